@@ -16,6 +16,18 @@ from mcp.client.streamable_http import streamable_http_client
 ERAS = ("legacy", "2026-07-28")
 """The 2025 handshake and the stateless revision of 2026-07-28."""
 
+INITIALIZE: dict[str, Any] = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "probe", "version": "1"},
+}
+"""What a client of the handshake says first."""
+
+
+def message(method: str, **params: Any) -> dict[str, Any]:
+    """A request of JSON-RPC."""
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+
 
 @asynccontextmanager
 async def connected(
@@ -53,8 +65,8 @@ def modern(url: str, key: str, method: str, capabilities: Mapping[str, Any], **p
         "Mcp-Method": method,
         "Mcp-Name": params.get("name") or params.get("uri") or "",
     }
-    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
     named = {name: value for name, value in headers.items() if value}
+    body = message(method, **params, _meta=meta)
     return httpx2.post(url, json=body, headers=named, timeout=30).json()["result"]
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from screener.app import BASE
 from screener.settings import Settings
+from tests.agent import message
 from tests.contract.test_auth import KEYED, KEYLESS
 from tests.service import Service, copy_night, new_key, serving
 
@@ -65,11 +66,6 @@ def check_limited(answer: httpx.Response, within: int = 60) -> None:
     assert 1 <= wait <= within
     assert answer.headers["retry-after"] == str(wait)
     assert "retry once, then back off" in body["fix"]
-
-
-def message(method: str, **params: object) -> dict[str, object]:
-    """A message of an agent."""
-    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
 
 
 def check_tool(answer: httpx.Response, words: str = "") -> None:

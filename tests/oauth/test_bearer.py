@@ -23,25 +23,17 @@ from store.principals import Principals, changes_of
 from store.tokens import Tokens
 from store.watchlist import Watchlist
 from tests.accounts import accounts_in
+from tests.agent import INITIALIZE, message
 from tests.oauth.conversation import Host, LaterClock, new_host
 from tests.service import Service, on_database, serving
 from tests.web.people import new_person, signed_in
 
-INITIALIZE = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    },
-}
+FIRST = message("initialize", **INITIALIZE)
 ACCEPT = {"Accept": "application/json, text/event-stream"}
 
 
 def post_mcp(service: Service, headers: Any) -> httpx.Response:
-    return httpx.post(service.mcp_url, json=INITIALIZE, headers=headers, timeout=30)
+    return httpx.post(service.mcp_url, json=FIRST, headers=headers, timeout=30)
 
 
 def check_invalid_token(service: Service, response: httpx.Response) -> None:
@@ -114,7 +106,7 @@ def test_a_signed_in_browsers_cookie_opens_no_interface(service: Service) -> Non
     for answer in (
         browser.get("/api/v1/me"),
         browser.put("/api/v1/tickers", json={"symbols": ["AAPL"]}),
-        browser.post("/mcp", json=INITIALIZE, headers=ACCEPT),
+        browser.post("/mcp", json=FIRST, headers=ACCEPT),
     ):
         assert answer.status_code == 401
         assert answer.json()["error"] == "missing_api_key"
@@ -272,8 +264,7 @@ async def test_a_database_that_does_not_answer_is_never_taken_for_a_bad_credenti
 ) -> None:
     nowhere = tmp_path / "away" / "accounts.sqlite"
     settings = Settings(data_dir=tmp_path, database_url=f"sqlite+aiosqlite:///{nowhere}")
-    tool = {"name": "list_tracked_tickers", "arguments": {}}
-    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": tool}
+    body = message("tools/call", name="list_tracked_tickers", arguments={})
     transport = httpx.ASGITransport(build_app(settings))
     headers = {**ACCEPT, "Authorization": "Bearer ps_live_a_key_or_none"}
     client = httpx.AsyncClient(transport=transport, base_url=settings.url, headers=headers)

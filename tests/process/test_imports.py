@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.agent import message
 from tests.screener.command import COMMAND, environment, run
 from tests.screener.process import free_port
 
@@ -90,8 +91,7 @@ def test_a_service_that_has_answered_on_each_surface_holds_nothing_that_others_u
     run(data_dir, "account", "list")  # makes the tables, as the first start does
     port, log = free_port(), tmp_path / "log.txt"
     command = [sys.executable, "-X", "importtime", *COMMAND, "serve", "--port", str(port)]
-    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
-    parameters = {"name": "get_ticker_patterns", "arguments": {"symbol": "MSFT"}}
+    tool = message("tools/call", name="get_ticker_patterns", arguments={"symbol": "MSFT"})
     with (
         log.open("w") as stderr,
         subprocess.Popen(command, env=environment(data_dir), stderr=stderr) as server,
@@ -104,11 +104,7 @@ def test_a_service_that_has_answered_on_each_surface_holds_nothing_that_others_u
         try:
             for path in ("/llms.txt", "/api/v1/demo/AAPL", "/", "/sign-in"):
                 client.get(path).raise_for_status()
-            called = client.post(
-                "/mcp/demo",
-                json={**call, "params": parameters},
-                headers={"Accept": "application/json, text/event-stream"},
-            )
+            called = client.post("/mcp/demo", json=tool)
         finally:
             server.send_signal(signal.SIGINT)
 

@@ -26,6 +26,7 @@ from mcp_server.operations.offer import Offer
 from mcp_server.surface.toolsets import toolsets
 from rest_facade.listing import catalog, listing_files, server_card, server_json
 from rest_facade.reference import reference, skill
+from tests.agent import INITIALIZE, message
 from tests.service import Service
 from tests.web.browser import Browser
 
@@ -196,16 +197,8 @@ def test_every_icon_has_the_type_and_the_size_that_are_named(service: Service) -
 def test_the_card_names_the_revisions_that_the_endpoints_speak(service: Service) -> None:
     assert PROTOCOL_VERSIONS == mcp_types.version.KNOWN_PROTOCOL_VERSIONS
     for revision in mcp_types.version.HANDSHAKE_PROTOCOL_VERSIONS:
-        params = {
-            "protocolVersion": revision,
-            "capabilities": {},
-            "clientInfo": {"name": "test", "version": "1"},
-        }
-        answer = httpx.post(
-            f"{service.mcp_url}/demo",
-            json={"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params},
-            headers={"Accept": "application/json, text/event-stream"},
-        )
+        first = message("initialize", **{**INITIALIZE, "protocolVersion": revision})
+        answer = httpx.post(f"{service.mcp_url}/demo", json=first)
         assert answer.json()["result"]["protocolVersion"] == revision
 
 

@@ -8,11 +8,13 @@ import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
 from screener.settings import Settings
+from tests.agent import message
 from tests.conftest import NIGHT_SESSION
 from tests.screener.command import run_process
 from tests.screener.process import free_port
@@ -54,8 +56,8 @@ def get(service: Measured, path: str, key: str = "") -> httpx.Response:
     return httpx.get(service.server.url + path, headers=headers, timeout=60)
 
 
-def post(service: Measured, path: str, message: dict[str, object]) -> httpx.Response:
-    return httpx.post(service.server.url + path, json=message, headers=JSON, timeout=60)
+def post(service: Measured, path: str, body: dict[str, Any]) -> httpx.Response:
+    return httpx.post(service.server.url + path, json=body, headers=JSON, timeout=60)
 
 
 def test_a_call_is_counted_by_its_surface_operation_and_code(
@@ -72,10 +74,9 @@ def test_a_call_is_counted_by_its_surface_operation_and_code(
 
 
 def test_a_tool_is_counted_as_its_operation_and_a_list_as_its_method(service: Measured) -> None:
-    call = {"name": "demo", "arguments": {"symbol": "MSFT"}}
+    call: dict[str, Any] = {"name": "demo", "arguments": {"symbol": "MSFT"}}
     for method, params in (("tools/list", {}), ("tools/call", call)):
-        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        assert post(service, "/mcp/demo", message).status_code == 200
+        assert post(service, "/mcp/demo", message(method, **params)).status_code == 200
 
     service.until(1, "screener_requests_total", surface="mcp", operation="demo", code="ok")
     service.until(1, "screener_requests_total", surface="mcp", operation="tools/list", code="200")
@@ -108,7 +109,7 @@ def test_no_label_has_a_value_that_a_caller_chose(service: Measured) -> None:
     httpx.request(CHOSEN.upper(), service.server.url + "/api/v1/me", timeout=60)
     for method in (CHOSEN, "tools/call", "resources/read"):
         params = {"name": CHOSEN, "arguments": {CHOSEN: CHOSEN}, "uri": f"ui://{CHOSEN}"}
-        post(service, "/mcp/demo", {"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+        post(service, "/mcp/demo", message(method, **params))
 
     assert CHOSEN not in service.text().lower()
 

@@ -15,7 +15,6 @@ from alembic.migration import MigrationContext
 
 from store import tables
 from store.database import Database
-from store.errors import DatabaseError
 from store.migration import drop
 from tests.postgres import ENGINES, fresh_database
 
@@ -95,16 +94,3 @@ def shape(connection: sa.Connection) -> dict[str, object]:
         )
     programs = PROGRAMS[connection.dialect.name]
     return found | {"programs": sorted(connection.exec_driver_sql(programs).scalars())}
-
-
-@pytest.mark.parametrize("revision", ["0006", "0099"])
-async def test_a_schema_that_is_not_known_is_left_alone(empty: Database, revision: str) -> None:
-    await empty.migrate()
-    async with empty.write() as connection:
-        await connection.execute(
-            sa.text("UPDATE alembic_version SET version_num = :to"), {"to": revision}
-        )
-
-    with pytest.raises(DatabaseError, match=f"is at schema {revision}, "):
-        await empty.migrate()
-    assert await empty.revision() == revision

@@ -13,23 +13,14 @@ from tests.service import Service
 FOREIGN = {"Origin": "https://evil.example"}
 WELL_KNOWN = "/.well-known/oauth-"
 
-OPEN = {
-    "/mcp": "POST",
-    "/mcp/": "POST",
-    "/mcp/demo": "POST",
-    "/mcp/extended": "POST",
-    "/mcp/nothing": "POST",
-    "/api/v1": "GET",
-    "/api/v1/tickers": "PATCH",
-    "/api/v1/nothing": "PUT",
-    "/llms.txt": "GET",
-    f"{WELL_KNOWN}protected-resource/mcp": "GET",
-    f"{WELL_KNOWN}protected-resource": "GET",
-    f"{WELL_KNOWN}authorization-server": "GET",
-    "/oauth/register": "POST",
-    "/oauth/token": "POST",
-    "/oauth/revoke": "POST",
-}
+ENDPOINTS = ("/mcp", "/mcp/", "/mcp/demo", "/mcp/extended", "/mcp/nothing")
+METADATA = ("protected-resource/mcp", "protected-resource", "authorization-server")
+OPEN = (
+    *((path, "POST") for path in ENDPOINTS),
+    *(("/api/v1", "GET"), ("/api/v1/tickers", "PATCH"), ("/api/v1/nothing", "PUT")),
+    *((path, "GET") for path in ("/llms.txt", *(WELL_KNOWN + name for name in METADATA))),
+    *((f"/oauth/{name}", "POST") for name in ("register", "token", "revoke")),
+)
 PAGES = (
     *("/", "/docs", "/method", "/sign-in", "/sign-up", "/keys", "/watchlist", "/changes", "/usage"),
     *("/oauth/authorize", "/oauth", "/oauth/tokens", "/account/password", "/nothing", "/mcpx"),
@@ -54,7 +45,7 @@ def words(field: str) -> set[str]:
     return {word.strip().lower() for word in field.split(",")}
 
 
-@pytest.mark.parametrize(("path", "method"), OPEN.items())
+@pytest.mark.parametrize(("path", "method"), OPEN)
 def test_a_browser_that_asks_first_is_told_what_a_page_may_send(
     service: Service, path: str, method: str
 ) -> None:

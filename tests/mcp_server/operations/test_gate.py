@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from mcp_server.operations.answers import Answer, Result
-from mcp_server.operations.arguments import Arguments, SymbolArguments
+from mcp_server.operations.arguments import SymbolArguments
 from mcp_server.operations.callers import Caller
 from mcp_server.operations.calls import Call
 from mcp_server.operations.errors import ApiError
@@ -126,14 +126,6 @@ async def test_a_caller_without_a_live_credential_is_refused_and_counts_nowhere(
     assert result.allowance.state == b'"keyless-minute";r=1;t=60'
 
 
-async def test_a_bad_credential_opens_no_keyless_operation(gate: Gate) -> None:
-    caller = Caller("192.0.2.1", refused="token")
-
-    refusal = await gate.refusal(gate.operation(access="keyless"), caller=caller)
-
-    assert refusal.code == "invalid_api_key"
-
-
 async def test_a_call_over_the_limit_is_refused_before_its_arguments_are_read(gate: Gate) -> None:
     async def unread() -> dict[str, Any]:
         raise AssertionError("The body of a refused call was read.")
@@ -145,16 +137,6 @@ async def test_a_call_over_the_limit_is_refused_before_its_arguments_are_read(ga
 
     assert refusal.code == "rate_limited"
     assert len(gate.handled) == 5
-
-
-async def test_a_call_counts_on_the_surface_that_it_came_by(gate: Gate) -> None:
-    operation, caller = gate.operation(access="keyless"), Caller("192.0.2.1")
-    for surface in (REST, SHOWING, REST, SHOWING):
-        await gate.call(operation, caller=caller, surface=surface)
-
-    for surface in (REST, SHOWING):
-        refusal = await gate.refusal(operation, caller=caller, surface=surface)
-        assert refusal.code == "rate_limited"
 
 
 async def test_every_call_with_a_key_is_recorded_with_who_what_and_by_which_host(
@@ -227,34 +209,6 @@ async def test_a_refusal_after_the_count_says_what_is_left(gate: Gate) -> None:
 
     assert refusal.allowance is not None
     assert refusal.allowance.state.startswith(b'"minute";r=4;t=60, "day";r=9999;')
-
-
-async def test_arguments_are_read_from_the_body_of_an_admitted_call(gate: Gate) -> None:
-    async def body() -> dict[str, Any]:
-        return {"symbol": "aapl"}
-
-    await gate.call(gate.operation(arguments=SymbolArguments), body)
-    refusal = await gate.refusal(gate.operation(arguments=SymbolArguments), {"symbol": 1})
-
-    [call] = gate.handled
-    assert call.arguments.symbol == "AAPL"
-    assert refusal.code == "bad_request"
-
-
-async def test_a_handler_is_given_the_call_as_it_is(gate: Gate) -> None:
-    caller = await gate.caller(client="curl/8")
-
-    await gate.call(gate.operation(), caller=caller)
-    await gate.call(gate.operation(), caller=caller, surface=SHOWING)
-    await gate.call(gate.operation(pictured=True), caller=caller)
-    await gate.call(gate.operation(pictured=True), caller=caller, surface=SHOWING)
-
-    plain, *others = gate.handled
-    assert isinstance(plain.arguments, Arguments)
-    assert plain.caller is caller
-    assert plain.book is gate.services.active_night.book
-    assert plain.services is gate.services
-    assert [call.surface for call in (plain, *others)] == [REST, SHOWING, REST, SHOWING]
 
 
 TRACKED: dict[str, Any] = {"arguments": SymbolArguments, "tracked": True}
@@ -333,26 +287,6 @@ async def test_a_sealed_answer_is_made_once_for_each_way_to_ask(gate: Gate) -> N
     assert again.answer is first.answer
     assert len({id(result.answer) for result in (first, *others)}) == 4
     assert len(gate.handled) == 4
-
-
-async def test_an_answer_of_an_account_is_made_anew_each_time(gate: Gate) -> None:
-    answers = [(await gate.call(gate.operation())).answer.body for _ in range(2)]
-
-    assert answers == [b"1", b"2"]
-    assert len(gate.services.answers) == 0
-
-
-async def test_a_kept_answer_is_for_its_night_alone(data_dir: Path) -> None:
-    gate = await opened(data_dir)
-    operation = gate.operation(sealed=True)
-    empty = await gate.call(operation)
-    await gate.services.active_night.poll()
-
-    night = await gate.call(operation)
-
-    assert (empty.answer.body, night.answer.body) == (b"1", b"2")
-    assert (await gate.call(operation)).answer is night.answer
-    await closed(gate)
 
 
 async def test_a_call_that_began_before_a_new_night_is_answered_from_the_old_one(

@@ -56,15 +56,6 @@ async def test_the_limits_are_those_that_clients_were_promised() -> None:
     assert Quotas() == Quotas(key_per_minute=60, key_per_day=10_000, keyless_per_minute=30)
 
 
-async def test_a_key_has_its_minute_over_all_surfaces_and_another_key_its_own() -> None:
-    limiter = limited(key_per_minute=3)
-    for surface in ("rest", "mcp", "rest"):
-        await limiter.count(keyed("a"), surface)
-
-    assert wait(await refused(limiter.count(keyed("a"), "mcp"))) == 60
-    await limiter.count(keyed("b"), "rest")
-
-
 async def test_all_keys_of_an_account_share_its_own_larger_minute() -> None:
     limiter = limited(key_per_minute=2, account_multiple=2)
     for prefix in "aabb":
@@ -167,14 +158,6 @@ async def test_pictures_are_counted_for_whom_pages_are_and_apart_from_them() -> 
     refusal = await refused(limiter.count_picture("192.0.2.1", None))
 
     assert "More than 4 pictures" in refusal.message
-
-
-async def test_callers_without_a_key_share_their_address_on_each_surface() -> None:
-    limiter = limited(keyless_per_minute=1)
-    for caller, surface in ((STRANGER, "rest"), (STRANGER, "mcp"), (NEIGHBOUR, "rest")):
-        await limiter.count(caller, surface)
-
-    await refused(limiter.count(STRANGER, "rest"))
 
 
 async def test_each_call_is_told_its_quotas_and_what_is_left_of_them(clock: Clock) -> None:

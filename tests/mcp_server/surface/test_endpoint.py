@@ -25,6 +25,7 @@ from screener.app import services_of
 from screener.settings import Settings
 from store.database import Database
 from store.keys import Keys, Principal
+from tests.agent import INITIALIZE
 from tests.service import new_key
 
 Scope = MutableMapping[str, Any]
@@ -36,11 +37,6 @@ MODERN = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientInfo": {"name": "probe", "version": "1"},
     "io.modelcontextprotocol/clientCapabilities": CAPABILITIES,
-}
-INITIALIZE = {
-    "protocolVersion": "2025-06-18",
-    "capabilities": {},
-    "clientInfo": {"name": "probe", "version": "1"},
 }
 JSON_BODY = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 

@@ -16,7 +16,7 @@ from mcp_server.surface.toolsets import DEMO, EXTENDED, FULL, Toolset
 from store.database import Database
 from store.keys import Keys
 from store.usage import UsageLog, Use
-from tests.agent import ERAS, call, connected
+from tests.agent import ERAS, INITIALIZE, call, connected, message
 from tests.service import Service, on_database, serving
 
 OFFER = Offer("https://screener.example.com", ("AAPL", "GOOG"))
@@ -38,8 +38,7 @@ def post(url: str, key: str, method: str, **params: Any) -> httpx.Response:
     headers = {"Accept": "application/json, text/event-stream"}
     if key:
         headers["Authorization"] = f"Bearer {key}"
-    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    return httpx.post(url, json=body, headers=headers, timeout=30)
+    return httpx.post(url, json=message(method, **params), headers=headers, timeout=30)
 
 
 def test_no_tool_names_a_parameter_header() -> None:
@@ -80,16 +79,11 @@ def test_a_tool_of_another_address_is_a_protocol_error(service: Service) -> None
 def test_the_endpoint_answers_json_rpc_over_post_without_a_session_or_a_call_before(
     service: Service,
 ) -> None:
-    first = {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "probe", "version": "1"},
-    }
     tool = {"name": "get_ticker_patterns", "arguments": {"symbol": "AAPL"}}
     answers = {
         method: post(service.mcp_url, service.key, method, **params)
         for method, params in (
-            *(("tools/call", tool), ("ping", {}), ("tools/list", {}), ("initialize", first)),
+            *(("tools/call", tool), ("ping", {}), ("tools/list", {}), ("initialize", INITIALIZE)),
         )
     }
 
