@@ -98,9 +98,11 @@ class ClientMetadata(dict[str, Any]):
         self.validate_client_name()
         self.validate_size()
         self.validate_token_endpoint_auth_method()
-        self.validate_grant_types()
-        self.validate_response_types()
-        self.validate_scope()
+        self["grant_types"] = self._offered("grant_types", GRANT_TYPES)
+        self["response_types"] = self._offered("response_types", ("code",))
+        if not isinstance(self.get("scope", ""), str):
+            raise InvalidClientMetadataError("scope must be a string.")
+        self["scope"] = SCOPE
 
     def validate_redirect_uris(self) -> None:
         uris = self.get("redirect_uris")
@@ -131,17 +133,6 @@ class ClientMetadata(dict[str, Any]):
         method = self.setdefault("token_endpoint_auth_method", "none")
         if method not in AUTH_METHODS:
             raise InvalidClientMetadataError("This token_endpoint_auth_method is not offered.")
-
-    def validate_grant_types(self) -> None:
-        self["grant_types"] = self._offered("grant_types", GRANT_TYPES)
-
-    def validate_response_types(self) -> None:
-        self["response_types"] = self._offered("response_types", ("code",))
-
-    def validate_scope(self) -> None:
-        if not isinstance(self.get("scope", ""), str):
-            raise InvalidClientMetadataError("scope must be a string.")
-        self["scope"] = SCOPE
 
     def _offered(self, field: str, offered: tuple[str, ...]) -> list[str]:
         """The values of a field that are offered; the first offered one must be among them."""

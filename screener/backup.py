@@ -49,12 +49,9 @@ def backup(
     chosen = settings()
 
     async def work(target: IO[bytes]) -> tuple[Header, str]:
-        database = database_of(chosen)
-        try:
+        async with database_of(chosen) as database:
             with watched() as watch:
                 return await back_up(database, chosen.data_dir, target, watch)
-        finally:
-            await database.close()
 
     with plainly():
         prepare_data_dir(chosen)
@@ -108,14 +105,11 @@ def _restored(chosen: Settings, file: Path, replace: bool) -> Checked:
     from store.restore import restore as put_back
 
     async def work(archive: ArchiveReader) -> Checked:
-        database = database_of(chosen)
-        try:
+        async with database_of(chosen) as database:
             with watched() as watch:
                 return await put_back(
                     database, chosen.data_dir, archive, replace=replace, progress=watch
                 )
-        finally:
-            await database.close()
 
     with ArchiveReader(file) as archive:
         prepare_data_dir(chosen)

@@ -250,12 +250,9 @@ def with_database(work: Callable[[Database, Settings], Coroutine[Any, Any, T]]) 
 
     async def run() -> T:
         prepare_data_dir(chosen)
-        database = database_of(chosen)
-        try:
+        async with database_of(chosen) as database:
             await database.migrate()
             return await work(database, chosen)
-        finally:
-            await database.close()
 
     with plainly():
         return anyio.run(run)

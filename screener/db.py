@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -140,12 +141,9 @@ def _on_databases(work: Callable[..., Coroutine[Any, Any, T]], *named: str) -> T
     async def run() -> T:
         if CONFIGURED in named:
             prepare_data_dir(chosen)
-        databases = [database_of(chosen, _url(name, chosen)) for name in named]
-        try:
-            return await work(*databases)
-        finally:
-            for database in databases:
-                await database.close()
+        async with AsyncExitStack() as stack:
+            opened = [database_of(chosen, _url(name, chosen)) for name in named]
+            return await work(*[await stack.enter_async_context(each) for each in opened])
 
     with plainly():
         return anyio.run(run)

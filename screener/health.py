@@ -21,7 +21,6 @@ from mcp_server.http.edge import TEXT, refuse_host
 from mcp_server.http.requests import Origins, Receive, Scope
 from mcp_server.http.responses import HttpResponse, response
 from mcp_server.operations.age import Age
-from mcp_server.operations.answers import JSON
 from mcp_server.operations.services import Services
 from screener.supervisor import Supervisor
 from store.book import Book
@@ -87,8 +86,7 @@ class Health:
         fault = await self._database_fault()
         book = self._services.active_night.book
         serves = book.session is not None
-        night = self._night(book) if serves else self._without()
-        degraded = (*night, *self._nights(book), *self._parts(fault))
+        degraded = (*self._night(book), *self._nights(book), *self._parts(fault))
         status: Status = "degraded" if degraded else "ready"
         self.state = State(
             status if serves else "unavailable", degraded, book.session, book.data_version
@@ -102,16 +100,13 @@ class Health:
         return self.state.degraded
 
     def _night(self, book: Book) -> Iterator[Degraded]:
-        now = self._clock()
+        now, fault = self._clock(), self._services.active_night.fault
+        if book.session is None:
+            unread = "The night cannot be read; the log says why."
+            yield Degraded("night", unread if fault else "There is no night yet.")
         # The sample never gets newer: whoever serves it wants no other night.
-        if not book.sample and Age.of(book, (now - GRACE).date()).missed:
+        elif not book.sample and Age.of(book, (now - GRACE).date()).missed:
             yield Degraded("night", Age.of(book, now.date()).words)
-
-    def _without(self) -> Iterator[Degraded]:
-        if self._services.active_night.fault:
-            yield Degraded("night", "The night cannot be read; the log says why.")
-        else:
-            yield Degraded("night", "There is no night yet.")
 
     def _nights(self, book: Book) -> Iterator[Degraded]:
         follower = self._follower
@@ -174,18 +169,13 @@ class Probes:
 
     async def respond(self, scope: Scope, _receive: Receive) -> HttpResponse:
         """Answer a request for `LIVE` or `READY`."""
-        refusal = refuse_host(scope, self._origins)
-        return refusal or self._answer(scope["path"], scope["method"])
-
-    def _answer(self, path: str, method: str) -> HttpResponse:
-        if method not in ("GET", "HEAD"):
+        if refusal := refuse_host(scope, self._origins):
+            return refusal
+        if scope["method"] not in ("GET", "HEAD"):
             answer = response(405, b"Send GET or HEAD.", TEXT)
             answer.headers.append((b"allow", b"GET, HEAD"))
-        elif path == LIVE:
-            answer = response(200, b'{"status":"live"}', JSON)
-        else:
-            answer = self._ready()
-        return answer
+            return answer
+        return response(200, b'{"status":"live"}') if scope["path"] == LIVE else self._ready()
 
     def _ready(self) -> HttpResponse:
         state = self._health.state
@@ -196,4 +186,4 @@ class Probes:
             "data_version": state.data_version,
             "version": VERSION,
         }
-        return response(503 if state.status == "unavailable" else 200, orjson.dumps(fields), JSON)
+        return response(503 if state.status == "unavailable" else 200, orjson.dumps(fields))

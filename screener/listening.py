@@ -42,16 +42,13 @@ def _why_not(error: OSError, settings: Settings) -> str:
     elif error.errno == errno.EACCES:
         what, choose = "ports below 1024 are the system's", 8000
     else:
-        words = "it is not an address of this machine" if _is_elsewhere(error) else error.strerror
+        elsewhere = isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL
+        words = "it is not an address of this machine" if elsewhere else error.strerror
         return f"{host}:{port} cannot be listened on: {words}; choose another with --host."
     return (
         f"{host}:{port} cannot be listened on: {what}; choose another port with --port {choose} or "
         f"SCREENER_PORT={choose}, by make with `make up SCREENER_PORT={choose}`."
     )
-
-
-def _is_elsewhere(error: OSError) -> bool:
-    return isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL
 
 
 def allow_files(connections: int) -> None:

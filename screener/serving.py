@@ -65,11 +65,8 @@ def check_active_night(settings: Settings) -> None:
 async def _end_restore(settings: Settings) -> None:
     from store.restore import end_restore  # only who was killed meanwhile needs it
 
-    database = database_of(settings)
-    try:
+    async with database_of(settings) as database:
         await end_restore(database, settings.data_dir)
-    finally:
-        await database.close()
 
 
 def _leave_withdrawn(nights: Nights, data_dir: Path) -> None:
@@ -159,11 +156,8 @@ def connections_of(settings: Settings, bounds: Bounds) -> Any:  # noqa: ANN401 -
 
 
 async def _migrate(settings: Settings) -> None:
-    database = database_of(settings)
-    try:
+    async with database_of(settings) as database:
         await database.migrate()
-    finally:
-        await database.close()
 
 
 def server_config(

@@ -39,8 +39,7 @@ async def first_account(settings: Settings, tracked: Sequence[str]) -> tuple[str
     """Make the first account, tracking some symbols; its key's secret and its password, None if
     there is an account already.
     """
-    database = database_of(settings)
-    try:
+    async with database_of(settings) as database:
         await database.migrate()
         accounts = Accounts(database)
         if await accounts.all():
@@ -51,8 +50,6 @@ async def first_account(settings: Settings, tracked: Sequence[str]) -> tuple[str
         await Watchlist(database).replace(account.id, tracked, len(tracked))
         keys = Keys(database, prefix=settings.key_prefix)
         return (await keys.create(FIRST_EMAIL, "first key"))[1], password
-    finally:
-        await database.close()
 
 
 def greeting(settings: Settings, first: tuple[str, str] | None, *, own_bars: bool) -> str:

@@ -12,7 +12,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
@@ -232,16 +231,13 @@ def _check_apart(origin: Database, target: Database) -> None:
 
 def _check_there(database: Database) -> None:
     """Check that a file is there, which opening it would make."""
-    file = _file(database)
+    file = database.file
     if file is not None and not file.exists():
-        raise DatabaseError(f"{file} does not exist; check its name for a typo.")
+        raise DatabaseError(f"{file.resolve()} does not exist; check its name for a typo.")
 
 
 def _place(database: Database) -> object:
-    url, file = database.engine.url, _file(database)
-    return file or (url.host or "localhost", url.port or 5432, url.database)
-
-
-def _file(database: Database) -> Path | None:
-    is_file = database.engine.dialect.name == "sqlite"
-    return Path(database.engine.url.database or "").resolve() if is_file else None
+    if database.file:
+        return database.file.resolve()
+    url = database.engine.url
+    return url.host or "localhost", url.port or 5432, url.database

@@ -17,7 +17,7 @@ from contextlib import (
     suppress,
 )
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import anyio
 import sqlalchemy as sa
@@ -72,7 +72,7 @@ TRANSIENT = (
 
 
 class Database:
-    """Transactions on the database at an SQLAlchemy URL."""
+    """Transactions on the database at an SQLAlchemy URL; a context that closes it at its end."""
 
     def __init__(self, url: str, *, pool: int = POOL, seconds: float = SECONDS) -> None:
         """With PostgreSQL: at most `pool` connections, and `seconds` for which a call waits.
@@ -92,6 +92,12 @@ class Database:
         self.engine = self._new_engine(pool)
         time_statements(self.engine)
         tell_of_moves(self.engine)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncConnection]:
@@ -167,7 +173,8 @@ class Database:
             DatabaseError: the database is away, or its file is.
         """
         with _translated(self.url):
-            self._find_file()  # an open connection would still read what was removed
+            if self.file:
+                self.file.stat()  # an open connection would still read what was removed
         async with self.read() as connection:
             await connection.execute(sa.text("SELECT version_num FROM alembic_version"))
             if await connection.run_sync(is_closed):
@@ -263,7 +270,8 @@ class Database:
     @contextmanager
     def _opening(self) -> Iterator[None]:
         with self._explained(DBAPIError, OSError):
-            self._keep_private()
+            if self.file:
+                private_file(self.file)  # before SQLite opens or creates it
             yield
 
     @contextmanager
@@ -277,20 +285,15 @@ class Database:
                 "(SCREENER_DATABASE_URL or SCREENER_DATA_DIR names it)."
             ) from error
 
-    def _keep_private(self) -> None:
-        """Restrict an SQLite file to its owner, before SQLite opens or creates it."""
+    @property
+    def file(self) -> Path | None:
+        """The file of SQLite; None of a server, or in memory."""
         path = self.engine.url.database
-        if self.engine.dialect.name == "sqlite" and path:
-            private_file(Path(path))
-
-    def _find_file(self) -> None:
-        path = self.engine.url.database
-        if self.engine.dialect.name == "sqlite" and path:
-            Path(path).stat()
+        return Path(path) if self.server is None and path else None
 
     async def forget(self) -> None:
         """Empty the log of SQLite, which still holds what was deleted; not while others read it."""
-        if self.engine.dialect.name != "sqlite":
+        if self.server:
             return
         with suppress(DatabaseUnavailableError), _translated(self.url):
             async with self.engine.connect() as connection:

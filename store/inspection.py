@@ -46,9 +46,8 @@ async def inspect(url: str, seconds: float) -> Inspection:
         TimeoutError: it took longer.
     """
     database = Database(url)
-    file = database.engine.url.database
-    if database.engine.dialect.name == "sqlite" and file:
-        damage = await anyio.to_thread.run_sync(_damage, Path(file))
+    if database.file:
+        damage = await anyio.to_thread.run_sync(_damage, database.file)
         if damage:
             return Inspection(None, damage)
     try:

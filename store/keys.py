@@ -200,14 +200,11 @@ class Keys:
         """The holder of a live key of an active account; None for any other secret."""
         return principal_of(await self._database.rows(HOLDER, hash_secret(secret)), self._clock())
 
-    def _live(self) -> sa.ColumnElement[bool]:
+    async def _check_room(self, connection: AsyncConnection, account_id: int) -> None:
         keys = tables.keys
         lasting = sa.or_(keys.c.expires_at.is_(None), keys.c.expires_at > self._clock())
-        return sa.and_(keys.c.revoked_at.is_(None), lasting)
-
-    async def _check_room(self, connection: AsyncConnection, account_id: int) -> None:
-        own = tables.keys.c.account_id == account_id
-        count = sa.select(sa.func.count()).select_from(tables.keys).where(own, self._live())
+        live = (keys.c.account_id == account_id, keys.c.revoked_at.is_(None), lasting)
+        count = sa.select(sa.func.count()).select_from(keys).where(*live)
         if (await connection.scalar(count) or 0) >= KEY_CAP:
             raise TooManyError(f"An account holds at most {KEY_CAP} live keys; revoke one first.")
 

@@ -35,11 +35,8 @@ def new_accounts(folder: Path) -> str:
 @asynccontextmanager
 async def accounts_in(folder: Path) -> AsyncIterator[Database]:
     """The account database of a folder, open within the block."""
-    database = Database(new_accounts(folder))
-    try:
+    async with Database(new_accounts(folder)) as database:
         yield database
-    finally:
-        await database.close()
 
 
 @cache
@@ -49,9 +46,8 @@ def _migrated() -> bytes:
         path = Path(folder) / "accounts.sqlite"
 
         async def migrate() -> None:
-            database = Database(f"sqlite+aiosqlite:///{path}")
-            await database.migrate()
-            await database.close()
+            async with Database(f"sqlite+aiosqlite:///{path}") as database:
+                await database.migrate()
 
         apart(migrate)
         return path.read_bytes()

@@ -154,9 +154,8 @@ async def _make_template(server: str) -> None:
     async with engine.connect() as connection:
         await connection.execute(sa.text(f"CREATE DATABASE {TEMPLATE}"))
     await engine.dispose()
-    database = Database(f"{server}/{TEMPLATE}")
-    await database.migrate()
-    await database.close()
+    async with Database(f"{server}/{TEMPLATE}") as database:
+        await database.migrate()
 
 
 async def until_waiting(database: Database, many: int) -> None:

@@ -110,11 +110,8 @@ def at_database(url: str, work: Callable[[Database], Coroutine[Any, Any, T]]) ->
     """Do something with the database at an address."""
 
     async def run() -> T:
-        database = Database(url)
-        try:
+        async with Database(url) as database:
             return await work(database)
-        finally:
-            await database.close()
 
     return apart(run)
 

@@ -50,8 +50,6 @@ WELL_KNOWN = "/.well-known/oauth-"
 OAUTH = ("/oauth", f"{WELL_KNOWN}protected-resource", f"{WELL_KNOWN}authorization-server")
 """What is below counts as the surface `oauth`, and other pages as `web`."""
 
-FIXES = {400: "Send one Host field.", 414: "Send a shorter query."}
-
 NOSNIFF: Header = (b"x-content-type-options", b"nosniff")
 HSTS: Header = (b"strict-transport-security", b"max-age=31536000")
 """RFC 6797: a browser that was here over https never comes back without it for a year."""
@@ -255,17 +253,18 @@ class Edge:
         """The response to a request that no surface should see."""
         path = scope["path"]
         if host_of(scope) is None:
-            return self._bad(path, 400, "The request must name one host.")
+            return self._bad(path, 400, "The request must name one host.", "Send one Host field.")
         most = MAX_RETURN if path in RETURNING else MAX_QUERY
         if len(scope["query_string"]) > most:
-            return self._bad(path, 414, f"The query is over {most // 1024} KB.")
+            text = f"The query is over {most // 1024} KB."
+            return self._bad(path, 414, text, "Send a shorter query.")
         # A browser that asks first takes no place, so it is answered however busy the service is.
         return preflight(scope) or self._busy(path, network)
 
-    def _bad(self, path: str, status: int, text: str) -> HttpResponse:
+    def _bad(self, path: str, status: int, text: str, fix: str) -> HttpResponse:
         if not is_below(path, AGENT_PATHS):
             return response(status, text.encode(), TEXT)
-        refusal = error_response(ApiError("bad_request", text, fix=FIXES[status]), self._docs_url)
+        refusal = error_response(ApiError("bad_request", text, fix=fix), self._docs_url)
         refusal.status = status
         return refusal
 

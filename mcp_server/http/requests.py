@@ -158,18 +158,16 @@ def host_of(scope: Scope) -> bytes | None:
 
 
 def is_local(host: bytes) -> bool:
-    """Whether a Host field holds `localhost` or an IP address, with a port or without."""
+    """Whether a Host field holds `localhost` or an IP address (of IPv6 in brackets: RFC 3986,
+    section 3.2.2), with a port or without.
+    """
     found = HOST.fullmatch(host)
     name = found[1].decode().lower() if found else ""
+    version = 6 if name.startswith("[") else 4
     try:
-        return name == "localhost" or _is_address(name)
+        return name == "localhost" or ip_address(name.strip("[]")).version == version
     except ValueError:
         return False
-
-
-def _is_address(name: str) -> bool:
-    """Whether a host is an IP address: IPv6 in brackets, IPv4 without (RFC 3986 section 3.2.2)."""
-    return ip_address(name.strip("[]")).version == (6 if name.startswith("[") else 4)
 
 
 class Origins:

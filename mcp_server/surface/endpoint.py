@@ -38,6 +38,7 @@ from mcp_types import methods
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
+from mcp_server.http.edge import TEXT
 from mcp_server.http.requests import (
     MAX_BODY,
     BodyTooLargeError,
@@ -74,8 +75,6 @@ MAX_KNOWN, MAX_KNOWN_BYTES = 2048, 1024
 """Calls of which it is remembered that the SDK takes them, and the most bytes of one."""
 
 CONTENT_TYPE: Header = (b"content-type", b"application/json")
-
-TEXT = "text/plain; charset=utf-8"
 
 ROUTING = (MCP_PROTOCOL_VERSION_HEADER, MCP_METHOD_HEADER, MCP_NAME_HEADER)
 RAW_ROUTING = tuple(name.encode() for name in ROUTING)

@@ -65,8 +65,7 @@ class Place:
         """Keys of new accounts, some of each, which track some symbols."""
 
         async def work() -> list[str]:
-            database = Database(self.chosen.accounts_url)
-            try:
+            async with Database(self.chosen.accounts_url) as database:
                 await database.migrate()
                 accounts, keys, made = Accounts(database), Keys(database), list[str]()
                 for email in emails:
@@ -74,8 +73,6 @@ class Place:
                     await Watchlist(database).replace(account.id, tracked, len(tracked))
                     made += [(await keys.create(email, "test"))[1] for _ in range(each)]
                 return made
-            finally:
-                await database.close()
 
         return apart(work)
 

@@ -47,25 +47,19 @@ def migrate(url: str, gate: Barrier) -> None:
     """Migrate a database at the moment at which the others do."""
 
     async def run() -> None:
-        database = Database(url)
-        gate.wait(60)
-        await database.migrate()
-        await database.close()
+        async with Database(url) as database:
+            gate.wait(60)
+            await database.migrate()
 
     anyio.run(run)
 
 
 async def at_revision(url: str, revision: str) -> None:
-    database = Database(url)
-    async with database.write() as connection:
+    async with Database(url) as database, database.write() as connection:
         await connection.run_sync(upgrade, revision)
-    await database.close()
 
 
 async def revisions(url: str) -> list[str]:
-    database = Database(url)
-    async with database.read() as connection:
+    async with Database(url) as database, database.read() as connection:
         found = await connection.execute(sa.text("SELECT version_num FROM alembic_version"))
-        rows = [row[0] for row in found]
-    await database.close()
-    return rows
+        return [row[0] for row in found]

@@ -167,11 +167,10 @@ def test_a_database_that_hangs_is_named_until_it_answers(
     with serving(data_dir, database_url=url) as live:
 
         async def hang() -> None:
-            database = Database(url)
-            async with database.exclusive() as connection:  # without a limit of time
+            # Without a limit of time.
+            async with Database(url) as database, database.exclusive() as connection:
                 await connection.execute(sa.text("LOCK TABLE alembic_version"))
                 until(lambda: parts(live.url) == {"database"})
-            await database.close()
 
         apart(hang)
         until(lambda: parts(live.url) == set())

@@ -44,10 +44,9 @@ def test_a_data_folder_that_is_away_ends_no_measuring(tmp_path: Path) -> None:
 @pytest.fixture
 async def database(data_dir: Path) -> AsyncIterator[Database]:
     """The account database of the test's data folder."""
-    database = Database(Settings(data_dir=data_dir).accounts_url)
-    await database.migrate()
-    yield database
-    await database.close()
+    async with Database(Settings(data_dir=data_dir).accounts_url) as database:
+        await database.migrate()
+        yield database
 
 
 @pytest.fixture

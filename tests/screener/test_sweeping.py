@@ -197,9 +197,8 @@ async def test_a_retention_is_a_hundred_years_at_most(tmp_path: Path, name: str)
 
     furnish(tmp_path)
     settings = load_settings(data_dir=tmp_path, **{name: 36_500})
-    database = Database(settings.accounts_url)
-    assert (await sweeper_of(settings, database).sweep()).failures == 0
-    await database.close()
+    async with Database(settings.accounts_url) as database:
+        assert (await sweeper_of(settings, database).sweep()).failures == 0
 
 
 def test_the_audit_command_filters_pages_and_prints_json(tmp_path: Path) -> None:

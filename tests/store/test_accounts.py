@@ -55,25 +55,22 @@ async def test_an_address_with_other_characters_keeps_its_account(
 
 async def test_a_database_of_a_newer_program_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "accounts.sqlite"
-    database = Database(f"sqlite+aiosqlite:///{path}")
-    await database.migrate()
-    with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE alembic_version SET version_num = '9999'")
-    connection.close()
-
-    with pytest.raises(DatabaseError, match="newer"):
+    async with Database(f"sqlite+aiosqlite:///{path}") as database:
         await database.migrate()
-    await database.close()
+        with sqlite3.connect(path) as connection:
+            connection.execute("UPDATE alembic_version SET version_num = '9999'")
+        connection.close()
+
+        with pytest.raises(DatabaseError, match="newer"):
+            await database.migrate()
 
 
 async def test_a_file_that_is_no_database_is_refused_in_one_line(tmp_path: Path) -> None:
     path = tmp_path / "accounts.sqlite"
     path.write_bytes(b"not a database, but long enough to be taken for one" * 20)
-    database = Database(f"sqlite+aiosqlite:///{path}")
-
-    with pytest.raises(DatabaseError, match="cannot be opened"):
-        await database.migrate()
-    await database.close()
+    async with Database(f"sqlite+aiosqlite:///{path}") as database:
+        with pytest.raises(DatabaseError, match="cannot be opened"):
+            await database.migrate()
 
 
 async def test_what_is_deleted_is_in_no_file_although_the_service_runs(tmp_path: Path) -> None:

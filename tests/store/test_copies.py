@@ -224,10 +224,9 @@ async def test_one_of_an_older_schema_or_none_is_not_copied_nor_one_into_itself(
     with pytest.raises(DatabaseError, match="holds no accounts"):
         await copy(none, second)
     assert await second.revision() is None
-    again = Database(first.url)
-    with pytest.raises(DatabaseError, match="the same database"):
-        await copy(first, again)
-    await again.close()
+    async with Database(first.url) as again:
+        with pytest.raises(DatabaseError, match="the same database"):
+            await copy(first, again)
 
 
 async def test_a_file_that_is_not_there_is_not_made(new: New, tmp_path: Path) -> None:
@@ -324,12 +323,10 @@ async def test_a_copy_whose_end_is_not_sure_says_what_to_do(new: New) -> None:
 
 async def end_connections(url: str) -> None:
     """Let the server end every other connection to a database."""
-    database = Database(url)
-    async with database.read() as connection:
+    async with Database(url) as database, database.read() as connection:
         end = sa.text(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
             "WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
         while (await connection.execute(end)).first():
             await anyio.sleep(0.01)
-    await database.close()

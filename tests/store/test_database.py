@@ -16,10 +16,9 @@ from store.errors import DatabaseError, DatabaseUnavailableError
 async def test_a_probe_of_a_file_that_cannot_be_looked_for_is_an_error_of_the_store(
     tmp_path: Path, name: str
 ) -> None:
-    database = Database(f"sqlite+aiosqlite:///{tmp_path / name}")
-    with pytest.raises(DatabaseUnavailableError):
-        await database.probe()
-    await database.close()
+    async with Database(f"sqlite+aiosqlite:///{tmp_path / name}") as database:
+        with pytest.raises(DatabaseUnavailableError):
+            await database.probe()
 
 
 def counted(name: str, **labels: str) -> float:

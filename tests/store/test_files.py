@@ -47,13 +47,10 @@ async def test_nobody_else_can_read_the_account_database_or_its_log(tmp_path: Pa
     path = tmp_path / "accounts.sqlite"
     path.touch(mode=0o644)
     path.chmod(0o644)
-    database = Database(f"sqlite+aiosqlite:///{path}")
-    try:
+    async with Database(f"sqlite+aiosqlite:///{path}") as database:
         await database.migrate()
         async with database.write():
             modes = {file.name: mode(file) for file in tmp_path.iterdir()}
-    finally:
-        await database.close()
 
     assert modes == {f"accounts.sqlite{end}": 0o600 for end in ("", "-shm", "-wal")}
 

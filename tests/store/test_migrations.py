@@ -34,9 +34,8 @@ async def empty(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     url = f"sqlite+aiosqlite:///{tmp_path / 'accounts.sqlite'}"
     if request.param != "sqlite":
         url = await fresh_database(request.getfixturevalue("postgres_url"), tmp_path.name)
-    database = Database(url)
-    yield database
-    await database.close()
+    async with Database(url) as database:
+        yield database
 
 
 async def test_the_migrations_make_the_tables_that_the_program_knows(database: Database) -> None:

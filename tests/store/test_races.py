@@ -31,11 +31,10 @@ DAY = dt.timedelta(days=1)
 @pytest.fixture
 async def database(postgres_url: str, tmp_path: Path) -> AsyncIterator[Database]:
     """A database with an account, number 1, and an app."""
-    database = Database(await migrated_database(postgres_url, tmp_path.name))
-    await Accounts(database).add(ADA, Plan.PREMIUM)
-    await Grants(database).add_client("host", "A host", (CALLBACK,), network="192.0.2.1")
-    yield database
-    await database.close()
+    async with Database(await migrated_database(postgres_url, tmp_path.name)) as database:
+        await Accounts(database).add(ADA, Plan.PREMIUM)
+        await Grants(database).add_client("host", "A host", (CALLBACK,), network="192.0.2.1")
+        yield database
 
 
 async def started(database: Database, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:

@@ -54,9 +54,8 @@ async def furnished(database: Database) -> None:
 @pytest.fixture
 async def second_process(database: Database) -> AsyncIterator[Database]:
     """The same database with its own connections, like those of another process."""
-    other = Database(database.engine.url.render_as_string(hide_password=False))
-    yield other
-    await other.close()
+    async with Database(database.engine.url.render_as_string(hide_password=False)) as other:
+        yield other
 
 
 def test_lifetimes_are_those_that_clients_were_promised() -> None:

@@ -64,11 +64,10 @@ async def url(postgres_url: str, tmp_path: Path) -> str:
 @pytest.fixture
 async def operator(url: str) -> AsyncIterator[Database]:
     """The database as another process has it, with an account that tracks nothing."""
-    database = Database(url)
-    await database.migrate()
-    await Accounts(database).add(ADA, Plan.PREMIUM)
-    yield database
-    await database.close()
+    async with Database(url) as database:
+        await database.migrate()
+        await Accounts(database).add(ADA, Plan.PREMIUM)
+        yield database
 
 
 @pytest.fixture
@@ -81,9 +80,8 @@ async def proxy(url: str) -> AsyncIterator[Proxy]:
 async def database(url: str, operator: Database, proxy: Proxy) -> AsyncIterator[Database]:
     """The database as a server has it, behind the proxy."""
     address = sa.make_url(url).set(port=proxy.port)
-    database = Database(address.render_as_string(hide_password=False), seconds=1)
-    yield database
-    await database.close()
+    async with Database(address.render_as_string(hide_password=False), seconds=1) as database:
+        yield database
 
 
 async def change(operator: Database, plan: Plan = Plan.NONE) -> None:

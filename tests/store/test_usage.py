@@ -71,24 +71,23 @@ async def test_what_was_counted_is_written_on_a_stop(usage: UsageLog) -> None:
 async def test_two_processes_that_write_the_same_lines_never_wait_for_each_other(
     postgres_url: str,
 ) -> None:
-    database = Database(await migrated_database(postgres_url, "usage"))
-    logs = [await filled(database), UsageLog(database, clock=NOW.timestamp)]
-    for operation in ("a", "m", "z"):
-        logs[0].record(CALLER, operation, "curl/8")
-    await logs[0].flush()
-    for log, operations in zip(logs, ("amz", "zma"), strict=True):
-        for operation in operations:
-            log.record(CALLER, operation, "curl/8")
+    async with Database(await migrated_database(postgres_url, "usage")) as database:
+        logs = [await filled(database), UsageLog(database, clock=NOW.timestamp)]
+        for operation in ("a", "m", "z"):
+            logs[0].record(CALLER, operation, "curl/8")
+        await logs[0].flush()
+        for log, operations in zip(logs, ("amz", "zma"), strict=True):
+            for operation in operations:
+                log.record(CALLER, operation, "curl/8")
 
-    async with anyio.create_task_group() as group, database.write() as connection:
-        middle = tables.usage.c.operation == "m"
-        await connection.execute(tables.usage.update().where(middle).values(host=""))
-        for log in logs:
-            group.start_soon(log.flush)
-        await until_waiting(database, len(logs))
+        async with anyio.create_task_group() as group, database.write() as connection:
+            middle = tables.usage.c.operation == "m"
+            await connection.execute(tables.usage.update().where(middle).values(host=""))
+            for log in logs:
+                group.start_soon(log.flush)
+            await until_waiting(database, len(logs))
 
-    assert [entry.calls for entry in await logs[0].entries(1)] == [3, 3, 3]
-    await database.close()
+        assert [entry.calls for entry in await logs[0].entries(1)] == [3, 3, 3]
 
 
 async def test_calls_with_a_key_that_its_account_does_not_hold_are_not_written(

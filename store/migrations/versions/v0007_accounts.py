@@ -1,12 +1,9 @@
 """Accounts, their credentials and what they track; sign-in of people and of agent hosts; the audit
-log. What came before was one schema after the other up to this, the oldest that still migrates.
+log. It is what the migrations up to 0007 made, of which none remains: databases begin here.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
-import sqlalchemy as sa
 from alembic import op
 
 revision = "0007"
@@ -14,163 +11,108 @@ down_revision = None
 branch_labels = None
 depends_on = None
 
-TIME = sa.DateTime(timezone=True)
+SCHEMA = """
+    CREATE TABLE accounts (
+        id {id} NOT NULL, email VARCHAR(254) NOT NULL, "plan" VARCHAR(16) NOT NULL,
+        active BOOLEAN NOT NULL, password_hash VARCHAR(255), created_at {time} NOT NULL,
+        CONSTRAINT pk_accounts PRIMARY KEY (id), CONSTRAINT uq_accounts_email UNIQUE (email)
+    );
+    CREATE TABLE keys (
+        id {id} NOT NULL, account_id INTEGER NOT NULL, prefix VARCHAR(16) NOT NULL,
+        secret_hash VARCHAR(64) NOT NULL, name VARCHAR(100) NOT NULL, created_at {time} NOT NULL,
+        revoked_at {time}, expires_at {time}, read_only BOOLEAN DEFAULT {false} NOT NULL,
+        CONSTRAINT pk_keys PRIMARY KEY (id), CONSTRAINT uq_keys_prefix UNIQUE (prefix),
+        CONSTRAINT uq_keys_secret_hash UNIQUE (secret_hash),
+        CONSTRAINT fk_keys_account_id FOREIGN KEY (account_id) REFERENCES accounts (id)
+    );
+    CREATE INDEX ix_keys_account_id ON keys (account_id);
+    CREATE TABLE watchlist (
+        account_id INTEGER NOT NULL, symbol VARCHAR(24) NOT NULL, position INTEGER NOT NULL,
+        CONSTRAINT pk_watchlist PRIMARY KEY (account_id, symbol),
+        CONSTRAINT fk_watchlist_account_id FOREIGN KEY (account_id) REFERENCES accounts (id)
+    );
+    CREATE TABLE usage (
+        account_id INTEGER NOT NULL, day DATE NOT NULL, key_prefix VARCHAR(16) NOT NULL,
+        operation VARCHAR(40) NOT NULL, client VARCHAR(200) NOT NULL, host VARCHAR(200) NOT NULL,
+        calls INTEGER NOT NULL, last_at {time} NOT NULL,
+        CONSTRAINT pk_usage PRIMARY KEY (account_id, day, key_prefix, operation, client, host),
+        CONSTRAINT fk_usage_account_id FOREIGN KEY (account_id) REFERENCES accounts (id)
+    );
+    CREATE INDEX ix_usage_last_use ON usage (account_id, key_prefix, last_at);
+    CREATE TABLE sessions (
+        token_hash VARCHAR(64) NOT NULL, account_id INTEGER NOT NULL, created_at {time} NOT NULL,
+        seen_at {time} NOT NULL, agent VARCHAR(200) DEFAULT '' NOT NULL,
+        network VARCHAR(45) DEFAULT '' NOT NULL, proven_at {time},
+        CONSTRAINT pk_sessions PRIMARY KEY (token_hash),
+        CONSTRAINT fk_sessions_account_id FOREIGN KEY (account_id) REFERENCES accounts (id)
+    );
+    CREATE INDEX ix_sessions_account_id ON sessions (account_id);
+    CREATE TABLE browsers (
+        token_hash VARCHAR(64) NOT NULL, account_id INTEGER NOT NULL, seen_at {time} NOT NULL,
+        CONSTRAINT pk_browsers PRIMARY KEY (token_hash),
+        CONSTRAINT fk_browsers_account_id FOREIGN KEY (account_id) REFERENCES accounts (id)
+    );
+    CREATE INDEX ix_browsers_account_id ON browsers (account_id);
+    CREATE TABLE used_forms (
+        form_hash VARCHAR(64) NOT NULL, expires_at {time} NOT NULL,
+        CONSTRAINT pk_used_forms PRIMARY KEY (form_hash)
+    );
+    CREATE TABLE clients (
+        client_id VARCHAR(300) NOT NULL, secret_hash VARCHAR(64), auth_method VARCHAR(32) NOT NULL,
+        name VARCHAR(200) NOT NULL, redirect_uris JSON NOT NULL, created_at {time} NOT NULL,
+        approved_at {time}, fresh_until {time}, network VARCHAR(45) DEFAULT '' NOT NULL,
+        used_at {time}, CONSTRAINT pk_clients PRIMARY KEY (client_id)
+    );
+    CREATE INDEX ix_clients_network ON clients (network, created_at);
+    CREATE TABLE grants (
+        id {id} NOT NULL, prefix VARCHAR(16) NOT NULL, account_id INTEGER NOT NULL,
+        client_id VARCHAR(300) NOT NULL, name VARCHAR(200) NOT NULL, created_at {time} NOT NULL,
+        revoked_at {time}, read_only BOOLEAN DEFAULT {false} NOT NULL,
+        CONSTRAINT pk_grants PRIMARY KEY (id), CONSTRAINT uq_grants_prefix UNIQUE (prefix),
+        CONSTRAINT fk_grants_account_id FOREIGN KEY (account_id) REFERENCES accounts (id),
+        CONSTRAINT fk_grants_client_id FOREIGN KEY (client_id) REFERENCES clients (client_id)
+    );
+    CREATE INDEX ix_grants_account_id ON grants (account_id);
+    CREATE INDEX ix_grants_client_id ON grants (client_id);
+    CREATE TABLE codes (
+        code_hash VARCHAR(64) NOT NULL, grant_id INTEGER NOT NULL, redirect_uri TEXT NOT NULL,
+        code_challenge VARCHAR(128) NOT NULL, expires_at {time} NOT NULL, consumed_at {time},
+        CONSTRAINT pk_codes PRIMARY KEY (code_hash),
+        CONSTRAINT fk_codes_grant_id FOREIGN KEY (grant_id) REFERENCES grants (id)
+    );
+    CREATE INDEX ix_codes_grant_id ON codes (grant_id);
+    CREATE TABLE tokens (
+        token_hash VARCHAR(64) NOT NULL, grant_id INTEGER NOT NULL, kind VARCHAR(8) NOT NULL,
+        expires_at {time} NOT NULL, consumed_at {time}, seed VARCHAR(43),
+        CONSTRAINT pk_tokens PRIMARY KEY (token_hash),
+        CONSTRAINT fk_tokens_grant_id FOREIGN KEY (grant_id) REFERENCES grants (id)
+    );
+    CREATE INDEX ix_tokens_grant_id ON tokens (grant_id);
+    CREATE TABLE audit (
+        id {id} NOT NULL, at {time} NOT NULL, kind VARCHAR(24) NOT NULL, account_id INTEGER,
+        actor VARCHAR(16) NOT NULL, network VARCHAR(45) NOT NULL, agent VARCHAR(200) NOT NULL,
+        subject VARCHAR(200) NOT NULL, CONSTRAINT pk_audit PRIMARY KEY (id)
+    );
+    CREATE INDEX ix_audit_at ON audit (at);
+    CREATE INDEX ix_audit_account_id ON audit (account_id);
+    CREATE INDEX ix_audit_pace ON audit (account_id, kind, at)
+"""
+
+WORDS = {
+    "sqlite": {"id": "INTEGER", "time": "DATETIME", "false": "0"},
+    "postgresql": {"id": "SERIAL", "time": "TIMESTAMP WITH TIME ZONE", "false": "false"},
+}
+"""What each engine calls a number that it chooses, a time, and what is not so."""
+
 LASTING = "The audit log is only added to."
 
 
 def upgrade() -> None:
     """Create the tables, and let nobody change what the audit log holds."""
-    _create_accounts()
-    _create_sign_in()
-    _create_apps()
-    _create_audit()
-
-
-def _text(name: str, length: int, **options: Any) -> sa.Column[str]:  # noqa: ANN401 - SQLAlchemy's
-    return sa.Column(name, sa.String(length), nullable=False, **options)
-
-
-def _time(name: str) -> sa.Column[Any]:
-    return sa.Column(name, TIME, nullable=False)
-
-
-def _account(**options: Any) -> sa.Column[int]:  # noqa: ANN401 - SQLAlchemy's
-    account = sa.ForeignKey("accounts.id")
-    return sa.Column("account_id", sa.Integer, account, nullable=False, **options)
-
-
-def _grant() -> sa.Column[int]:
-    grant = sa.ForeignKey("grants.id")
-    return sa.Column("grant_id", sa.Integer, grant, nullable=False, index=True)
-
-
-def _read_only() -> sa.Column[bool]:
-    return sa.Column("read_only", sa.Boolean, nullable=False, server_default=sa.false())
-
-
-def _create_accounts() -> None:
-    op.create_table(
-        "accounts",
-        sa.Column("id", sa.Integer, primary_key=True),
-        _text("email", 254, unique=True),
-        _text("plan", 16),
-        sa.Column("active", sa.Boolean, nullable=False),
-        sa.Column("password_hash", sa.String(255)),
-        _time("created_at"),
-    )
-    op.create_table(
-        "keys",
-        sa.Column("id", sa.Integer, primary_key=True),
-        _account(index=True),
-        _text("prefix", 16, unique=True),
-        _text("secret_hash", 64, unique=True),
-        _text("name", 100),
-        _time("created_at"),
-        sa.Column("revoked_at", TIME),
-        sa.Column("expires_at", TIME),
-        _read_only(),
-    )
-    op.create_table(
-        "watchlist",
-        _account(primary_key=True),
-        _text("symbol", 24, primary_key=True),
-        sa.Column("position", sa.Integer, nullable=False),
-    )
-    op.create_table(
-        "usage",
-        _account(primary_key=True),
-        sa.Column("day", sa.Date, primary_key=True),
-        _text("key_prefix", 16, primary_key=True),
-        _text("operation", 40, primary_key=True),
-        _text("client", 200, primary_key=True),
-        _text("host", 200, primary_key=True),
-        sa.Column("calls", sa.Integer, nullable=False),
-        _time("last_at"),
-        sa.Index("ix_usage_last_use", "account_id", "key_prefix", "last_at"),
-    )
-
-
-def _create_sign_in() -> None:
-    op.create_table(
-        "sessions",
-        _text("token_hash", 64, primary_key=True),
-        _account(index=True),
-        _time("created_at"),
-        _time("seen_at"),
-        _text("agent", 200, server_default=""),
-        _text("network", 45, server_default=""),
-        sa.Column("proven_at", TIME),
-    )
-    op.create_table(
-        "browsers",
-        _text("token_hash", 64, primary_key=True),
-        _account(index=True),
-        _time("seen_at"),
-    )
-    op.create_table("used_forms", _text("form_hash", 64, primary_key=True), _time("expires_at"))
-
-
-def _create_apps() -> None:
-    op.create_table(
-        "clients",
-        _text("client_id", 300, primary_key=True),
-        sa.Column("secret_hash", sa.String(64)),
-        _text("auth_method", 32),
-        _text("name", 200),
-        sa.Column("redirect_uris", sa.JSON, nullable=False),
-        _time("created_at"),
-        sa.Column("approved_at", TIME),
-        sa.Column("fresh_until", TIME),
-        _text("network", 45, server_default=""),
-        sa.Column("used_at", TIME),
-        sa.Index("ix_clients_network", "network", "created_at"),
-    )
-    client = sa.ForeignKey("clients.client_id")
-    op.create_table(
-        "grants",
-        sa.Column("id", sa.Integer, primary_key=True),
-        _text("prefix", 16, unique=True),
-        _account(index=True),
-        sa.Column("client_id", sa.String(300), client, nullable=False, index=True),
-        _text("name", 200),
-        _time("created_at"),
-        sa.Column("revoked_at", TIME),
-        _read_only(),
-    )
-    op.create_table(
-        "codes",
-        _text("code_hash", 64, primary_key=True),
-        _grant(),
-        sa.Column("redirect_uri", sa.Text, nullable=False),
-        _text("code_challenge", 128),
-        _time("expires_at"),
-        sa.Column("consumed_at", TIME),
-    )
-    op.create_table(
-        "tokens",
-        _text("token_hash", 64, primary_key=True),
-        _grant(),
-        _text("kind", 8),
-        _time("expires_at"),
-        sa.Column("consumed_at", TIME),
-        sa.Column("seed", sa.String(43)),
-    )
-
-
-def _create_audit() -> None:
-    op.create_table(
-        "audit",
-        sa.Column("id", sa.Integer, primary_key=True),
-        sa.Column("at", TIME, nullable=False, index=True),
-        _text("kind", 24),
-        sa.Column("account_id", sa.Integer, index=True),
-        _text("actor", 16),
-        _text("network", 45),
-        _text("agent", 200),
-        _text("subject", 200),
-        sa.Index("ix_audit_pace", "account_id", "kind", "at"),
-    )
-    if op.get_bind().dialect.name == "sqlite":
+    engine = op.get_bind().dialect.name
+    for statement in SCHEMA.format(**WORDS[engine]).split(";"):
+        op.execute(statement)
+    if engine == "sqlite":
         then = f"BEGIN SELECT RAISE(ABORT, '{LASTING}'); END"
         op.execute(f"CREATE TRIGGER audit_lasts BEFORE UPDATE ON audit {then}")
     else:

@@ -145,11 +145,8 @@ async def paired(data_dir: Path) -> AsyncIterator[Pair]:
 
 
 async def principal_of(settings: Settings, key: str) -> Principal:
-    database = Database(settings.accounts_url)
-    try:
+    async with Database(settings.accounts_url) as database:
         principal = await Keys(database).principal(key)
-    finally:
-        await database.close()
     assert principal is not None
     return principal
 
