@@ -158,7 +158,7 @@ def build_app(
         async with AsyncExitStack() as stack:
             await _migrate(database)
             stack.push_async_callback(database.close)
-            stack.push_async_callback(standing.close)
+            stack.push_async_callback(counting.close)
             await standing.start()
             await services.active_night.poll()
             stack.callback(services.active_night.close)

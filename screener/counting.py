@@ -63,7 +63,6 @@ class Standing:
     def __init__(
         self, counting: LocalCounting | RedisCounting, resume: Callable[[], Awaitable[None]]
     ) -> None:
-        self._counting = counting
         self._redis = None if isinstance(counting, LocalCounting) else counting
         self._resume = resume
         self._was_away = False
@@ -81,10 +80,6 @@ class Standing:
             await self._resume()
         else:
             await self._look(self._redis)
-
-    async def close(self) -> None:
-        """Let go of what counts."""
-        await self._counting.close()
 
     async def _keep_looking(self) -> None:
         while self._redis is not None:

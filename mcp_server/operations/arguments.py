@@ -148,10 +148,7 @@ class SymbolArguments(Arguments):
     """A ticker."""
 
     symbol: Annotated[
-        str,
-        BeforeValidator(_upper),
-        Name,
-        Field(description="Such as AAPL, BRK.B or BTCUSD."),
+        str, BeforeValidator(_upper), Name, Field(description="Such as AAPL, BRK.B or BTCUSD.")
     ]
 
 
@@ -188,9 +185,7 @@ class HistoryArguments(SymbolArguments):
     """A ticker's history: how much of it, which outcomes, and entered when."""
 
     limit: Annotated[
-        int,
-        _clamped(1, 100),
-        Field(description="Rows, newest entry first; at most 100."),
+        int, _clamped(1, 100), Field(description="Rows, newest entry first; at most 100.")
     ] = 50
     outcome: Annotated[
         Literal["all", "resolved", "open"],
@@ -269,10 +264,7 @@ class ChangesArguments(Arguments):
     """What to keep of the changes since the night before, and which page of them."""
 
     change: Annotated[
-        ChangeKind | None,
-        BeforeValidator(_lower),
-        Word,
-        Field(description="All when left out."),
+        ChangeKind | None, BeforeValidator(_lower), Word, Field(description="All when left out.")
     ] = None
     family: FamilyFilter = None
     direction: DirectionFilter = None
@@ -299,9 +291,7 @@ class UniverseArguments(Arguments):
         ),
     ] = None
     offset: Annotated[
-        int | None,
-        _clamped(0, MAX_OFFSET),
-        Field(description="Rows to skip; below 0 counts as 0."),
+        int | None, _clamped(0, MAX_OFFSET), Field(description="Rows to skip; below 0 counts as 0.")
     ] = None
     rows: Annotated[
         Literal["compact", "full"],
@@ -314,10 +304,7 @@ class UniverseArguments(Arguments):
 class SymbolsArguments(Arguments):
     """Symbols: a whole tracked list, or what to add or remove."""
 
-    symbols: Annotated[
-        list[str],
-        Field(description="The whole list, in its order."),
-    ]
+    symbols: Annotated[list[str], Field(description="The whole list, in its order.")]
 
 
 class EditArguments(Arguments):
