@@ -26,7 +26,7 @@ from benchmarks.serving.load import Loader
 from benchmarks.serving.process import Server, environment, free_port
 from benchmarks.serving.rounds import Contender, Figures, burst, warm
 from benchmarks.serving.stage import LIMITS, READY, SCREENER, make_keys, say, seal_sample
-from store.database import Database
+from store.database.database import Database
 from tests.postgres import fresh_database, running_server
 
 SYMBOLS = 100

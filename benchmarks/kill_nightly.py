@@ -23,8 +23,8 @@ from pathlib import Path
 from nightly.bars import to_date
 from nightly.sessions import session_at
 from nightly.sources import open_source
-from store.manifest import Manifest
-from store.nights import Nights
+from store.ledger.manifest import Manifest
+from store.nights.nights import Nights
 
 SCREENER = str(Path(sys.executable).with_name("screener"))
 ALLOWED = (0, 5)

@@ -21,12 +21,10 @@ from pathlib import Path
 from random import Random
 
 from nightly.since import SETTLED_DAYS
-from store.chain import Chain
-from store.families import Family
-from store.ledger import Entry, Ledger
-from store.manifest import BookFile, Counts, Inputs, Manifest, derive_version
-from store.records import Plan, PricePoint
-from store.served import (
+from store.ledger.chain import Chain
+from store.ledger.ledger import Entry, Ledger
+from store.ledger.manifest import BookFile, Counts, Inputs, Manifest, derive_version
+from store.ledger.served import (
     FollowedTrade,
     Line,
     ServedLines,
@@ -36,6 +34,8 @@ from store.served import (
     Tally,
     Terms,
 )
+from store.wire.families import Family
+from store.wire.records import Plan, PricePoint
 
 FIRST = dt.date(2025, 1, 2)
 DAY = dt.timedelta(days=1)

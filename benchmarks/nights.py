@@ -21,8 +21,8 @@ from nightly.plan import Order, plan
 from nightly.reference import Reference, read_reference
 from nightly.sources import open_source
 from nightly.symbols import resolve
-from store.book import Book
-from store.manifest import Manifest, read_manifest
+from store.ledger.manifest import Manifest, read_manifest
+from store.nights.book import Book
 
 SCREENER = str(Path(sys.executable).with_name("screener"))
 ANALYSED = 0.95

@@ -32,19 +32,19 @@ from mcp_server.operations.surfaces import NO_CONDITIONS, REST
 from nightly.features import COLUMNS
 from screener.nightly import seal_sample
 from screener.settings import Settings
-from store.active_night import ActiveNight
-from store.book import Book
-from store.database import Database
-from store.families import Family
-from store.keys import Keys
-from store.manifest import Inputs
-from store.nights import Nights
-from store.principals import Principals, changes_of
-from store.publish import BookWriter
-from store.records import FamilyEntry, ScanSetup
-from store.tokens import Tokens
-from store.usage import UsageLog
-from store.watchlist import Watchlist
+from store.accounts.keys import Keys
+from store.accounts.principals import Principals, changes_of
+from store.accounts.tokens import Tokens
+from store.accounts.usage import UsageLog
+from store.accounts.watchlist import Watchlist
+from store.database.database import Database
+from store.ledger.manifest import Inputs
+from store.nights.active_night import ActiveNight
+from store.nights.book import Book
+from store.nights.nights import Nights
+from store.nights.publish import BookWriter
+from store.wire.families import Family
+from store.wire.records import FamilyEntry, ScanSetup
 
 ROUNDS, BLOCK = 300, 20
 """Queries of each contender, and how many it runs before the next contender follows."""

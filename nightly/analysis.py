@@ -41,7 +41,7 @@ from nightly.since import Earlier, Since, Tonight, since
 from nightly.sources import BarSource, Loaded
 from nightly.symbols import DOLLARS, quote_of
 from nightly.version import code_version
-from store.book import Prices
+from store.nights.book import Prices
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,8 @@ from nightly.statistics import (
     side_record,
     track_record,
 )
-from store.families import Direction, Family
-from store.records import AsServed, FamilyEntry, SideRecord, TrackRecord, TrackRecords
+from store.wire.families import Direction, Family
+from store.wire.records import AsServed, FamilyEntry, SideRecord, TrackRecord, TrackRecords
 
 
 @dataclass(frozen=True, slots=True)

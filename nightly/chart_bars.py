@@ -9,7 +9,7 @@ import numpy as np
 
 from nightly.bars import Bars, to_date, to_day
 from nightly.formations import Formation
-from store.book import Prices
+from store.nights.book import Prices
 
 CHART_BARS = 320
 """Fewest bars stored for charts, if a symbol has so many: the last ones."""

@@ -20,8 +20,8 @@ from nightly.history import Lineages
 from nightly.kernel.placebo import BAR, resolve_draws
 from nightly.numbers import multiple, percent, price
 from nightly.patterns import FAMILIES, direction_name, family_index, type_name
-from store.records import ExitReason, PricePoint
-from store.served import FollowedTrade, Key, ServedOutcome, Terms
+from store.ledger.served import FollowedTrade, Key, ServedOutcome, Terms
+from store.wire.records import ExitReason, PricePoint
 
 ROUNDING: Final = 1e-6
 """Prices are served with seven digits, so that equal ones differ by less than this share."""

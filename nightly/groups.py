@@ -17,10 +17,10 @@ from nightly.market import CALM, FALLING, NORMAL, RISING, TURBULENT, Market
 from nightly.multiple import LEVEL, adjusted_p
 from nightly.patterns import FAMILIES
 from nightly.series import Places
-from store.families import Direction, Family
-from store.method import FEW_HALF_YEARS, Regime, SymbolFate
-from store.records import Verdict
-from store.setup_words import FEW
+from store.wire.families import Direction, Family
+from store.wire.method import FEW_HALF_YEARS, Regime, SymbolFate
+from store.wire.records import Verdict
+from store.wire.setup_words import FEW
 
 FATES: Final[Mapping[SymbolFate, Fate]] = {
     "current": Fate.CURRENT,

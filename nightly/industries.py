@@ -14,7 +14,7 @@ from functools import cache
 from importlib import resources
 from types import MappingProxyType
 
-from store.labels import INDUSTRIES
+from store.wire.labels import INDUSTRIES
 
 
 def industry_label(industry: str | None, sector: str | None = None) -> str | None:

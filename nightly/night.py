@@ -26,14 +26,14 @@ from nightly.writing import (
     write_unread,
     written,
 )
-from store.checkpoints import Checkpoints
 from store.errors import HeldBackError, ManifestError, SealedError
-from store.ledger import Entry, Ledger
-from store.ledger_file import NightHead
-from store.manifest import SAMPLE, Inputs, Manifest, derive_version
-from store.method import METHOD
-from store.nights import Nights
-from store.publish import BookWriter
+from store.folder.checkpoints import Checkpoints
+from store.ledger.ledger import Entry, Ledger
+from store.ledger.ledger_file import NightHead
+from store.ledger.manifest import SAMPLE, Inputs, Manifest, derive_version
+from store.nights.nights import Nights
+from store.nights.publish import BookWriter
+from store.wire.method import METHOD
 
 LeaveOut = Callable[[str, str, str], None]
 """Hears what is left out as soon as that is known: its name, the code and the reason."""

@@ -6,8 +6,8 @@ from functools import cache
 from typing import cast
 
 from nightly.events import PatternType
-from store.families import Direction, Family, family_of
-from store.records import PatternType as PatternTypeName
+from store.wire.families import Direction, Family, family_of
+from store.wire.records import PatternType as PatternTypeName
 
 FAMILIES = tuple(Family)
 

@@ -35,7 +35,7 @@ from nightly.sessions import (
 from nightly.sources import BarSource, Outline
 from nightly.symbols import resolve
 from nightly.version import code_version
-from store.manifest import Inputs
+from store.ledger.manifest import Inputs
 
 MAX_RENAMED = 1000
 NAMED = 8

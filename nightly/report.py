@@ -13,8 +13,8 @@ from nightly.assembly import Statistics
 from nightly.bars import Adjustment
 from nightly.errors import Refusal
 from nightly.scan import Candidate
-from store.families import Family
-from store.records import Change, FamilyEntry
+from store.wire.families import Family
+from store.wire.records import Change, FamilyEntry
 
 
 @dataclass(frozen=True, slots=True)

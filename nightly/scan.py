@@ -18,7 +18,7 @@ from nightly.features import COLUMNS
 from nightly.formations import Formation
 from nightly.numbers import evidence, multiple, percent
 from nightly.reference import Listing
-from store.records import ScanSetup, Setup, SideRecord, TrackRecords
+from store.wire.records import ScanSetup, Setup, SideRecord, TrackRecords
 
 PRIOR_WINS = 10
 """Weight of the family's median win in the typical gain, in wins."""

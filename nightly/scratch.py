@@ -24,9 +24,9 @@ from nightly.errors import SourceError
 from nightly.pool import Pool
 from nightly.sources import SpilledSource, Step
 from store.errors import ObjectsError
-from store.nights import lives
-from store.objects import Objects
-from store.opening import open_objects
+from store.nights.nights import lives
+from store.remote.objects import Objects
+from store.remote.opening import open_objects
 
 FOLDER: Final = "scratch"
 SHARING: Final = "sharing the sorted bars"

@@ -14,10 +14,8 @@ from nightly.formations import Formation
 from nightly.numbers import multiple, percent
 from nightly.scan import Candidate
 from nightly.since import Earlier, Since, Tonight, since
-from store.families import Family
-from store.ledger import Entry, Ledger, Served
-from store.records import AsServed, Change, Line, PricePoint
-from store.served import (
+from store.ledger.ledger import Entry, Ledger, Served
+from store.ledger.served import (
     FollowedTrade,
     Key,
     ServedChange,
@@ -27,8 +25,10 @@ from store.served import (
     Tally,
     Totals,
 )
-from store.served import Line as LedgerLine
-from store.setup_words import FEW
+from store.ledger.served import Line as LedgerLine
+from store.wire.families import Family
+from store.wire.records import AsServed, Change, Line, PricePoint
+from store.wire.setup_words import FEW
 
 
 @dataclass(frozen=True, slots=True)

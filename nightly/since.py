@@ -14,8 +14,7 @@ from typing import Final
 from nightly.events import EndReason
 from nightly.followed import Known, Part, resolved, same_terms
 from nightly.formations import Formation
-from store.records import Change, ChangeKind, ChangeReason, ExitReason
-from store.served import (
+from store.ledger.served import (
     FollowedTrade,
     Key,
     ServedOutcome,
@@ -23,6 +22,7 @@ from store.served import (
     SettledTrade,
     Terms,
 )
+from store.wire.records import Change, ChangeKind, ChangeReason, ExitReason
 
 ENDS: Final[Mapping[int, ChangeReason]] = {
     EndReason.MISSED: "missed",

@@ -21,9 +21,9 @@ from nightly.lift import Lift
 from nightly.method import after_costs
 from nightly.numbers import multiple, percent
 from nightly.parameters import Parameters
-from store.families import Direction, Family
-from store.method import METHOD
-from store.records import AfterCosts, SideRecord, Sides, TrackRecord
+from store.wire.families import Direction, Family
+from store.wire.method import METHOD
+from store.wire.records import AfterCosts, SideRecord, Sides, TrackRecord
 
 SHRINKAGE = 60
 """Weight of the prior in trades. Predicting later R from earlier R improves up to about here."""

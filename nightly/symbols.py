@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from nightly.errors import Refusal
-from store.records import LONGEST_SYMBOL
+from store.wire.records import LONGEST_SYMBOL
 
 QUOTES: Final = frozenset(
     {

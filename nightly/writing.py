@@ -10,8 +10,8 @@ from nightly.assembly import Statistics, universe
 from nightly.history import FACTS
 from nightly.plan import Order
 from nightly.scan import Candidate, label_columns, number_columns
-from store.publish import BookWriter
-from store.records import Patterns, TickerRecord
+from store.nights.publish import BookWriter
+from store.wire.records import Patterns, TickerRecord
 
 Keep = Callable[[str, bytes], None]
 """Keeps the checkpoint of a symbol."""

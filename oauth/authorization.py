@@ -17,7 +17,9 @@ from oauth.clients import Clients
 from oauth.forms import required, single
 from oauth.metadata import ProtectedResource, granted_scope
 from oauth.redirects import destination, is_loopback, is_registered, with_response
-from store.audit import Actor
+from store.accounts.audit import Actor
+from store.accounts.grants import Client, Grants
+from store.accounts.used_forms import Form
 from store.errors import (
     AccountError,
     TooManyError,
@@ -25,8 +27,6 @@ from store.errors import (
     UnknownClientError,
     UsedFormError,
 )
-from store.grants import Client, Grants
-from store.used_forms import Form
 
 CODE_CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 """The pattern of every S256 challenge (RFC 7636 section 4.2)."""

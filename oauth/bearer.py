@@ -10,8 +10,8 @@ import logging
 
 from mcp_server.http.requests import Scope
 from mcp_server.operations.callers import Caller
+from store.accounts.principals import Principals
 from store.errors import DatabaseError
-from store.principals import Principals
 
 MAX_CREDENTIAL = 512
 """Most bytes of an Authorization field that is read."""

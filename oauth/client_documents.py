@@ -21,8 +21,8 @@ from mcp_server.operations.counting import UncountedError
 from oauth.fetching import NETWORK_SHARE, SECONDS, Document, FetchError
 from oauth.quota import Quota
 from oauth.registration import ClientMetadata, InvalidClientMetadataError, parse_object
-from store.accounts import utc_now
-from store.grants import Client, Grants
+from store.accounts.accounts import utc_now
+from store.accounts.grants import Client, Grants
 
 MAX_CLIENT_ID = 300
 LOWEST_PORT = 1024

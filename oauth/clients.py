@@ -14,9 +14,9 @@ from starlette.requests import Request
 
 from mcp_server.operations.callers import Caller
 from oauth.client_documents import ClientDocuments, document_host, is_address
-from store.accounts import hash_secret
-from store.audit import Actor
-from store.grants import Client, Grants
+from store.accounts.accounts import hash_secret
+from store.accounts.audit import Actor
+from store.accounts.grants import Client, Grants
 
 
 class Clients:

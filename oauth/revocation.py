@@ -8,7 +8,7 @@ from starlette.responses import Response
 from oauth.clients import Clients, actor_of
 from oauth.forms import read_form, required
 from oauth.responses import NO_STORE
-from store.tokens import Tokens
+from store.accounts.tokens import Tokens
 
 
 class RevocationEndpoint:

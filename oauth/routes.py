@@ -20,8 +20,8 @@ from oauth.registration import RegistrationEndpoint
 from oauth.responses import Endpoint, with_oauth_errors
 from oauth.revocation import RevocationEndpoint
 from oauth.tokens import TokenEndpoint
-from store.grants import Grants
-from store.tokens import Tokens
+from store.accounts.grants import Grants
+from store.accounts.tokens import Tokens
 
 
 def oauth_routes(

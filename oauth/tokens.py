@@ -13,10 +13,10 @@ from oauth.clients import Clients, actor_of
 from oauth.forms import read_form, required
 from oauth.metadata import GRANT_TYPES, ProtectedResource, granted_scope
 from oauth.responses import json_response
-from store.audit import Actor
-from store.credentials import LIFETIMES, Kind
-from store.grants import Client
-from store.tokens import Pair, Tokens
+from store.accounts.audit import Actor
+from store.accounts.credentials import LIFETIMES, Kind
+from store.accounts.grants import Client
+from store.accounts.tokens import Pair, Tokens
 
 CODE_VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}")
 """RFC 7636 section 4.1."""

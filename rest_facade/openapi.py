@@ -16,7 +16,7 @@ from mcp_server.operations.schemas import input_schema, record_schemas
 from mcp_server.operations.table import OPERATIONS, Operation
 from oauth.metadata import SCOPE
 from rest_facade.routes import ROUTES, RestRoute
-from store.records import Envelope, Record
+from store.wire.records import Envelope, Record
 
 SECURITY: list[Schema] = [{"api_key": []}, {"oauth2": [SCOPE]}]
 REFERENCE = "#/components/schemas/"

@@ -16,9 +16,9 @@ from mcp_server.operations.rules import CONTENT_RULES
 from mcp_server.operations.table import OPERATIONS
 from mcp_server.surface.toolsets import EXTENDED, SEVEN, Tool
 from rest_facade.routes import ROUTES
-from store.changes import KINDS as CHANGES
-from store.changes import REASONS
-from store.families import Family
+from store.wire.changes import KINDS as CHANGES
+from store.wire.changes import REASONS
+from store.wire.families import Family
 
 
 def reference(offer: Offer, quotas: Quotas) -> str:

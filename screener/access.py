@@ -11,9 +11,9 @@ from screener.console import Table, err, fail, out, with_database
 if TYPE_CHECKING:
     from screener.settings import Settings
     from screener.sweeping import Removed
-    from store.database import Database
-    from store.grants import Client, Grant
-    from store.sessions import Session
+    from store.accounts.grants import Client, Grant
+    from store.accounts.sessions import Session
+    from store.database.database import Database
 
 sessions_app = typer.Typer(no_args_is_help=True, help="List and end browser sign-ins.")
 grants_app = typer.Typer(no_args_is_help=True, help="List and revoke access granted to apps.")
@@ -41,7 +41,7 @@ def list_sessions() -> None:
 def end_sessions(email: Email) -> None:
     """Sign an account out of every browser."""
     from screener.sessions import sessions_of
-    from store.accounts import Accounts
+    from store.accounts.accounts import Accounts
 
     async def work(database: Database, chosen: Settings) -> int:
         account = await Accounts(database).get(email)
@@ -53,8 +53,8 @@ def end_sessions(email: Email) -> None:
 @grants_app.command("list")
 def list_grants() -> None:
     """List which accounts granted access to which hosts."""
-    from store.accounts import Accounts
-    from store.grants import Grants
+    from store.accounts.accounts import Accounts
+    from store.accounts.grants import Grants
 
     async def work(database: Database, _chosen: Settings) -> list[tuple[str, Grant]]:
         emails = {account.id: account.email for account in await Accounts(database).all()}
@@ -72,7 +72,7 @@ def revoke_grant(
     prefix: Annotated[str, typer.Argument(help="The grant's 16 characters, as listed.")],
 ) -> None:
     """Revoke a grant: everything it issued dies at once."""
-    from store.grants import Grants
+    from store.accounts.grants import Grants
 
     async def work(database: Database, _chosen: Settings) -> bool:
         grants = Grants(database)
@@ -90,7 +90,7 @@ def list_clients() -> None:
 
     A host whose id is an address is known by the document there, read again once it is stale.
     """
-    from store.grants import Grants
+    from store.accounts.grants import Grants
 
     async def work(database: Database, _chosen: Settings) -> list[Client]:
         return await Grants(database).clients()
@@ -109,7 +109,7 @@ def delete_client(
     client_id: Annotated[str, typer.Argument(help="The client's id, as listed.")],
 ) -> None:
     """Delete a host with everything that accounts granted it."""
-    from store.grants import Grants
+    from store.accounts.grants import Grants
 
     async def work(database: Database, _chosen: Settings) -> bool:
         return await Grants(database).delete_client(client_id)

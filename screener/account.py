@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from screener.console import Table, err, fail, out, plainly, with_accounts
-from store.lines import harmless
+from store.wire.lines import harmless
 
 if TYPE_CHECKING:
-    from store.access import Ended
-    from store.accounts import Account, Accounts
+    from store.accounts.access import Ended
+    from store.accounts.accounts import Account, Accounts
 
 accounts_app = typer.Typer(
     no_args_is_help=True, help="Add, list, change, deactivate and delete accounts."
@@ -34,8 +34,8 @@ def add(
     password_stdin: FromStdin = False,
 ) -> None:
     """Add an account."""
-    from store.accounts import Plan
-    from store.passwords import Passwords
+    from store.accounts.accounts import Plan
+    from store.accounts.passwords import Passwords
 
     password = _read_password() if password_stdin else _ask_password() if ask else None
 
@@ -61,7 +61,7 @@ def list_accounts() -> None:
 @accounts_app.command("plan")
 def set_plan(email: Email, plan: Annotated[PlanName, typer.Argument(help="The new plan.")]) -> None:
     """Change an account's plan; its keys follow at once."""
-    from store.accounts import Plan
+    from store.accounts.accounts import Plan
 
     account = with_accounts(lambda accounts: accounts.set_plan(email, Plan(plan)))
     err.print(f"{account.email} now has plan {account.plan}.")
@@ -76,7 +76,7 @@ def set_password(
     ] = False,
 ) -> None:
     """Give an account a new sign-in password, which signs it out of every browser."""
-    from store.passwords import Passwords
+    from store.accounts.passwords import Passwords
 
     password = _read_password() if password_stdin else _ask_password()
 
@@ -140,7 +140,7 @@ def _ask_password() -> str:
 
 
 def _strong(password: str) -> str:
-    from store.passwords import check_strength
+    from store.accounts.passwords import check_strength
 
     with plainly():
         check_strength(password)

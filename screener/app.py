@@ -49,21 +49,21 @@ from screener.sessions import sessions_of
 from screener.settings import Settings
 from screener.supervisor import Loop, Supervisor
 from screener.sweeping import sweeper_of
-from store.accounts import Accounts, utc_now
-from store.active_night import ActiveNight
-from store.browsers import Browsers
-from store.database import Database
+from store.accounts.accounts import Accounts, utc_now
+from store.accounts.browsers import Browsers
+from store.accounts.events import AuditLog
+from store.accounts.grants import Grants
+from store.accounts.keys import Keys
+from store.accounts.principals import Principals, changes_of
+from store.accounts.tokens import Tokens
+from store.accounts.usage import UsageLog
+from store.accounts.watchlist import Watchlist
+from store.database.database import Database
 from store.errors import DatabaseUnavailableError
-from store.events import AuditLog
-from store.grants import Grants
-from store.keys import Keys
-from store.ledger import Ledger
-from store.of_night import OfNight
-from store.principals import Principals, changes_of
-from store.progress import ProgressFile
-from store.tokens import Tokens
-from store.usage import UsageLog
-from store.watchlist import Watchlist
+from store.folder.progress import ProgressFile
+from store.ledger.ledger import Ledger
+from store.nights.active_night import ActiveNight
+from store.nights.of_night import OfNight
 from telemetry.metrics import record
 from web.errors import exception_handlers
 from web.news import News

@@ -13,8 +13,8 @@ from screener.console import Table, fail, out, with_database
 
 if TYPE_CHECKING:
     from screener.settings import Settings
-    from store.database import Database
-    from store.events import Event
+    from store.accounts.events import Event
+    from store.database.database import Database
 
 DAYS = re.compile(r"([0-9]{1,5})d")
 
@@ -32,9 +32,9 @@ def audit(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
     """Show the audit log, newest first; `--before` and the last id give the next page."""
-    from store.accounts import Accounts
-    from store.audit import Kind
-    from store.events import AuditLog
+    from store.accounts.accounts import Accounts
+    from store.accounts.audit import Kind
+    from store.accounts.events import AuditLog
 
     if kind is not None and kind not in tuple(Kind):
         fail(f"there is no kind {kind!r}; there are {', '.join(Kind)}.")

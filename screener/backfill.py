@@ -17,11 +17,11 @@ from nightly.night import make_night
 from nightly.plan import Order, Step, inputs_of, plan
 from nightly.reference import AssetType
 from nightly.sessions import last_session, next_session
-from store.checkpoints import Checkpoints
 from store.errors import LedgerError
-from store.files import private_folder
-from store.lock import locked
-from store.nights import Nights
+from store.folder.checkpoints import Checkpoints
+from store.folder.files import private_folder
+from store.folder.lock import locked
+from store.nights.nights import Nights
 
 REPLAYING = "replaying nights"
 

@@ -17,8 +17,8 @@ from screener.console import err, fail, out, plainly, prepare_data_dir, settings
 
 if TYPE_CHECKING:
     from screener.settings import Settings
-    from store.backup import Header
-    from store.restore import Checked
+    from store.backup.backup import Header
+    from store.backup.restore import Checked
 
 STDOUT = Path("-")
 
@@ -44,7 +44,7 @@ def backup(
 
     from screener.databases import database_of
     from screener.watch import watched
-    from store.backup import back_up
+    from store.backup.backup import back_up
 
     chosen = settings()
 
@@ -89,8 +89,8 @@ def restore(
 
 def _checked(file: Path) -> Checked:
     from screener.watch import watched
-    from store.archive import ArchiveReader
-    from store.restore import check
+    from store.backup.archive import ArchiveReader
+    from store.backup.restore import check
 
     with ArchiveReader(file) as archive, watched() as watch:
         return check(archive, watch)
@@ -101,8 +101,8 @@ def _restored(chosen: Settings, file: Path, replace: bool) -> Checked:
 
     from screener.databases import database_of
     from screener.watch import watched
-    from store.archive import ArchiveReader
-    from store.restore import restore as put_back
+    from store.backup.archive import ArchiveReader
+    from store.backup.restore import restore as put_back
 
     async def work(archive: ArchiveReader) -> Checked:
         async with database_of(chosen) as database:
@@ -160,7 +160,7 @@ def _writing(file: Path) -> Iterator[None]:
 
 
 def _publish(draft: Path, file: Path, force: bool) -> None:
-    from store.files import sync_directory
+    from store.folder.files import sync_directory
 
     if not force:
         try:

@@ -21,7 +21,7 @@ from screener.interrupts import ignored_by_children, never_lost
 from screener.night import nightly
 from screener.settings import Settings
 from store.errors import SealedError
-from store.progress import ProgressFile
+from store.folder.progress import ProgressFile
 
 STOP_SECONDS = 5.0
 """For which a nightly that is told to end may tidy up; whatever it leaves, the next one removes."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from screener.console import Table
-from store.changes import KINDS, REASONS
-from store.manifest import Manifest
+from store.ledger.manifest import Manifest
+from store.wire.changes import KINDS, REASONS
 
 Rows = Sequence[Mapping[str, Any]]
 

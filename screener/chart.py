@@ -9,10 +9,10 @@ from mcp_server.drawing.look import LOOKS, THEMES, WIDTHS
 from mcp_server.operations.charts import chart_view
 from mcp_server.operations.past import Past, past_words
 from screener.console import fail
-from store.book import Book, StoredSetup
-from store.companies import company_names
-from store.files import replace_file
-from store.setup_words import caption
+from store.folder.files import replace_file
+from store.nights.book import Book, StoredSetup
+from store.nights.companies import company_names
+from store.wire.setup_words import caption
 
 
 def look_of(theme: str, width: int) -> Look:

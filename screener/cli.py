@@ -145,7 +145,7 @@ def _has_secret(url: str) -> bool:
 
 
 def _without_password(url: str) -> str:
-    from store.reaching import without_password
+    from store.database.reaching import without_password
 
     return without_password(url)
 

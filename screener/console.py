@@ -33,15 +33,15 @@ from store.errors import (
     SealedError,
     StoreError,
 )
-from store.files import narrow, private_folder
-from store.lines import harmless
-from store.trouble import is_of_disk, trouble_of
+from store.folder.files import narrow, private_folder
+from store.folder.trouble import is_of_disk, trouble_of
+from store.wire.lines import harmless
 
 if TYPE_CHECKING:
     from screener.settings import Settings
-    from store.accounts import Accounts
-    from store.database import Database
-    from store.keys import Keys
+    from store.accounts.accounts import Accounts
+    from store.accounts.keys import Keys
+    from store.database.database import Database
 
 NO_NIGHT = 1
 """The exit code of a command that reads a night, where there is none yet."""
@@ -260,14 +260,14 @@ def with_database(work: Callable[[Database, Settings], Coroutine[Any, Any, T]]) 
 
 def with_accounts(work: Callable[[Accounts], Coroutine[Any, Any, T]]) -> T:
     """Run work on the accounts of the configured database."""
-    from store.accounts import Accounts
+    from store.accounts.accounts import Accounts
 
     return with_database(lambda database, _chosen: work(Accounts(database)))
 
 
 def with_keys(work: Callable[[Keys], Coroutine[Any, Any, T]]) -> T:
     """Run work on the keys of the configured database."""
-    from store.keys import Keys
+    from store.accounts.keys import Keys
 
     return with_database(lambda database, chosen: work(Keys(database, prefix=chosen.key_prefix)))
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mcp_server.operations.limits import Limiter
     from mcp_server.operations.redis_counting import RedisCounting
     from screener.settings import Settings
-    from store.usage import UsageLog
+    from store.accounts.usage import UsageLog
 
 log = logging.getLogger(__name__)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from screener.settings import Settings
-from store.database import Database
+from store.database.database import Database
 
 
 def database_of(settings: Settings, url: str | None = None) -> Database:

@@ -14,7 +14,7 @@ from screener.errors import EndedError
 
 if TYPE_CHECKING:
     from screener.settings import Settings
-    from store.database import Database
+    from store.database.database import Database
 
 db_app = typer.Typer(
     no_args_is_help=True, help="Bring the account database up to date, check or copy it."
@@ -38,7 +38,7 @@ def upgrade() -> None:
     Every command that uses accounts does that too, as does `screener serve` at its start. It runs
     once, in one transaction, however many begin it together. There is no way back but a backup.
     """
-    from store.migration import HEAD
+    from store.database.migration import HEAD
 
     before = _on_database(lambda database: database.migrate())
     if before == HEAD:
@@ -54,9 +54,9 @@ def check() -> None:
     Nothing is changed. It ends with 0 if all is well, with 1 if there is something to do, and says
     what. All rows are read, which takes some seconds for a million.
     """
-    from store.copies import is_closed
+    from store.backup.copies import is_closed
+    from store.database.migration import HEAD, why_unknown
     from store.errors import DatabaseMovedError
-    from store.migration import HEAD, why_unknown
 
     async def work(database: Database) -> list[str]:
         revision = await database.revision()
@@ -97,7 +97,7 @@ def copy(
     and write -, or keep the password in ~/.pgpass.
     """
     from screener.watch import watched
-    from store.copies import copy as copy_rows
+    from store.backup.copies import copy as copy_rows
 
     async def work(first: Database, second: Database) -> Mapping[str, int]:
         with watched() as watch:
@@ -121,7 +121,7 @@ def reopen(database: Annotated[str, typer.Argument(metavar="DATABASE", help=NAME
 
     What was changed in the copy since then is not in it.
     """
-    from store.copies import reopen as reopen_database
+    from store.backup.copies import reopen as reopen_database
 
     closed = _on_databases(reopen_database, database)
     out.print("It takes changes again." if closed else "It takes changes already.")
@@ -162,6 +162,6 @@ def _url(named: str, chosen: Settings) -> str:
 
 
 def _has_password(url: str) -> bool:
-    from store.reaching import without_password
+    from store.database.reaching import without_password
 
     return without_password(url) != url

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from store.difference import Difference, Record, Shown
+from store.nights.difference import Difference, Record, Shown
 
 NAMED = 20
 """Symbols or setups named in one line; the others are counted."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from screener.console import fail, out, settings, warn
-from store.trouble import trouble_of
+from store.folder.trouble import trouble_of
 
 if TYPE_CHECKING:
     from screener.checks.finding import Check, Finding

@@ -39,8 +39,8 @@ from nightly.series import Series
 from nightly.symbols import normalise
 from screener.console import Table, err, fail, out
 from screener.settings import Settings
-from store.figures import dollars
-from store.files import replace_file
+from store.folder.files import replace_file
+from store.wire.figures import dollars
 
 MOST = 10
 """Drawings that are shown: those that came furthest."""

@@ -8,11 +8,11 @@ from typing import Final
 from screener.console import err
 from screener.settings import Settings, SettingsError
 from screener.supervisor import Loop
-from store.accounts import utc_now
+from store.accounts.accounts import utc_now
 from store.errors import ObjectsError
-from store.follower import Clock, Follower
-from store.objects import Objects
-from store.opening import open_objects
+from store.remote.follower import Clock, Follower
+from store.remote.objects import Objects
+from store.remote.opening import open_objects
 
 START_SECONDS: Final = 60.0
 """For which a start waits for a night of the store; it is fetched beside the service after that."""

@@ -23,10 +23,10 @@ from mcp_server.http.responses import HttpResponse, response
 from mcp_server.operations.age import Age
 from mcp_server.operations.services import Services
 from screener.supervisor import Supervisor
-from store.book import Book
-from store.database import Database
+from store.database.database import Database
 from store.errors import DatabaseError, DatabaseMovedError
-from store.follower import Follower
+from store.nights.book import Book
+from store.remote.follower import Follower
 from telemetry import metrics
 from telemetry.degraded import PARTS, Degraded
 from telemetry.version import VERSION

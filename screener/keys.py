@@ -12,7 +12,7 @@ import typer
 from screener.console import Table, err, fail, out, with_keys
 
 if TYPE_CHECKING:
-    from store.keys import Key
+    from store.accounts.keys import Key
 
 keys_app = typer.Typer(no_args_is_help=True, help="Create, list, replace and revoke API keys.")
 

@@ -12,11 +12,11 @@ import typer
 
 from screener.console import Table, fail, out, plainly, settings
 from screener.options import Bars, Executor, Jobs, ReferenceTable, Symbol, read_adjustment
-from store.lines import harmless
+from store.wire.lines import harmless
 
 if TYPE_CHECKING:
-    from store.grade import Grade, Side
-    from store.ledger import Ledger
+    from store.ledger.ledger import Ledger
+    from store.nights.grade import Grade, Side
 
 ledger_app = typer.Typer(
     no_args_is_help=True, help="Check and show what every published night served."
@@ -35,7 +35,7 @@ MOST = 40
 @ledger_app.command("verify")
 def verify(simulated: Simulated = False) -> None:
     """Check that no object of the ledger was changed, removed or put in, and that totals add up."""
-    from store.chain import Chain
+    from store.ledger.chain import Chain
 
     with plainly():
         chain = Chain.of(_ledger(simulated))
@@ -51,7 +51,7 @@ def verify(simulated: Simulated = False) -> None:
 @ledger_app.command("list")
 def list_objects(simulated: Simulated = False) -> None:
     """List the objects of the ledger, oldest first."""
-    from store.ledger_file import NightHead
+    from store.ledger.ledger_file import NightHead
 
     listed = Table("number", "kind", "version", "session", "since", "written (UTC)", "KB")
     with plainly():
@@ -103,9 +103,9 @@ def grade(as_json: AsJson = False, simulated: Simulated = False) -> None:
     """
     import orjson
 
-    from store.book import Book
-    from store.grade import grade as compare
-    from store.nights import Nights
+    from store.nights.book import Book
+    from store.nights.grade import grade as compare
+    from store.nights.nights import Nights
 
     with plainly():
         nights = Nights(_folder(simulated), simulated=simulated)
@@ -166,14 +166,14 @@ def backfill(
 
 
 def _folder(simulated: bool) -> Path:
-    from store.ledger import SIMULATED
+    from store.ledger.ledger import SIMULATED
 
     folder = settings().data_dir
     return folder / SIMULATED if simulated else folder
 
 
 def _ledger(simulated: bool) -> Ledger:
-    from store.ledger import Ledger
+    from store.ledger.ledger import Ledger
 
     return Ledger(_folder(simulated), simulated=simulated)
 

@@ -35,8 +35,8 @@ ACCESS = "access"
 NOT_REPEATED = (
     "screener.",
     "mcp_server.operations.redis_counting",
-    "store.follower",
-    "store.told_changes",
+    "store.remote.follower",
+    "store.accounts.told_changes",
     ACCESS,
 )
 """Loggers that no request makes repeat a line: those of what is told once when it changes, whose

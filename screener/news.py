@@ -13,13 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from store.changes import KINDS, REASONS
-from store.families import Family
-from store.lines import harmless, short
+from store.wire.changes import KINDS, REASONS
+from store.wire.families import Family
+from store.wire.lines import harmless, short
 
 if TYPE_CHECKING:
-    from store.book import Book
-    from store.manifest import Manifest
+    from store.ledger.manifest import Manifest
+    from store.nights.book import Book
 
 MOST_CHANGES: Final = 10
 """Changes that are told one by one; the others are counted."""

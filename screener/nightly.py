@@ -35,12 +35,12 @@ from screener.console import err, prepare_data_dir
 from screener.settings import Settings
 from screener.sharing import looking, nights_of
 from screener.watch import Watch, watched
-from store.checkpoints import Checkpoints
-from store.difference import Difference, difference
-from store.lock import locked
-from store.manifest import SAMPLE, Manifest
-from store.nights import Nights
-from store.publish import fall_behind
+from store.folder.checkpoints import Checkpoints
+from store.folder.lock import locked
+from store.ledger.manifest import SAMPLE, Manifest
+from store.nights.difference import Difference, difference
+from store.nights.nights import Nights
+from store.nights.publish import fall_behind
 
 LOOK_SECONDS = 60.0
 """How often a wait looks at the clock."""

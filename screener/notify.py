@@ -49,7 +49,7 @@ def notify(
 
 def _show() -> None:
     from screener.telling import of_night
-    from store.nights import Nights
+    from store.nights.nights import Nights
 
     with plainly():
         chosen = settings()

@@ -15,7 +15,7 @@ import typer
 from screener.console import err, fail, out, plainly, settings
 
 if TYPE_CHECKING:
-    from store.book import Book
+    from store.nights.book import Book
 
 Symbol = Annotated[str, typer.Argument(help="A symbol of the night, such as AAPL or aapl.")]
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON, for programs.")]

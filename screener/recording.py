@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from nightly.errors import NightlyError
 from screener.settings import Settings
 from store.errors import HeldBackError, SealedError, StoreError
-from store.manifest import SAMPLE, Manifest
-from store.progress import STOPPED, ProgressFile, Recorder, State
-from store.trouble import trouble_of
+from store.folder.progress import STOPPED, ProgressFile, Recorder, State
+from store.folder.trouble import trouble_of
+from store.ledger.manifest import SAMPLE, Manifest
 
 if TYPE_CHECKING:
     from nightly.plan import Step

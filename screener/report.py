@@ -13,7 +13,7 @@ from screener.news import named
 if TYPE_CHECKING:
     from nightly.report import Report
     from screener.quality import Quality
-    from store.manifest import Manifest
+    from store.ledger.manifest import Manifest
 
 
 def print_report(

@@ -95,7 +95,7 @@ def _write_versions(order: Order, parameters: Parameters, out_file: Path, step: 
     from nightly.plan import plan, pool_of
     from nightly.research import versions
     from screener.check import left_out
-    from store.files import replace_file
+    from store.folder.files import replace_file
 
     find = partial(versions, parameters=parameters)
     looked = plan(order, dt.datetime.now(dt.UTC))

@@ -23,7 +23,7 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from store.files import replace_file
+from store.folder.files import replace_file
 
 PATH: Final = "/doctor"
 FIELD: Final = "X-Screener-Doctor"

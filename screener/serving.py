@@ -32,10 +32,10 @@ from screener.loading import loading
 from screener.logs import log_config
 from screener.settings import Settings
 from screener.supervisor import EXIT_CODE
+from store.accounts.usage import UsageLog
 from store.errors import StoreError
-from store.lock import locked, restore_is_pending
-from store.nights import Nights
-from store.usage import UsageLog
+from store.folder.lock import locked, restore_is_pending
+from store.nights.nights import Nights
 
 
 def check_active_night(settings: Settings) -> None:
@@ -63,7 +63,7 @@ def check_active_night(settings: Settings) -> None:
 
 
 async def _end_restore(settings: Settings) -> None:
-    from store.restore import end_restore  # only who was killed meanwhile needs it
+    from store.backup.restore import end_restore  # only who was killed meanwhile needs it
 
     async with database_of(settings) as database:
         await end_restore(database, settings.data_dir)

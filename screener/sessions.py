@@ -6,9 +6,9 @@ import datetime as dt
 from collections.abc import Callable
 
 from screener.settings import Settings
-from store.accounts import utc_now
-from store.database import Database
-from store.sessions import Sessions
+from store.accounts.accounts import utc_now
+from store.accounts.sessions import Sessions
+from store.database.database import Database
 
 
 def sessions_of(

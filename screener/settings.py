@@ -312,7 +312,7 @@ class Settings(BaseSettings):
     @field_validator("key_prefix")
     @classmethod
     def _eight_characters(cls, value: str) -> str:
-        from store.credentials import BRAND
+        from store.accounts.credentials import BRAND
 
         if not re.fullmatch(r"[A-Za-z0-9_-]{8}", value):
             raise ValueError("must be 8 letters, digits, underscores or hyphens")

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from screener.console import Table
-from store.families import pattern_words
-from store.figures import change, dollars, multiple, percent, ratio
-from store.lines import harmless
-from store.setup_view import SetupView
+from store.wire.families import pattern_words
+from store.wire.figures import change, dollars, multiple, percent, ratio
+from store.wire.lines import harmless
+from store.wire.setup_view import SetupView
 
 LEAST_NAME: Final = 20
 """Columns of a terminal below which no company's name is shown."""

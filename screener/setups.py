@@ -17,9 +17,9 @@ from screener.predicates import FilterError, filters_of
 from screener.setup_tables import Shown, forming_table, running_table
 from screener.sheet import Row, sheet
 from screener.tonight import age_of, tonight
-from store.book import Book
-from store.companies import company_names
-from store.setup_view import SetupView
+from store.nights.book import Book
+from store.nights.companies import company_names
+from store.wire.setup_view import SetupView
 
 if TYPE_CHECKING:
     from screener.settings import Settings

@@ -9,8 +9,8 @@ from contextlib import contextmanager, suppress
 from screener.console import err
 from screener.settings import Settings
 from store.errors import BusyError, ObjectsError
-from store.lock import locked
-from store.nights import Nights
+from store.folder.lock import locked
+from store.nights.nights import Nights
 
 
 def nights_of(settings: Settings) -> Nights:
@@ -21,8 +21,8 @@ def nights_of(settings: Settings) -> Nights:
     """
     if settings.nights_url is None:
         return Nights(settings.data_dir)
-    from store.opening import open_objects
-    from store.shared_nights import SharedNights
+    from store.remote.opening import open_objects
+    from store.remote.shared_nights import SharedNights
 
     return SharedNights(settings.data_dir, open_objects(settings.nights_url))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from store.briefs import compact
-from store.setup_view import SetupView
+from store.wire.briefs import compact
+from store.wire.setup_view import SetupView
 
 Row: TypeAlias = Mapping[str, Any]
 """The fields of a ScanSetup."""

@@ -9,12 +9,12 @@ from mcp_server.operations.host_values import DEMO, claude_mcp_add
 from screener.databases import database_of
 from screener.serving import check_active_night
 from screener.settings import Settings
-from store.accounts import FIRST_EMAIL, Accounts, Plan
-from store.keys import Keys
-from store.manifest import SAMPLE
-from store.nights import Nights
-from store.passwords import Passwords
-from store.watchlist import Watchlist
+from store.accounts.accounts import FIRST_EMAIL, Accounts, Plan
+from store.accounts.keys import Keys
+from store.accounts.passwords import Passwords
+from store.accounts.watchlist import Watchlist
+from store.ledger.manifest import SAMPLE
+from store.nights.nights import Nights
 
 KEYED_CURL = 'curl -H "Authorization: Bearer $SCREENER_KEY"'
 

@@ -13,15 +13,15 @@ import anyio
 
 from screener.sessions import sessions_of
 from screener.settings import Settings
-from store.browsers import Browsers
-from store.database import Database
+from store.accounts.browsers import Browsers
+from store.accounts.events import AuditLog
+from store.accounts.grants import Grants
+from store.accounts.keys import Keys
+from store.accounts.told_changes import sweep as sweep_changes
+from store.accounts.usage import UsageLog
+from store.accounts.used_forms import UsedForms
+from store.database.database import Database
 from store.errors import StoreError
-from store.events import AuditLog
-from store.grants import Grants
-from store.keys import Keys
-from store.told_changes import sweep as sweep_changes
-from store.usage import UsageLog
-from store.used_forms import UsedForms
 
 SWEEP_SECONDS = 3600
 

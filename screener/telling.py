@@ -21,12 +21,12 @@ from screener.news import News
 from screener.notifier import Notifier, Outcome
 from screener.recording import FAULT, without_folders
 from screener.settings import Settings
-from store.book import Book
 from store.errors import HeldBackError, SealedError, StoreError
-from store.manifest import Manifest, known_book
-from store.nights import Nights
-from store.told import ToldFile
-from store.trouble import trouble_of
+from store.folder.told import ToldFile
+from store.folder.trouble import trouble_of
+from store.ledger.manifest import Manifest, known_book
+from store.nights.book import Book
+from store.nights.nights import Nights
 
 if TYPE_CHECKING:
     from nightly.report import Report

@@ -12,13 +12,13 @@ from mcp_server.operations.patterns import history_body, patterns_body, record_b
 from screener.console import out, terminal_width
 from screener.setup_tables import history_table
 from screener.tonight import age_of, entries_of
-from store.book import Book
-from store.companies import company_name
-from store.families import Family
-from store.figures import change, dollars, ratio
-from store.lines import short
-from store.setup_view import PlanView, SetupView
-from store.setup_words import (
+from store.nights.book import Book
+from store.nights.companies import company_name
+from store.wire.families import Family
+from store.wire.figures import change, dollars, ratio
+from store.wire.lines import short
+from store.wire.setup_view import PlanView, SetupView
+from store.wire.setup_words import (
     VERDICTS,
     age_words,
     attempt_words,

@@ -8,9 +8,9 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from screener.console import NO_NIGHT, fail
-from store.book import Book
-from store.companies import entries_of as universe_of
-from store.manifest import known_book, read_manifest
+from store.ledger.manifest import known_book, read_manifest
+from store.nights.book import Book
+from store.nights.companies import entries_of as universe_of
 
 if TYPE_CHECKING:
     from screener.settings import Settings

@@ -53,7 +53,7 @@ def up(
         from screener.policies import policies_of
         from screener.serving import check_active_night, serve
         from screener.start import first_account, greeting, seal_first_night
-        from store.nights import Nights
+        from store.nights.nights import Nights
 
     wanted = None
     if bars is not None:

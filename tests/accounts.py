@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import anyio
 
-from store.database import Database
+from store.database.database import Database
 
 T = TypeVar("T")
 

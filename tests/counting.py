@@ -14,8 +14,8 @@ from mcp_server.operations.callers import Caller
 from mcp_server.operations.counting import Counting
 from mcp_server.operations.local_counting import LocalCounting
 from mcp_server.operations.redis_counting import PREFIX, SCRIPT, RedisCounting
-from store.accounts import Account, Plan
-from store.keys import Key, Principal
+from store.accounts.accounts import Account, Plan
+from store.accounts.keys import Key, Principal
 
 MIDNIGHT = 20_000 * 86_400.0
 NOON = MIDNIGHT + 43_200

@@ -16,8 +16,8 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from store import tables
-from store.database import Database
+from store.database import tables
+from store.database.database import Database
 from tests.accounts import apart
 
 OWNER = "postgres"

@@ -5,17 +5,17 @@ from __future__ import annotations
 import datetime as dt
 from pathlib import Path
 
-from store.chain import Chain
 from store.errors import ObjectsError
-from store.ledger import Entry
-from store.manifest import Manifest
-from store.nights import Nights
-from store.objects import Objects
-from store.opening import open_objects
-from store.published import MOST_BYTES, POINTER, Published, read_published
-from store.served import Tally
-from store.shared_nights import SharedNights
-from tests.store.test_nights import write
+from store.ledger.chain import Chain
+from store.ledger.ledger import Entry
+from store.ledger.manifest import Manifest
+from store.ledger.served import Tally
+from store.nights.nights import Nights
+from store.remote.objects import Objects
+from store.remote.opening import open_objects
+from store.remote.published import MOST_BYTES, POINTER, Published, read_published
+from store.remote.shared_nights import SharedNights
+from tests.store.nights.test_nights import write
 
 FIRST = dt.date(2026, 1, 5)
 

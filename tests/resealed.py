@@ -12,10 +12,10 @@ from typing import Any
 
 import orjson
 
-from store.families import Family
-from store.manifest import digest_file, stamp_path
-from store.nights import Nights
-from store.records import Change, ChangeKind, ChangeReason
+from store.ledger.manifest import digest_file, stamp_path
+from store.nights.nights import Nights
+from store.wire.families import Family
+from store.wire.records import Change, ChangeKind, ChangeReason
 
 SINCE = (dt.date(2012, 10, 2), "20121002-0123456789ab")
 """The session and the version of the night before."""

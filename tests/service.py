@@ -19,10 +19,10 @@ from oauth.fetching import Fetcher
 from screener.app import Clock, build_app
 from screener.serving import server_config
 from screener.settings import Settings
-from store.accounts import Accounts, Plan, utc_now
-from store.database import Database
-from store.keys import Keys
-from store.watchlist import Watchlist
+from store.accounts.accounts import Accounts, Plan, utc_now
+from store.accounts.keys import Keys
+from store.accounts.watchlist import Watchlist
+from store.database.database import Database
 from tests.accounts import apart as apart
 from tests.accounts import new_accounts
 from tests.oauth.documents import offline

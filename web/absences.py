@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from store.book import Book, Coverage
-from store.reasons import LEFT_OUT, words_of
+from store.nights.book import Book, Coverage
+from store.wire.reasons import LEFT_OUT, words_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from starlette.responses import RedirectResponse, Response
 
-from store.accounts import Account
-from store.sessions import handle_of
+from store.accounts.accounts import Account
+from store.accounts.sessions import handle_of
 from web.agents import browser_of
 from web.pages import Pages
 from web.refusals import Refusal

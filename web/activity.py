@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from store.accounts import Account
-from store.audit import Kind
+from store.accounts.accounts import Account
+from store.accounts.audit import Kind
 from web.agents import agent_name
 from web.pages import Pages
 from web.refusals import Refusal

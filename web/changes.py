@@ -8,8 +8,8 @@ from typing import Any
 
 from starlette.responses import RedirectResponse
 
-from store.book import Book
-from store.changes import KINDS, REASONS
+from store.nights.book import Book
+from store.wire.changes import KINDS, REASONS
 from web.access import Access
 from web.night_head import NightPages
 from web.pages import Context, Page

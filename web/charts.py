@@ -18,7 +18,7 @@ from mcp_server.operations.charts import QUEUE_LIMIT, Subject
 from mcp_server.operations.errors import ApiError
 from mcp_server.operations.past import Past, with_lines
 from mcp_server.operations.symbols import SYMBOL_PATTERN
-from store.book import Book, StoredSetup
+from store.nights.book import Book, StoredSetup
 from web.access import NO_PLAN, Access
 from web.refusals import Refusal
 from web.site import Site

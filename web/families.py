@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from store.book import Book
-from store.families import Family
-from store.method import FEW_HALF_YEARS, Measure, Method
-from store.records import AsServed, FamilyEntry, TrackRecord
-from store.setup_words import FEW, VERDICTS
+from store.nights.book import Book
+from store.wire.families import Family
+from store.wire.method import FEW_HALF_YEARS, Measure, Method
+from store.wire.records import AsServed, FamilyEntry, TrackRecord
+from store.wire.setup_words import FEW, VERDICTS
 from web.histogram import Histogram
 from web.night_head import NightPages
 from web.pages import Context, Page

@@ -8,8 +8,8 @@ from typing import Any
 
 import orjson
 
-from store.book import Book
-from store.distribution import Distribution
+from store.nights.book import Book
+from store.wire.distribution import Distribution
 from web.histogram import Histogram
 
 PAGE = 100

@@ -11,10 +11,10 @@ import orjson
 
 from mcp_server.operations.host_values import curl_demo
 from mcp_server.operations.hosts import hosts
-from store.book import Book
-from store.families import Family
-from store.of_night import OfNight
-from store.setup_view import SetupView
+from store.nights.book import Book
+from store.nights.of_night import OfNight
+from store.wire.families import Family
+from store.wire.setup_view import SetupView
 from web.night_head import NightPages
 from web.pages import Context, Page
 from web.site import Site

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 from starlette.responses import RedirectResponse, Response
 
-from store.accounts import Account
+from store.accounts.accounts import Account
+from store.accounts.grants import Grant
+from store.accounts.keys import Key
+from store.accounts.usage import Entry
 from store.errors import AccountError, TooManyError, TooOftenError
-from store.grants import Grant
-from store.keys import Key
-from store.usage import Entry
 from web.pages import Pages
 from web.proof import check_owner
 from web.refusals import Refusal

@@ -7,9 +7,9 @@ from functools import partial
 from starlette.requests import Request
 
 from mcp_server.http.responses import PUBLIC, HttpResponse
-from store.book import Book
-from store.method import FEW_HALF_YEARS, Measure, Method
-from store.setup_words import FEW
+from store.nights.book import Book
+from store.wire.method import FEW_HALF_YEARS, Measure, Method
+from store.wire.setup_words import FEW
 from web.night_head import NightHead
 from web.pages import Context, Pages
 from web.site import Site

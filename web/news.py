@@ -15,8 +15,8 @@ import anyio
 import orjson
 from sse_starlette import ServerSentEvent
 
-from store.active_night import ActiveNight
-from store.progress import Progress, ProgressFile
+from store.folder.progress import Progress, ProgressFile
+from store.nights.active_night import ActiveNight
 
 LOOK_SECONDS = 0.5
 """Seconds between two looks."""

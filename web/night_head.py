@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from mcp_server.operations.age import Age
-from store.book import Book
-from store.withdrawals import Withdrawn
+from store.ledger.withdrawals import Withdrawn
+from store.nights.book import Book
 from web.assets import Assets
 from web.pages import Context, Page, Pages
 from web.refusals import Refusal

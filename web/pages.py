@@ -21,8 +21,8 @@ from mcp_server.drawing.icon import icon_svg
 from mcp_server.http.requests import prefers_markdown
 from mcp_server.http.responses import HttpResponse, answer_response
 from mcp_server.operations.answers import Answer, Answers
-from store import figures, setup_words
-from store.lines import harmless
+from store.wire import figures, setup_words
+from store.wire.lines import harmless
 from web.assets import Assets
 from web.refusals import Refusal
 from web.visit import Visit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from store.accounts import Account
+from store.accounts.accounts import Account
 from store.errors import StalePasswordError
 from web.pages import Pages
 from web.proof import check_password, hash_new

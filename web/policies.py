@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from mcp_server.operations.identity import TITLE, host_of
 from mcp_server.operations.offer import Offer
-from store.browsers import LIFETIME as BROWSER_LIFETIME
-from store.browsers import PER_ACCOUNT
-from store.credentials import LIFETIMES, Kind
-from store.lapsed import UNUSED_LIFETIME
-from store.unapproved import LIFETIME as UNAPPROVED_LIFETIME
+from store.accounts.browsers import LIFETIME as BROWSER_LIFETIME
+from store.accounts.browsers import PER_ACCOUNT
+from store.accounts.credentials import LIFETIMES, Kind
+from store.accounts.lapsed import UNUSED_LIFETIME
+from store.accounts.unapproved import LIFETIME as UNAPPROVED_LIFETIME
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,15 @@ It is asked for at sign-in, and before what a stolen session must not do.
 
 from __future__ import annotations
 
-from store.accounts import Account, hash_secret
-from store.audit import Actor
+from store.accounts.accounts import Account, hash_secret
+from store.accounts.audit import Actor
+from store.accounts.passwords import Asker, check_strength
 from store.errors import (
     DatabaseUnavailableError,
     PasswordsBusyError,
     SignedOutError,
     WeakPasswordError,
 )
-from store.passwords import Asker, check_strength
 from web.refusals import Refusal
 from web.site import Site
 from web.throttle import Attempt, TooManyRefusal

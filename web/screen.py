@@ -11,9 +11,9 @@ from starlette.responses import RedirectResponse
 
 from mcp_server.operations.scan import notes, page, select
 from mcp_server.operations.scan_order import COLUMNS, SORTS
-from store.book import Book
-from store.families import Family
-from store.setup_view import SetupView
+from store.nights.book import Book
+from store.wire.families import Family
+from store.wire.setup_view import SetupView
 from web.access import NO_PLAN, Access
 from web.condition_words import COMPARISONS, FIELDS, GROUPS, LABELS
 from web.night_head import NightPages

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 
 from starlette.responses import RedirectResponse, Response
 
-from store.accounts import Account
+from store.accounts.accounts import Account
 from web.pages import Pages
 from web.refusals import Refusal
 from web.return_paths import safe_target

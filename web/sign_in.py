@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from store.accounts import FIRST_EMAIL, Account
+from store.accounts.accounts import FIRST_EMAIL, Account
 from store.errors import AccountError
 from web.access import Access
 from web.consent import AUTHORIZE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from store.accounts import Account, Plan
+from store.accounts.accounts import Account, Plan
 from store.errors import AccountError
 from web.proof import BusyRefusal, hash_new
 from web.refusals import Refusal

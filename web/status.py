@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from store.book import Book
-from store.lines import short
-from store.of_night import OfNight
-from store.reasons import FOUND, LEFT_OUT, words_of
+from store.nights.book import Book
+from store.nights.of_night import OfNight
+from store.wire.lines import short
+from store.wire.reasons import FOUND, LEFT_OUT, words_of
 from telemetry.version import VERSION
 from web.access import Access
 from web.night_head import NightPages

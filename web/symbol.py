@@ -14,13 +14,13 @@ from starlette.responses import RedirectResponse, Response
 from mcp_server.operations.directory import LONGEST, Directory
 from mcp_server.operations.past import Past, past_words, with_lines
 from mcp_server.operations.symbols import SYMBOL_PATTERN
-from store.accounts import Account
-from store.book import Book, Coverage
-from store.companies import Entry, company_name
-from store.families import Family
-from store.of_night import OfNight
-from store.setup_view import SetupView
-from store.setup_words import FEW
+from store.accounts.accounts import Account
+from store.nights.book import Book, Coverage
+from store.nights.companies import Entry, company_name
+from store.nights.of_night import OfNight
+from store.wire.families import Family
+from store.wire.setup_view import SetupView
+from store.wire.setup_words import FEW
 from web.absences import Absences
 from web.access import NO_PLAN, Access
 from web.charts import NO_TRADE

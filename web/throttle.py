@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from mcp_server.operations.counting import Asked, Counting, Hits, UncountedError, Window, counted
 from mcp_server.operations.local_counting import LocalCounting
-from store.accounts import hash_secret
+from store.accounts.accounts import hash_secret
 from telemetry.metrics import limits_hit
 from web.refusals import Refusal
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mcp_server.operations.callers import TRACKED_CAPS
-from store.accounts import Account
-from store.watchlist import OverCapError, Watchlist
+from store.accounts.accounts import Account
+from store.accounts.watchlist import OverCapError, Watchlist
 from web.refusals import Refusal
 
 

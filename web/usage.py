@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from store.accounts import Account
-from store.grants import Grant
-from store.keys import Key
+from store.accounts.accounts import Account
+from store.accounts.grants import Grant
+from store.accounts.keys import Key
 from web.pages import Pages
 from web.site import Site
 from web.visit import Visit

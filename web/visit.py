@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from starlette.requests import Request
 
 from mcp_server.operations.callers import Caller
-from store.accounts import Account
-from store.audit import Actor
+from store.accounts.accounts import Account
+from store.accounts.audit import Actor
 from web.forms import form_token, once_token
 
 SECRET_FIELDS = frozenset({"password", "current", "new", "token"})

@@ -11,15 +11,15 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from mcp_server.operations.errors import ApiError
-from store.accounts import Account, hash_secret
-from store.browsers import LIFETIME
+from store.accounts.accounts import Account, hash_secret
+from store.accounts.browsers import LIFETIME
+from store.accounts.sessions import TOKEN_BYTES
 from store.errors import (
     AccountError,
     DatabaseUnavailableError,
     SignedOutError,
     StalePasswordError,
 )
-from store.sessions import TOKEN_BYTES
 from web.cookies import cookies_of
 from web.fetch_metadata import is_loaded_by_another_site
 from web.forms import check_form, read_form

@@ -11,10 +11,10 @@ from starlette.responses import RedirectResponse, Response
 from mcp_server.operations.callers import TRACKED_CAPS
 from mcp_server.operations.errors import ApiError
 from mcp_server.operations.symbols import check_known, check_symbols, suggesting
-from store.accounts import Account
-from store.book import Book
-from store.setup_view import SetupView
-from store.watchlist import OverCapError
+from store.accounts.accounts import Account
+from store.accounts.watchlist import OverCapError
+from store.nights.book import Book
+from store.wire.setup_view import SetupView
 from web.access import Access
 from web.night_head import NightHead
 from web.pages import Pages

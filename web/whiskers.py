@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from store.method import Measure
+from store.wire.method import Measure
 
 WIDTH, ROW, TOP, LEFT, RIGHT = 560, 34, 20, 150, 20
 """Pixels: the width of the picture, the height of a row, and the margins around the scale."""

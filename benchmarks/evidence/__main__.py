@@ -25,9 +25,9 @@ from nightly.plan import Order, plan
 from nightly.pool import default_jobs
 from nightly.reference import Reference, read_reference
 from nightly.sources import open_source
-from store.book import Book
-from store.method import Method
-from store.nights import Nights
+from store.nights.book import Book
+from store.nights.nights import Nights
+from store.wire.method import Method
 
 
 def method_of(order: Order, now: dt.datetime) -> Method:

@@ -11,7 +11,7 @@ from benchmarks.evidence.comparison import Tested, compare
 from benchmarks.evidence.filters import FILTERS
 from benchmarks.evidence.trades import Trades
 from nightly.intervals import clustered
-from store.method import Estimate, Measure, Method
+from store.wire.method import Estimate, Measure, Method
 
 NONE = ""
 

@@ -20,7 +20,7 @@ from nightly.bars import Bars
 from nightly.detector import line_values
 from nightly.events import EventLog, Outcome, Rows
 from nightly.patterns import FAMILIES, family_index
-from store.families import Family
+from store.wire.families import Family
 
 Detector = Callable[[Bars], EventLog]
 

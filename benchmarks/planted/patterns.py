@@ -11,7 +11,7 @@ from benchmarks.planted.series import INNER_STEP, Lines, Rng, bridge
 from benchmarks.planted.zigzag import Drawn, Frame, draw
 from nightly.bars import Bars, Floats
 from nightly.events import Outcome
-from store.families import Family
+from store.wire.families import Family
 
 NOISES = (0.1, 0.2, 0.3)
 """Standard deviations of touches from their line, in ATR."""

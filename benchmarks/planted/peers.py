@@ -24,7 +24,7 @@ from benchmarks.planted.measures import Rate, family_of, share
 from nightly.bars import Bars
 from nightly.detector import detect
 from nightly.parameters import DETECTORS, Parameters
-from store.families import Family
+from store.wire.families import Family
 
 Flags = dict[Family, npt.NDArray[np.bool_]]
 """For each family, the bars at which it is flagged."""

@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from store.book import Book, Prices
-from store.families import Family
-from store.manifest import Inputs
-from store.nights import Nights
-from store.publish import BookWriter
-from store.records import FamilyEntry, Patterns, ScanSetup, Setup
+from store.ledger.manifest import Inputs
+from store.nights.book import Book, Prices
+from store.nights.nights import Nights
+from store.nights.publish import BookWriter
+from store.wire.families import Family
+from store.wire.records import FamilyEntry, Patterns, ScanSetup, Setup
 
 SESSION = dt.date(2012, 10, 3)
 SOURCE = "Synthetic market"

@@ -33,10 +33,10 @@ from nightly.parameters import DETECTORS
 from screener.nightly import order_of
 from screener.nightly import seal as seal_night
 from screener.settings import Settings
-from store.accounts import Accounts, Plan
-from store.database import Database
-from store.keys import Keys
-from store.watchlist import Watchlist
+from store.accounts.accounts import Accounts, Plan
+from store.accounts.keys import Keys
+from store.accounts.watchlist import Watchlist
+from store.database.database import Database
 
 ACCOUNTS, KEYS = 8, 50
 """Accounts, and keys of each. Requests rotate over the keys, so that no limit's window grows

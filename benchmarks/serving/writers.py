@@ -20,11 +20,11 @@ import anyio
 
 from benchmarks.serving.load import Loader
 from benchmarks.serving.rounds import Contender, Figures, burst, warm
-from store import tables
-from store.accounts import Plan, utc_now
-from store.database import Database
-from store.keys import Keys
-from store.watchlist import Watchlist
+from store.accounts.accounts import Plan, utc_now
+from store.accounts.keys import Keys
+from store.accounts.watchlist import Watchlist
+from store.database import tables
+from store.database.database import Database
 
 CROWD, FIRST = 10_000, 1_000_000
 """Accounts that change, and the number of the first one."""

@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 from mcp.client import Client
 
-from store.families import Family
+from store.wire.families import Family
 from tests.agent import call, connected, texts
 from tests.service import Service, copy_night, serving
 

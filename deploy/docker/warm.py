@@ -14,7 +14,7 @@ LATER = ("aiosqlite", "asyncpg", "exchange_calendars", "uvloop")
 LEFT_OUT = {"apprise", "exchange_calendars", "numba", "polars"}
 PROVIDERS = {"ccxt", "curl_cffi", "distributed", "yfinance"}
 """What neither image has."""
-SCRIPTS = "store.migrations."
+SCRIPTS = "store.database.migrations."
 """Alembic runs these; they cannot be imported."""
 
 

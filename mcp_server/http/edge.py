@@ -32,7 +32,7 @@ from mcp_server.http.requests import (
 from mcp_server.http.responses import HttpResponse, error_response, response
 from mcp_server.operations.callers import LONGEST_ADDRESS, Caller, network_of
 from mcp_server.operations.errors import ApiError, busy
-from store.audit import MAX_TEXT
+from store.accounts.audit import MAX_TEXT
 from telemetry.metrics import limits_hit
 from telemetry.request import SENT_ID, Request, current
 

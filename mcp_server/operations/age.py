@@ -10,7 +10,7 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Any
 
-from store.book import Book
+from store.nights.book import Book
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ from pydantic import (
 
 from mcp_server.operations.errors import ApiError
 from mcp_server.operations.scan_order import RANK, SORTS
-from store.families import Family
-from store.records import ChangeKind
+from store.wire.families import Family
+from store.wire.records import ChangeKind
 
 MAX_OFFSET = 2**53
 

@@ -6,8 +6,8 @@ import ipaddress
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from store.accounts import Plan
-from store.keys import Principal
+from store.accounts.accounts import Plan
+from store.accounts.keys import Principal
 
 TRACKED_CAPS = {Plan.PREMIUM_PLUS: 200, Plan.PREMIUM: 50, Plan.NONE: 0}
 """How many tickers each plan may track."""

@@ -11,8 +11,8 @@ from mcp_server.operations.chart_data import chart_data
 from mcp_server.operations.errors import ApiError
 from mcp_server.operations.services import Services
 from mcp_server.operations.surfaces import Conditions, Surface
-from store.book import Book, StoredSetup
-from store.keys import Principal
+from store.accounts.keys import Principal
+from store.nights.book import Book, StoredSetup
 
 ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
 

@@ -22,10 +22,10 @@ from mcp_server.drawing import USUAL, ChartView, Look, Point, Record, draw, prep
 from mcp_server.operations.directory import Directory
 from mcp_server.operations.errors import ApiError, busy
 from mcp_server.operations.past import Past, bare_view, past_view, trend_line
-from store.book import Book, Prices, StoredSetup
 from store.errors import StoreError
-from store.files import private_folder, replace_file
-from store.of_night import OfNight
+from store.folder.files import private_folder, replace_file
+from store.nights.book import Book, Prices, StoredSetup
+from store.nights.of_night import OfNight
 from telemetry.metrics import charts_cache, drawing_seconds, drawings_waiting, limits_hit, timed
 
 QUEUE_LIMIT = 32

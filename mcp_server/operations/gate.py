@@ -26,8 +26,8 @@ from mcp_server.operations.surfaces import (
 )
 from mcp_server.operations.table import Access, Operation
 from mcp_server.operations.untracked import not_tracked
+from store.accounts.keys import Principal
 from store.errors import DatabaseError
-from store.keys import Principal
 from telemetry.metrics import answers_cache
 from telemetry.request import Request, current
 

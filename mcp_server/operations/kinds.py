@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from store.labels import ASSET_TYPES, COUNTRIES, EXCHANGES, INDUSTRIES
+from store.wire.labels import ASSET_TYPES, COUNTRIES, EXCHANGES, INDUSTRIES
 
 Period = int | str
 

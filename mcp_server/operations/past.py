@@ -17,11 +17,11 @@ import orjson
 
 from mcp_server.drawing import ChartView, Point, TrendLine
 from mcp_server.drawing.view import TradeMark
-from store.book import Book, Prices
 from store.errors import LedgerError
-from store.families import pattern_words
-from store.ledger import Ledger
-from store.served import Key
+from store.ledger.ledger import Ledger
+from store.ledger.served import Key
+from store.nights.book import Book, Prices
+from store.wire.families import pattern_words
 
 AFTER = 20
 """Sessions that are drawn after the exit of a trade."""

@@ -14,8 +14,8 @@ from mcp_server.operations.arguments import (
     SymbolArguments,
 )
 from mcp_server.operations.errors import ApiError
-from store.book import Book, StoredSetup
-from store.setup_words import caption
+from store.nights.book import Book, StoredSetup
+from store.wire.setup_words import caption
 
 if TYPE_CHECKING:
     from mcp_server.operations.answers import Answer

@@ -13,10 +13,10 @@ import orjson
 from mcp_server.operations.arguments import ScanArguments, ScanSetupsArguments
 from mcp_server.operations.filters import Predicate, parse_filters
 from mcp_server.operations.scan_order import COLUMNS, RANK
-from store.book import Book
-from store.briefs import compact
-from store.evidence import Evidence
-from store.labels import ASSET_TYPES
+from store.nights.book import Book
+from store.nights.evidence import Evidence
+from store.wire.briefs import compact
+from store.wire.labels import ASSET_TYPES
 
 if TYPE_CHECKING:
     from mcp_server.operations.answers import Answer

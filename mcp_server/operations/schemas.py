@@ -14,7 +14,7 @@ from pydantic.json_schema import models_json_schema
 
 from mcp_server.operations.lean import Schema, lean_answer, lean_argument
 from mcp_server.operations.table import Operation
-from store.records import SHORT, Envelope
+from store.wire.records import SHORT, Envelope
 
 
 def input_schema(operation: Operation) -> Schema:
@@ -57,7 +57,7 @@ def record_schemas(
     """The open schemas of some records, and the definitions they share.
 
     `reference` is where the definitions will stand, such as `#/$defs/`. Fields are described in
-    whole words, or in the shorter ones of `store.records.short`.
+    whole words, or in the shorter ones of `store.wire.records.short`.
     """
     definitions = _worded(tidy(_rendered(models, reference)), in_short).get("$defs", {})
     roots = [definitions[model.__name__] for model in models]

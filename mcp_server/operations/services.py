@@ -9,12 +9,12 @@ from mcp_server.operations.charts import Charts
 from mcp_server.operations.directory import Directory
 from mcp_server.operations.limits import Limiter
 from mcp_server.operations.offer import Offer
-from store.active_night import ActiveNight
-from store.book import Book
-from store.of_night import OfNight
-from store.principals import Principals
-from store.usage import UsageLog
-from store.watchlist import Watchlist
+from store.accounts.principals import Principals
+from store.accounts.usage import UsageLog
+from store.accounts.watchlist import Watchlist
+from store.nights.active_night import ActiveNight
+from store.nights.book import Book
+from store.nights.of_night import OfNight
 
 
 @dataclass(frozen=True, slots=True)

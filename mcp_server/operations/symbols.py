@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from mcp_server.operations.errors import ApiError
 from mcp_server.operations.services import Services
-from store.book import Book
+from store.nights.book import Book
 
 SYMBOL_PATTERN = re.compile(r"[A-Za-z0-9.]{1,24}")
 

@@ -28,7 +28,7 @@ from mcp_server.operations.arguments import (
     UniverseArguments,
 )
 from mcp_server.operations.calls import Call
-from store.records import (
+from store.wire.records import (
     Changes,
     Demo,
     Families,

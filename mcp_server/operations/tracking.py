@@ -24,8 +24,8 @@ from mcp_server.operations.symbols import (
     check_symbols,
     suggesting,
 )
-from store.book import Book
-from store.watchlist import ChangedError, Edited, OverCapError
+from store.accounts.watchlist import ChangedError, Edited, OverCapError
+from store.nights.book import Book
 
 
 async def list_tracked_tickers(call: Call[Arguments]) -> Answer:

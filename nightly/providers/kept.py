@@ -18,7 +18,7 @@ import polars as pl
 from nightly.errors import SourceError
 from nightly.providers.provider import SCHEMA, ProviderError
 from nightly.symbols import SHAPE, normalise
-from store.files import replace_file
+from store.folder.files import replace_file
 
 LEFT_AFTER: Final = 3600.0
 """Age in seconds from which an unfinished file is taken to be left over from a killed run."""

@@ -12,7 +12,7 @@ from screener.checks.machine import clock_behind
 
 if TYPE_CHECKING:
     from screener.settings import Settings
-    from store.inspection import Inspection
+    from store.accounts.inspection import Inspection
 
 SECONDS: Final = 15.0
 """For which the database may take to answer."""
@@ -22,9 +22,9 @@ def accounts(chosen: Settings) -> Iterator[Finding]:
     """What the database says of itself; nothing is made or migrated."""
     import anyio
 
+    from store.accounts.inspection import inspect
+    from store.database.reaching import without_password
     from store.errors import StoreError
-    from store.inspection import inspect
-    from store.reaching import without_password
 
     url = chosen.accounts_url
     shown = without_password(url)
@@ -59,8 +59,8 @@ def _older(found: Inspection) -> str:
 
 
 def _told(found: Inspection, shown: str) -> Iterator[Finding]:
+    from store.database.migration import why_unknown
     from store.errors import DatabaseMovedError
-    from store.migration import why_unknown
 
     now = dt.datetime.now(dt.UTC)
     if found.damage:

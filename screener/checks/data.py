@@ -76,7 +76,7 @@ def _night_bytes(data_dir: Path) -> int:
 
 def lock(chosen: Settings) -> Iterator[Finding]:
     """Whether a run is writing now, and whether a restore was killed."""
-    from store.lock import holder, restore_is_pending
+    from store.folder.lock import holder, restore_is_pending
 
     held = holder(chosen.data_dir)
     if restore_is_pending(chosen.data_dir) and not held:
@@ -91,7 +91,7 @@ def lock(chosen: Settings) -> Iterator[Finding]:
 def ledger(chosen: Settings) -> Iterator[Finding]:
     """Whether the newest object of the ledger is what was written."""
     from store.errors import LedgerError
-    from store.ledger import Ledger
+    from store.ledger.ledger import Ledger
 
     try:
         kept = Ledger(chosen.data_dir)
@@ -108,7 +108,7 @@ def ledger(chosen: Settings) -> Iterator[Finding]:
 
 def checkpoints(chosen: Settings) -> Iterator[Finding]:
     """Whether the checkpoints can be read; they only save time."""
-    from store.checkpoints import Checkpoints
+    from store.folder.checkpoints import Checkpoints
 
     kept = Checkpoints(chosen.data_dir)
     if not kept.path.exists():

@@ -35,7 +35,7 @@ def limits(chosen: Settings) -> Iterator[Finding]:
         return
     from redis.exceptions import AuthenticationError, RedisError, ResponseError
 
-    from store.reaching import without_password
+    from store.database.reaching import without_password
 
     url = chosen.limits_url
     shown = without_password(url)

@@ -12,7 +12,7 @@ from screener.checks.machine import clock_behind
 
 if TYPE_CHECKING:
     from screener.settings import Settings
-    from store.book import Book
+    from store.nights.book import Book
 
 NAMED = 8
 """Symbols that are named at most."""
@@ -21,7 +21,7 @@ NAMED = 8
 def digest(chosen: Settings) -> Iterator[Finding]:
     """Whether the active night is what was sealed."""
     from store.errors import StoreError
-    from store.manifest import read_manifest, verify_book
+    from store.ledger.manifest import read_manifest, verify_book
 
     pointer = chosen.data_dir / "manifest.json"
     if not pointer.exists():
@@ -39,9 +39,9 @@ def digest(chosen: Settings) -> Iterator[Finding]:
 
 def _open(chosen: Settings) -> Book | None:
     """The book of the active night; None without one that can be read, which `digest` tells."""
-    from store.book import Book
     from store.errors import StoreError
-    from store.manifest import known_book, read_manifest
+    from store.ledger.manifest import known_book, read_manifest
+    from store.nights.book import Book
 
     try:
         manifest = read_manifest(chosen.data_dir / "manifest.json")
@@ -95,8 +95,8 @@ def _covers(book: Book, symbol: str) -> bool:
 def sealed(chosen: Settings) -> Iterator[Finding]:
     """Whether the newest night went on record before now."""
     from store.errors import LedgerError
-    from store.ledger import Ledger
-    from store.ledger_file import NightHead
+    from store.ledger.ledger import Ledger
+    from store.ledger.ledger_file import NightHead
 
     now, ledger = dt.datetime.now(dt.UTC), Ledger(chosen.data_dir)
     try:

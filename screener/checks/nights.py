@@ -11,7 +11,7 @@ from screener.checks.finding import Finding, fault, ok, warning
 
 if TYPE_CHECKING:
     from screener.settings import Settings
-    from store.objects import Objects
+    from store.remote.objects import Objects
 
 NAME = "store of nights"
 
@@ -23,7 +23,7 @@ def nights(chosen: Settings) -> Iterator[Finding]:
     from screener.following import objects_of
     from screener.settings import SettingsError
     from store.errors import ManifestError, ObjectsError
-    from store.published import MOST_BYTES, POINTER, book_object, key_of, read_published
+    from store.remote.published import MOST_BYTES, POINTER, book_object, key_of, read_published
 
     try:
         objects = objects_of(chosen)
@@ -59,7 +59,7 @@ def _first(chosen: Settings) -> str:
 
 def _version_here(chosen: Settings) -> str | None:
     from store.errors import ManifestError
-    from store.manifest import read_manifest
+    from store.ledger.manifest import read_manifest
 
     try:
         return read_manifest(chosen.data_dir / "manifest.json").data_version

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from store.nights import Nights as Sealed
+from store.nights.nights import Nights as Sealed
 from tests.agents.rules import rows_of
 from tests.contract.market import write_market
 from tests.resealed import market_changes, reseal, write_changes

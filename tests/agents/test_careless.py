@@ -13,7 +13,7 @@ import anyio
 import pytest
 
 from mcp_server.operations.errors import CATALOGUE
-from store.accounts import Plan
+from store.accounts.accounts import Plan
 from tests.agent import ERAS, connected, texts
 from tests.agents.careless import Careless, User
 from tests.agents.nights import Nights

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks.serving.book import make_market, read_template, seal
-from store.book import Book
-from store.nights import Nights
+from store.nights.book import Book
+from store.nights.nights import Nights
 
 
 def test_the_synthetic_night_holds_what_the_market_is_made_of(night: Path, tmp_path: Path) -> None:

@@ -16,12 +16,12 @@ import numpy as np
 import orjson
 
 from mcp_server.operations.kinds import KINDS
-from store.book import Book
-from store.families import Family, family_of
-from store.manifest import Inputs
-from store.nights import Nights
-from store.publish import BookWriter
-from store.records import Attempt, FamilyEntry, Patterns, ScanSetup, Setup
+from store.ledger.manifest import Inputs
+from store.nights.book import Book
+from store.nights.nights import Nights
+from store.nights.publish import BookWriter
+from store.wire.families import Family, family_of
+from store.wire.records import Attempt, FamilyEntry, Patterns, ScanSetup, Setup
 from tests.service import Service
 
 ROWS = 300

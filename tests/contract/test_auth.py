@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from store.accounts import Accounts, Plan
+from store.accounts.accounts import Accounts, Plan
 from tests.agent import call, connected, texts
 from tests.service import Service, new_key, serving
 

@@ -11,7 +11,7 @@ import pytest
 from mcp_server.operations.errors import CATALOGUE
 from mcp_server.surface.toolsets import EXTENDED, FULL, Toolset
 from screener.settings import Settings
-from store.accounts import Plan
+from store.accounts.accounts import Plan
 from tests.agent import ERAS, call, connected, texts
 from tests.contract.cases import MALFORMED, REFUSED, Case
 from tests.contract.market import Market

@@ -12,10 +12,10 @@ import zstandard
 
 from rest_facade.routes import ROUTES
 from screener.settings import Settings
-from store.book import Book
 from store.errors import ManifestError
-from store.manifest import SCHEMA_VERSION, read_manifest
-from store.nights import Nights
+from store.ledger.manifest import SCHEMA_VERSION, read_manifest
+from store.nights.book import Book
+from store.nights.nights import Nights
 from tests.agent import call, connected
 from tests.screener.command import check_refusal, run
 from tests.service import Service, serving

@@ -14,7 +14,7 @@ import pytest
 from nightly.parameters import DETECTORS
 from screener.nightly import order_of, seal
 from screener.settings import Settings
-from store.nights import Nights
+from store.nights.nights import Nights
 from tests.service import Service, new_key, serving
 
 SHARED = Path(os.environ.get("SCREENER_SHARED", Path(__file__).parents[3] / "shared"))

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from store.families import Family
+from store.wire.families import Family
 from tests.contract.market import Market
 from tests.service import Service, new_key
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from store.families import Family
+from store.wire.families import Family
 from tests.service import TRACKED, Service, new_key
 
 

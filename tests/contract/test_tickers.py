@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from store.accounts import Plan
-from store.database import Database
-from store.keys import Keys
-from store.watchlist import Watchlist
+from store.accounts.accounts import Plan
+from store.accounts.keys import Keys
+from store.accounts.watchlist import Watchlist
+from store.database.database import Database
 from tests.contract.market import Market
 from tests.service import Service, new_key, on_database
 

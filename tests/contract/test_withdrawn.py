@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from rest_facade.routes import ROUTES
-from store.nights import Nights
+from store.nights.nights import Nights
 from tests.nightly.test_served import market, order_of, publish, sessions_before
 from tests.screener import command
 from tests.service import Service, serving

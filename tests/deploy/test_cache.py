@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
-from store.accounts import utc_now
-from store.nights import Nights
+from store.accounts.accounts import utc_now
+from store.nights.nights import Nights
 from tests.deploy.proxies import Proxy, needs_nginx, nginx
 from tests.screener.process import until
 from tests.service import Service, copy_night, serving

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from store.nights import Nights as Sealed
+from store.nights.nights import Nights as Sealed
 from tests.drills.drill import CannotError, Drill
 from tests.drills.server import Server
 from tests.drills.writers import Approving, SigningIn, Watching

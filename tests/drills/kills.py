@@ -8,7 +8,7 @@ import signal
 import time
 from contextlib import suppress
 
-from store.usage import FLUSH_SECONDS
+from store.accounts.usage import FLUSH_SECONDS
 from tests.drills.drill import Drill
 from tests.screener.process import until
 

@@ -10,9 +10,9 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from store.ledger import Ledger
-from store.manifest import Manifest
-from store.nights import Nights as Sealed
+from store.ledger.ledger import Ledger
+from store.ledger.manifest import Manifest
+from store.nights.nights import Nights as Sealed
 from tests.drills.crowd import Crowd
 from tests.drills.drill import Drill
 from tests.drills.nights import BUSY, NOTHING_NEW, PUBLISHED

@@ -7,8 +7,8 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from store.manifest import Manifest
-from store.nights import Nights as Sealed
+from store.ledger.manifest import Manifest
+from store.nights.nights import Nights as Sealed
 from tests.drills.server import Server
 from tests.drills.truth import Truth, served_by
 from tests.nightly.series import walk

@@ -12,9 +12,9 @@ from contextlib import suppress
 
 import httpx
 
-from store.accounts import Accounts
-from store.database import Database
-from store.watchlist import Watchlist
+from store.accounts.accounts import Accounts
+from store.accounts.watchlist import Watchlist
+from store.database.database import Database
 from tests.drills.crowd import Actor
 from tests.drills.server import Place
 from tests.drills.truth import Wrong, ending

@@ -17,10 +17,10 @@ import httpx
 
 from benchmarks.serving.process import environment, family
 from screener.settings import Settings
-from store.accounts import Accounts, Plan
-from store.database import Database
-from store.keys import Keys
-from store.watchlist import Watchlist
+from store.accounts.accounts import Accounts, Plan
+from store.accounts.keys import Keys
+from store.accounts.watchlist import Watchlist
+from store.database.database import Database
 from tests.screener.command import COMMAND
 from tests.service import TRACKED, Service, apart
 

@@ -29,7 +29,7 @@ from benchmarks.serving.book import make_market, read_template, seal
 from benchmarks.serving.cases import MARK, Case, make_cases
 from benchmarks.serving.load import read_answer
 from benchmarks.serving.stage import ACCOUNTS, KEYS, LIMITS, say
-from store.nights import Nights as Sealed
+from store.nights.nights import Nights as Sealed
 from tests.conftest import seal_night
 from tests.drills.drill import markdown
 from tests.drills.server import Server

@@ -8,9 +8,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 
-from store.audit import Kind
-from store.database import Database
-from store.events import AuditLog
+from store.accounts.audit import Kind
+from store.accounts.events import AuditLog
+from store.database.database import Database
 from tests.drills.crowd import Actor, RefusedError
 from tests.drills.server import PATIENCE, Place, numbers, transport
 from tests.drills.truth import ending

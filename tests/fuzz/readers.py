@@ -27,16 +27,16 @@ from mcp_server.operations.filters import parse_filters
 from nightly.errors import NightlyError
 from nightly.reference import read_reference
 from nightly.sources import prepare_source
-from store.chain import Chain
 from store.errors import LedgerError, ManifestError
-from store.ledger import Ledger
-from store.ledger_file import decoded, first_line
-from store.manifest import read_manifest
+from store.ledger.chain import Chain
+from store.ledger.ledger import Ledger
+from store.ledger.ledger_file import decoded, first_line
+from store.ledger.manifest import read_manifest
 from tests.fuzz.calls import filters
 from tests.fuzz.hostile import changed, damaged, encoded, recut
 from tests.fuzz.trial import SLOW
 from tests.nightly.vendor_files import READ, REFUSED, Example
-from tests.store.test_ledger import files, four, manifest_of
+from tests.store.ledger.test_ledger import files, four, manifest_of
 
 MOST_SECONDS = 2.0
 """Of processor time, for one small file."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.serving.process import Server, environment, free_port
 from screener.settings import Settings
-from store.accounts import Plan
+from store.accounts.accounts import Plan
 from tests.fuzz.exchange import Answer, Visitor, faults_of, request, send
 from tests.fuzz.hostile import encoded
 from tests.fuzz.trial import SLOW

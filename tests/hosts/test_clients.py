@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from mcp_server.surface.toolsets import EXTENDED, FULL
-from store.credentials import LIFETIMES, Kind
+from store.accounts.credentials import LIFETIMES, Kind
 from tests.agent import connected, images, texts
 from tests.hosts.clients import CLIENTS, Era, HostClient
 from tests.hosts.conversation import speaking

@@ -17,11 +17,11 @@ from nightly.night import make_night
 from nightly.plan import Order, plan
 from nightly.report import Report
 from nightly.sources import open_source
-from store.book import Book
 from store.errors import HeldBackError
-from store.manifest import Manifest
-from store.nights import Nights
-from store.records import ScanSetup
+from store.ledger.manifest import Manifest
+from store.nights.book import Book
+from store.nights.nights import Nights
+from store.wire.records import ScanSetup
 from tests.nightly.series import LENIENT, walk, weekdays, write_table
 
 

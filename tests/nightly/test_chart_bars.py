@@ -16,7 +16,7 @@ from nightly.chart_bars import CHART_BARS, CHART_CONTEXT, MOST_CHART_BARS, bars_
 from nightly.detector import detect
 from nightly.events import PatternType
 from nightly.poles import pole_of
-from store.book import Book
+from store.nights.book import Book
 from tests.contract.market import active_book
 from tests.nightly.shapes import LEAD_IN, squeeze, wedge_or_triangle
 

@@ -20,8 +20,8 @@ from nightly.plan import Order
 from nightly.report import Report
 from nightly.series import Series
 from nightly.sources import open_source
-from store.checkpoints import Checkpoints
-from store.nights import Nights
+from store.folder.checkpoints import Checkpoints
+from store.nights.nights import Nights
 from tests.nightly.series import LENIENT, changed, multiplied, walk
 from tests.nightly.test_night import NOW, write_csv
 

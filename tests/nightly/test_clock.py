@@ -13,9 +13,9 @@ from nightly.night import make_night
 from screener.nightly import order_of
 from screener.settings import Settings
 from store.errors import HeldBackError, PublishError
-from store.manifest import Inputs
-from store.nights import Nights
-from store.publish import BookWriter
+from store.ledger.manifest import Inputs
+from store.nights.nights import Nights
+from store.nights.publish import BookWriter
 from tests.service import copy_night
 
 SESSION = dt.date(2012, 10, 1)

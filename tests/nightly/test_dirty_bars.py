@@ -21,9 +21,9 @@ from nightly.rules import RULES
 from nightly.sessions import windows
 from nightly.sources import Loaded, TableSource
 from nightly.version import code_version
-from store.book import Book
-from store.nights import Nights
-from store.records import Plan, ScanSetup
+from store.nights.book import Book
+from store.nights.nights import Nights
+from store.wire.records import Plan, ScanSetup
 
 SHARED = Path(os.environ.get("SCREENER_SHARED", Path(__file__).parents[3] / "shared"))
 DIRTY = SHARED / "data" / "bars_dirty.parquet"

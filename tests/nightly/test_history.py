@@ -13,7 +13,7 @@ from nightly.events import TRADE, VERSION, EndReason, EventLog, Outcome
 from nightly.history import FACTS, Lineages, history_rows
 from nightly.ids import setup_id
 from nightly.statistics import Sample, track_record
-from store.families import Family
+from store.wire.families import Family
 
 DAY = dt.date(2024, 3, 8)
 

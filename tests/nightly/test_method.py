@@ -19,7 +19,7 @@ from nightly.history import FACTS, Fate
 from nightly.intervals import clustered
 from nightly.market import Market, Returns
 from nightly.method import method, shown
-from store.method import Method
+from store.wire.method import Method
 
 
 def of_facts(facts: Rows) -> Method:

@@ -24,10 +24,10 @@ from nightly.reference import Reference
 from nightly.sample import SAMPLE_SESSION, sample_reference, sample_source
 from nightly.sessions import past_window
 from nightly.sources import open_source
-from store.book import Book
-from store.manifest import Manifest
-from store.nights import Nights
-from store.records import HistoryRow, ScanSetup, Setup
+from store.ledger.manifest import Manifest
+from store.nights.book import Book
+from store.nights.nights import Nights
+from store.wire.records import HistoryRow, ScanSetup, Setup
 from tests.conftest import NIGHT_SESSION
 from tests.nightly.series import LENIENT
 

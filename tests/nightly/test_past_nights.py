@@ -35,8 +35,8 @@ from nightly.series import Series
 from nightly.sessions import past_window, session_at
 from nightly.sources import Loaded, open_source
 from nightly.version import code_version
-from store.book import Book
-from store.nights import Nights
+from store.nights.book import Book
+from store.nights.nights import Nights
 from tests.nightly.series import LENIENT, changed, multiplied, walk, weekdays, write_table
 
 LAST = dt.date(2024, 3, 28)

@@ -30,10 +30,10 @@ from nightly.parameters import DETECTORS
 from nightly.plan import Order
 from nightly.reference import read_reference
 from nightly.sources import open_source
-from store.book import Book
-from store.families import Family
-from store.method import Measure, Method
-from store.nights import Nights
+from store.nights.book import Book
+from store.nights.nights import Nights
+from store.wire.families import Family
+from store.wire.method import Measure, Method
 from tests.nightly.recomputed import Recomputed, Trade, identities, recompute
 from tests.nightly.recomputed_groups import (
     FEW,

@@ -17,7 +17,7 @@ from nightly.errors import SourceError
 from nightly.scratch import Scratch, scratch_in
 from nightly.sources import SpilledSource, prepare_source, silent
 from store.errors import ObjectsError
-from store.opening import open_objects
+from store.remote.opening import open_objects
 from tests.nightly.series import walk
 from tests.nightly.test_night import write_csv
 

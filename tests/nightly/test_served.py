@@ -39,15 +39,11 @@ from nightly.sessions import next_session, past_window, session_at
 from nightly.since import ENDS, SETTLED_DAYS, Earlier, Since, Tonight, since
 from nightly.sources import Loaded, open_source
 from nightly.version import code_version
-from store.book import Book
-from store.chain import Chain
 from store.errors import WithdrawnError
-from store.families import Family
-from store.grade import Grade, grade
-from store.ledger import Entry, Ledger
-from store.manifest import Manifest
-from store.nights import Nights
-from store.served import (
+from store.ledger.chain import Chain
+from store.ledger.ledger import Entry, Ledger
+from store.ledger.manifest import Manifest
+from store.ledger.served import (
     FollowedTrade,
     Key,
     Line,
@@ -57,7 +53,11 @@ from store.served import (
     Tally,
     Totals,
 )
-from store.setup_words import FEW
+from store.nights.book import Book
+from store.nights.grade import Grade, grade
+from store.nights.nights import Nights
+from store.wire.families import Family
+from store.wire.setup_words import FEW
 from tests.nightly.series import LENIENT, changed, multiplied, walk, write_table
 from tests.nightly.test_night import write_csv
 from tests.nightly.test_past_nights import after_a_gap

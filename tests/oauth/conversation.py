@@ -13,10 +13,10 @@ from authlib.oauth2.rfc7636 import create_s256_code_challenge
 
 from oauth.authorization import Authorization, AuthorizationRequest
 from oauth.metadata import resources_of
-from store.accounts import Plan
-from store.audit import Actor
-from store.database import Database
-from store.grants import Grants
+from store.accounts.accounts import Plan
+from store.accounts.audit import Actor
+from store.accounts.grants import Grants
+from store.database.database import Database
 from tests.service import Service, on_database
 
 CALLBACK = "http://127.0.0.1:33418/callback"

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from oauth.authorization import PageError, RedirectError
-from store.audit import Actor
-from store.grants import Grants
+from store.accounts.audit import Actor
+from store.accounts.grants import Grants
 from tests.oauth.conversation import (
     CALLBACK,
     CHALLENGE,

@@ -15,13 +15,13 @@ from mcp_server.operations.callers import Caller
 from oauth.bearer import Bearer
 from screener.app import build_app
 from screener.settings import Settings
-from store.accounts import Accounts, Plan
-from store.credentials import LIFETIMES, Kind
-from store.grants import Grants
-from store.keys import Keys
-from store.principals import Principals, changes_of
-from store.tokens import Tokens
-from store.watchlist import Watchlist
+from store.accounts.accounts import Accounts, Plan
+from store.accounts.credentials import LIFETIMES, Kind
+from store.accounts.grants import Grants
+from store.accounts.keys import Keys
+from store.accounts.principals import Principals, changes_of
+from store.accounts.tokens import Tokens
+from store.accounts.watchlist import Watchlist
 from tests.accounts import accounts_in
 from tests.agent import INITIALIZE, message
 from tests.oauth.conversation import Host, LaterClock, new_host

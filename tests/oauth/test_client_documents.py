@@ -26,7 +26,7 @@ from oauth.client_documents import (
 )
 from oauth.fetching import NETWORK_SHARE, Document, FetchError
 from oauth.quota import Quota
-from store.grants import Client, Grants
+from store.accounts.grants import Client, Grants
 from tests.accounts import accounts_in
 from tests.oauth.documents import CALLBACK, Internet, address, document, internet, response
 

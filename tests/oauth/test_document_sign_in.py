@@ -11,8 +11,8 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from store.accounts import Account, utc_now
-from store.grants import Grants
+from store.accounts.accounts import Account, utc_now
+from store.accounts.grants import Grants
 from tests.oauth.conversation import Host, error_of
 from tests.oauth.documents import CALLBACK, HOST, Internet, address, internet, response
 from tests.screener.command import run

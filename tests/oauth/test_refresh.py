@@ -36,7 +36,7 @@ def test_a_used_refresh_token_shown_again_ends_the_whole_family(
         family.append(host.refresh(family[-1]["refresh_token"]).json())
     shown = family[generation]["refresh_token"]
 
-    with caplog.at_level(logging.WARNING, "store.tokens"):
+    with caplog.at_level(logging.WARNING, "store.accounts.tokens"):
         assert error_of(host.refresh(shown)) == (400, "invalid_grant")
 
     assert not host.opens(family[-1]["access_token"])

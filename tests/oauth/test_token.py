@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import httpx
 import pytest
 
-from store import sqlite
+from store.database import sqlite
 from tests.oauth.conversation import CALLBACK, CHALLENGE, VERIFIER, Host, error_of, new_host
 from tests.service import Service, serving
 

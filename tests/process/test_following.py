@@ -13,8 +13,8 @@ from typing import Any
 import httpx
 import pytest
 
-from store.buckets import REPEATING, REQUEST
-from store.manifest import Manifest
+from store.ledger.manifest import Manifest
+from store.remote.buckets import REPEATING, REQUEST
 from tests.faulty import Kind, Proxy, faulty
 from tests.publishing import Publisher
 from tests.s3 import S3Server

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from store.errors import BusyError
-from store.lock import locked
-from store.progress import STOPPED, ProgressFile
+from store.folder.lock import locked
+from store.folder.progress import STOPPED, ProgressFile
 
 NOW = dt.datetime(2026, 1, 2, 21, 30, tzinfo=dt.UTC)
 
 RUN = """
 import sys, datetime as dt
 from pathlib import Path
-from store.lock import locked
-from store.progress import ProgressFile
+from store.folder.lock import locked
+from store.folder.progress import ProgressFile
 folder = Path(sys.argv[1])
 with (
     locked(folder, dt.datetime(2026, 1, 2, 21, tzinfo=dt.UTC)),

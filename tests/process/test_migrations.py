@@ -10,8 +10,8 @@ import anyio
 import pytest
 import sqlalchemy as sa
 
-from store.database import Database
-from store.migration import HEAD, upgrade
+from store.database.database import Database
+from store.database.migration import HEAD, upgrade
 from tests.postgres import ENGINES, fresh_database
 from tests.service import apart
 

@@ -15,9 +15,9 @@ import nightly.cluster as clusters
 from benchmarks.market import write_market
 from nightly.night import COMPILING, FINDING
 from screener.console import USAGE
-from store.nights import Nights
-from store.opening import open_objects
-from store.progress import ProgressFile
+from store.folder.progress import ProgressFile
+from store.nights.nights import Nights
+from store.remote.opening import open_objects
 from tests.process.cluster import cluster, dask_workers, needs_dask
 from tests.screener import command
 from tests.screener.command import Finished

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from store.chain import Chain
-from store.follower import Follower
-from store.manifest import Manifest, read_manifest, verify_book
-from store.nights import Nights
-from store.opening import open_objects
+from store.ledger.chain import Chain
+from store.ledger.manifest import Manifest, read_manifest, verify_book
+from store.nights.nights import Nights
+from store.remote.follower import Follower
+from store.remote.opening import open_objects
 from tests.process.moments import watcher
 from tests.publishing import Publisher, make
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from screener.settings import Settings
-from store.accounts import Plan
+from store.accounts.accounts import Plan
 from tests.oauth.conversation import Host, error_of, new_host
 from tests.postgres import ENGINES, migrated_database
 from tests.screener.process import serving_process, until

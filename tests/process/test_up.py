@@ -13,8 +13,8 @@ import psutil
 import pytest
 
 from nightly.pool import INLINE
-from store.nights import Nights
-from store.progress import ProgressFile
+from store.folder.progress import ProgressFile
+from store.nights.nights import Nights
 from tests.nightly.series import walk
 from tests.nightly.test_night import write_csv
 from tests.screener.command import run

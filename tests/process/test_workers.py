@@ -16,9 +16,9 @@ import psutil
 import pytest
 
 from screener.settings import Settings
-from store.database import Database
-from store.keys import Keys
-from store.usage import UsageLog
+from store.accounts.keys import Keys
+from store.accounts.usage import UsageLog
+from store.database.database import Database
 from tests.screener.process import Server, serving_process
 from tests.service import Service, at_database, copy_night, new_key
 

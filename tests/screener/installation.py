@@ -11,9 +11,9 @@ import pytest
 import sqlalchemy as sa
 
 from screener.settings import Settings
-from store import tables
-from store.audit import Kind
-from store.database import Database
+from store.accounts.audit import Kind
+from store.database import tables
+from store.database.database import Database
 from tests.postgres import ENGINES, fresh_database
 from tests.screener.command import run
 from tests.service import apart, at_database, new_key

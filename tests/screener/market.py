@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nightly.bars import Bars
-from store.nights import Nights
+from store.nights.nights import Nights
 from tests.nightly.series import walk, weekdays
 from tests.nightly.shapes import joined, random_walk, wedge_or_triangle
 from tests.nightly.test_night import write_csv

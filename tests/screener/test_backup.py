@@ -22,13 +22,13 @@ from hypothesis import strategies as st
 
 from screener.backup import DRAFT
 from screener.settings import Settings
-from store.archive import ArchiveReader, ArchiveWriter
+from store.backup.archive import ArchiveReader, ArchiveWriter
+from store.backup.restore import check
 from store.errors import BackupError
-from store.ledger import Ledger
-from store.ledger_file import NEWEST
-from store.lock import STAGE, locked
-from store.nights import Nights
-from store.restore import check
+from store.folder.lock import STAGE, locked
+from store.ledger.ledger import Ledger
+from store.ledger.ledger_file import NEWEST
+from store.nights.nights import Nights
 from tests.screener.command import check_refusal, run
 from tests.screener.installation import backup as backup
 from tests.screener.installation import files_of, options, state_of
@@ -315,7 +315,7 @@ def test_a_backup_waits_while_a_night_is_published_by_half(
 
     shutil.copytree(sealed, tmp_path / "data")
     ledger = publish_by_half(tmp_path / "data")
-    monkeypatch.setattr("store.backup.time.sleep", published)
+    monkeypatch.setattr("store.backup.backup.time.sleep", published)
     assert run(tmp_path / "data", "backup", str(tmp_path / "b")).returncode == 0
     assert run(tmp_path / "restored", "restore", str(tmp_path / "b")).returncode == 0
 
@@ -326,7 +326,7 @@ def test_a_backup_waits_while_a_night_is_published_by_half(
 def test_a_night_that_stays_published_by_half_makes_no_backup(
     sealed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("store.backup.SETTLE_SECONDS", 0.0)
+    monkeypatch.setattr("store.backup.backup.SETTLE_SECONDS", 0.0)
     shutil.copytree(sealed, tmp_path / "data")
     publish_by_half(tmp_path / "data")
 

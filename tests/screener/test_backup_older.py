@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from screener.settings import Settings
-from store.accounts import Accounts, Plan, hash_secret, utc_now
-from store.database import Database
-from store.keys import Keys
-from store.migration import HEAD, OLDEST, tables_of, upgrade
-from store.usage import UsageLog
-from store.watchlist import Watchlist
+from store.accounts.accounts import Accounts, Plan, hash_secret, utc_now
+from store.accounts.keys import Keys
+from store.accounts.usage import UsageLog
+from store.accounts.watchlist import Watchlist
+from store.database.database import Database
+from store.database.migration import HEAD, OLDEST, tables_of, upgrade
 from tests.screener.command import check_refusal, run
 from tests.screener.installation import new_url as new_url
 from tests.screener.installation import options

@@ -17,7 +17,7 @@ import pytest
 from nightly.bars import to_date
 from nightly.providers.kept import BarStore
 from nightly.sample import sample_source
-from store.nights import Nights
+from store.nights.nights import Nights
 from tests.nightly import shelves
 from tests.nightly.exchange_floor import Floor, serving
 from tests.screener.command import COMMAND, check_refusal, environment, run

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from store.changes import KINDS, REASONS
-from store.nights import Nights
+from store.nights.nights import Nights
+from store.wire.changes import KINDS, REASONS
 from tests.resealed import CHANGES, market_changes, reseal, write_changes
 from tests.screener.command import check_refusal, run
 

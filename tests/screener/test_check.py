@@ -14,7 +14,7 @@ import pytest
 
 from screener.check import MOST
 from screener.night import MOST_FINDINGS
-from store.nights import Nights
+from store.nights.nights import Nights
 from tests.nightly.series import walk
 from tests.nightly.test_night import write_csv
 from tests.screener.command import Finished, check_refusal, run

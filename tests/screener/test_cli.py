@@ -20,8 +20,8 @@ from nightly.parameters import DETECTORS
 from screener.account import PlanName
 from screener.cli import app
 from screener.settings import Settings
-from store.accounts import Plan
-from store.passwords import Passwords
+from store.accounts.accounts import Plan
+from store.accounts.passwords import Passwords
 from telemetry.version import VERSION
 from tests.screener.command import check_refusal, run
 from tests.service import copy_night

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from screener.settings import Settings
-from store.copies import is_closed
-from store.database import Database
+from store.backup.copies import is_closed
+from store.database.database import Database
 from tests.screener.command import check_refusal, run
 from tests.service import at_database, new_key
-from tests.store.test_copies import rows_of
+from tests.store.backup.test_copies import rows_of
 
 COPY = ("db", "copy")
 

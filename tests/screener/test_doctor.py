@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from screener import seen
-from store.lock import READY, STAGE
+from store.folder.lock import READY, STAGE
 from tests.screener.command import Finished, run
 from tests.screener.process import free_port
 from tests.service import serving

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from screener.checks.nights import raced
-from store.objects import Object
-from store.published import book_object, key_of
-from store.shared_folder import SharedFolder
+from store.remote.objects import Object
+from store.remote.published import book_object, key_of
+from store.remote.shared_folder import SharedFolder
 from tests.publishing import Publisher
 from tests.screener.command import Finished, run
 from tests.screener.process import free_port
-from tests.store.test_follower import follower
+from tests.store.remote.test_follower import follower
 
 NAMES = ("store of nights", "night of the store", "publishing")
 

@@ -16,8 +16,8 @@ import pytest
 import sqlalchemy as sa
 
 from screener.supervisor import WELL_SECONDS, Loop, Supervisor
-from store import lock
-from store.database import Database
+from store.database.database import Database
+from store.folder import lock
 from telemetry.degraded import PARTS
 from tests.postgres import PostgresServer, fresh_database
 from tests.resealed import rename_bars, reseal

@@ -15,9 +15,9 @@ from screener.backfill import replay
 from screener.serving import check_active_night
 from screener.settings import Settings
 from store.errors import LedgerError
-from store.ledger import Ledger
-from store.nights import Nights
-from store.served import Line
+from store.ledger.ledger import Ledger
+from store.ledger.served import Line
+from store.nights.nights import Nights
 from tests.nightly.series import daily, walk
 from tests.nightly.test_night import write_csv
 from tests.nightly.test_served import market, publish, sessions_before

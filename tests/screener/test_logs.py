@@ -13,7 +13,8 @@ import pytest
 
 from mcp_server.operations import redis_counting
 from screener.logs import EVERY_SECONDS, MOST_MESSAGES, Lines, OncePerMinute, log_config
-from store import follower, told_changes
+from store.accounts import told_changes
+from store.remote import follower
 from telemetry.request import Request, current
 
 LINE = re.compile(
@@ -154,7 +155,7 @@ def test_our_loggers_obey_the_level_and_libraries_do_not(level: str) -> None:
         "import json, logging, logging.config, sys\n"
         "from screener.logs import configure\n"
         f"configure({level!r})\n"
-        "names = ['store.tokens', 'oauth.bearer', 'web', 'nightly.pool', 'screener.app',\n"
+        "names = ['store.accounts.tokens', 'oauth.bearer', 'web', 'nightly.pool', 'screener.app',\n"
         "    'uvicorn.error', 'authlib.oauth2', 'httpcore.http11', 'aiosqlite', 'asyncio']\n"
         "print(json.dumps({n: logging.getLogger(n).getEffectiveLevel() for n in names}))\n"
     )

@@ -15,9 +15,9 @@ from mcp_server.operations.services import Services
 from screener.app import services_of
 from screener.measuring import keep_measuring, measure, measure_disk
 from screener.settings import Settings
-from store.accounts import Accounts, Plan
-from store.database import Database
-from store.keys import Keys
+from store.accounts.accounts import Accounts, Plan
+from store.accounts.keys import Keys
+from store.database.database import Database
 from telemetry.metrics import record
 from telemetry.request import Request
 from tests.conftest import NIGHT_SESSION

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from screener.settings import Settings
-from store import tables
-from store.accounts import Accounts, Plan, utc_now
-from store.database import Database
-from store.grants import Grants
-from store.keys import Keys
-from store.lines import harmless
+from store.accounts.accounts import Accounts, Plan, utc_now
+from store.accounts.grants import Grants
+from store.accounts.keys import Keys
+from store.database import tables
+from store.database.database import Database
+from store.wire.lines import harmless
 from tests.screener.command import run, run_process
 from tests.service import at_database
 

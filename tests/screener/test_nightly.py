@@ -15,10 +15,10 @@ import pytest
 from nightly.checkpoint import decoded, encoded
 from nightly.sessions import settled_at
 from screener import console
-from store.checkpoints import Checkpoints
-from store.files import DRAFT
-from store.lock import locked
-from store.nights import Nights
+from store.folder.checkpoints import Checkpoints
+from store.folder.files import DRAFT
+from store.folder.lock import locked
+from store.nights.nights import Nights
 from tests.nightly.series import walk
 from tests.nightly.test_night import write_csv
 from tests.screener import command

@@ -17,9 +17,9 @@ from screener.news import MOST_CHANGES, published, trial
 from screener.notifier import Notifier
 from screener.settings import Settings, SettingsError, load_settings
 from screener.telling import told
-from store.book import Book
-from store.lock import locked
-from store.nights import Nights
+from store.folder.lock import locked
+from store.nights.book import Book
+from store.nights.nights import Nights
 from tests.screener.command import Finished, check_refusal, run, run_process
 from tests.screener.market import FIRST_DAY, SYMBOLS
 from tests.screener.market import bars as bars

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from store.accounts import utc_now
+from store.accounts.accounts import utc_now
 from tests.screener.command import Finished, check_refusal, run
 from tests.service import Service, serving
 from tests.web.browser import Browser

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from store.files import narrow
+from store.folder.files import narrow
 from tests.screener.command import run
 from tests.service import serving
 
@@ -116,7 +116,7 @@ import os, sys
 import tempfile
 from pathlib import Path
 from store.errors import StoreError
-from store.files import narrow, private_folder
+from store.folder.files import narrow, private_folder
 os.setuid(65534)
 for work in (private_folder, lambda path: narrow([path / "manifest.json"])):
     try:

@@ -11,7 +11,7 @@ from nightly.plan import silent
 from screener.recording import FAULT, recorded
 from screener.settings import Settings
 from store.errors import HeldBackError, LedgerError, SealedError
-from store.progress import STOPPED, ProgressFile
+from store.folder.progress import STOPPED, ProgressFile
 
 
 def run_into(

@@ -16,8 +16,8 @@ import pytest
 import sqlalchemy as sa
 
 from screener.settings import Settings
-from store.accounts import Account, hash_secret
-from store.database import Database
+from store.accounts.accounts import Account, hash_secret
+from store.database.database import Database
 from tests.oauth.conversation import Host, new_host
 from tests.screener.command import run
 from tests.screener.process import serving_process

@@ -14,12 +14,12 @@ from screener.nightly import order_of, seal
 from screener.settings import Settings
 from screener.sharing import looking
 from screener.start import seal_first_night
-from store import opening
 from store.errors import SealedError
-from store.manifest import Manifest
-from store.nights import Nights
-from store.published import key_of
-from store.shared_folder import SharedFolder
+from store.ledger.manifest import Manifest
+from store.nights.nights import Nights
+from store.remote import opening
+from store.remote.published import key_of
+from store.remote.shared_folder import SharedFolder
 from tests.publishing import Publisher
 from tests.screener.command import Finished, check_refusal, run
 

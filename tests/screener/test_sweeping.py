@@ -16,10 +16,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from screener.settings import Settings, SettingsError, load_settings
 from screener.sweeping import Sweeper, counted, sweeper_of
-from store import tables
-from store.accounts import Accounts, Plan, utc_now
-from store.audit import OPERATOR, Kind, note
-from store.database import Database
+from store.accounts.accounts import Accounts, Plan, utc_now
+from store.accounts.audit import OPERATOR, Kind, note
+from store.database import tables
+from store.database.database import Database
 from store.errors import DatabaseUnavailableError
 from tests.screener.command import check_refusal, run
 from tests.screener.process import until

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from store.database import Database
+from store.database.database import Database
 from tests.accounts import accounts_in
 from tests.postgres import ENGINES, emptied
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from argon2 import PasswordHasher
 
-from store import passwords
-from store.book import Book
+from store.accounts import passwords
+from store.nights.book import Book
 from tests.chromium import launched, profile_of
 from tests.contract.market import active_book
 from tests.service import Service, copy_night, serving

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from store.database import Database
-from store.keys import Principal
-from store.usage import UsageLog
+from store.accounts.keys import Principal
+from store.accounts.usage import UsageLog
+from store.database.database import Database
 from tests.contract.market import active_book
 from tests.service import Service, copy_night, on_database, serving
 from tests.web.browser import Browser

@@ -10,12 +10,12 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import httpx
 import sqlalchemy as sa
 
-from store import tables
-from store.accounts import Account, Plan, utc_now
-from store.database import Database
-from store.events import AuditLog, Event
-from store.grants import Grant, Grants
-from store.watchlist import Watchlist
+from store.accounts.accounts import Account, Plan, utc_now
+from store.accounts.events import AuditLog, Event
+from store.accounts.grants import Grant, Grants
+from store.accounts.watchlist import Watchlist
+from store.database import tables
+from store.database.database import Database
 from tests.oauth.conversation import CALLBACK as CALLBACK
 from tests.oauth.conversation import CHALLENGE
 from tests.oauth.conversation import VERIFIER as VERIFIER

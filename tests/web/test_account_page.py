@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from store.accounts import Account, Accounts
-from store.audit import Kind
-from store.browsers import Browsers
+from store.accounts.accounts import Account, Accounts
+from store.accounts.audit import Kind
+from store.accounts.browsers import Browsers
 from tests.service import Service, on_database, serving
 from tests.web.browser import PASSWORD, Browser
 from tests.web.people import (

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from store.accounts import Plan
-from store.audit import Kind
-from store.passwords import Asker, Passwords
+from store.accounts.accounts import Plan
+from store.accounts.audit import Kind
+from store.accounts.passwords import Asker, Passwords
 from tests.service import Service, serving
 from tests.web.browser import PASSWORD, Browser, unfilled
 from tests.web.people import events_of, new_person

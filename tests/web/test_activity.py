@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from store.accounts import Account, utc_now
-from store.audit import Actor, Kind, note
-from store.database import Database
+from store.accounts.accounts import Account, utc_now
+from store.accounts.audit import Actor, Kind, note
+from store.database.database import Database
 from tests.service import Service, on_database
 from tests.web.browser import Browser
 from tests.web.people import authorize_address, events_of, new_app, new_person, signed_in

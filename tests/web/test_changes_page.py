@@ -10,8 +10,8 @@ from typing import get_args
 
 import pytest
 
-from store.changes import KINDS, REASONS
-from store.records import ChangeKind, ChangeReason
+from store.wire.changes import KINDS, REASONS
+from store.wire.records import ChangeKind, ChangeReason
 from tests.resealed import market_changes, rename_bars, reseal, withdraw, write_changes
 from tests.service import Service, copy_night, serving
 from tests.web.browser import Browser

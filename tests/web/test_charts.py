@@ -11,8 +11,8 @@ import httpx
 import pytest
 from PIL import Image
 
-from store.accounts import Plan
-from store.book import Book
+from store.accounts.accounts import Plan
+from store.nights.book import Book
 from tests.service import Service, serving
 from tests.web.browser import Browser
 from tests.web.people import new_person, signed_in

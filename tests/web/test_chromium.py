@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from store.watchlist import Watchlist
+from store.accounts.watchlist import Watchlist
 from tests.chromium import OTHER
 from tests.service import Service, on_database
 from tests.web.browser import PASSWORD

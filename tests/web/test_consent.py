@@ -12,10 +12,10 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from store.accounts import Account, utc_now
-from store.audit import Actor
-from store.database import Database
-from store.grants import Grant, Grants
+from store.accounts.accounts import Account, utc_now
+from store.accounts.audit import Actor
+from store.accounts.grants import Grant, Grants
+from store.database.database import Database
 from tests.service import Service, on_database, serving
 from tests.web.browser import PASSWORD, Browser, Form, Forms
 from tests.web.people import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from store.keys import Keys
+from store.accounts.keys import Keys
 from tests.service import Service, serving
 from tests.web.browser import Browser
 from tests.web.people import new_person, signed_in

@@ -11,9 +11,9 @@ import httpx
 import pytest
 
 from screener.door import Bounds
-from store.accounts import Plan
-from store.nights import Nights
-from store.progress import ProgressFile
+from store.accounts.accounts import Plan
+from store.folder.progress import ProgressFile
+from store.nights.nights import Nights
 from tests.service import Service, copy_night, serving
 from tests.web.people import new_person, signed_in
 from tests.web.streams import stream

@@ -11,9 +11,9 @@ from pathlib import Path
 import orjson
 import pytest
 
-from store.book import Book
-from store.distribution import Distribution
-from store.families import Family
+from store.nights.book import Book
+from store.wire.distribution import Distribution
+from store.wire.families import Family
 from tests.resealed import reseal
 from tests.service import Service, serving
 from tests.web.browser import Browser

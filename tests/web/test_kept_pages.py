@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from jinja2 import Template
 
-from store.progress import ProgressFile
+from store.folder.progress import ProgressFile
 from tests.clocks import SetClock
 from tests.resealed import rename_bars, reseal, withdraw
 from tests.service import copy_night, serving

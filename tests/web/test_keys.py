@@ -7,11 +7,11 @@ import re
 
 import pytest
 
-from store.accounts import Account, utc_now
-from store.audit import Actor
-from store.database import Database
-from store.keys import Key, Keys, Principal
-from store.usage import UsageLog
+from store.accounts.accounts import Account, utc_now
+from store.accounts.audit import Actor
+from store.accounts.keys import Key, Keys, Principal
+from store.accounts.usage import UsageLog
+from store.database.database import Database
 from tests.service import Service, on_database
 from tests.web.browser import PASSWORD, Browser, Forms
 from tests.web.people import (

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from store.accounts import Account, Accounts
-from store.audit import Kind
-from store.browsers import Browsers
-from store.events import AuditLog
+from store.accounts.accounts import Account, Accounts
+from store.accounts.audit import Kind
+from store.accounts.browsers import Browsers
+from store.accounts.events import AuditLog
 from tests.service import Service, on_database, serving
 from tests.web.browser import PASSWORD, Browser
 from tests.web.people import age_sign_in, authorize_address, new_app, new_person

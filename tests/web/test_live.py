@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from store.progress import NAMED_FOR_EACH, ProgressFile
+from store.folder.progress import NAMED_FOR_EACH, ProgressFile
 from tests.chromium import profile_of
 from tests.service import copy_night, serving
 

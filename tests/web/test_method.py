@@ -8,11 +8,11 @@ import html
 import pytest
 
 from mcp_server.operations.age import Age
-from store.book import Book
-from store.families import Family
-from store.method import Costs, Estimate, Measure, Method
-from store.records import AsServed, Verdict
-from store.setup_words import FEW
+from store.nights.book import Book
+from store.wire.families import Family
+from store.wire.method import Costs, Estimate, Measure, Method
+from store.wire.records import AsServed, Verdict
+from store.wire.setup_words import FEW
 from tests.service import Service
 from tests.web.browser import Browser
 from tests.web.tree import words

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from jinja2 import Environment
 
-from store.accounts import utc_now
-from store.database import Database
-from store.keys import Principal
-from store.usage import UsageLog
+from store.accounts.accounts import utc_now
+from store.accounts.keys import Principal
+from store.accounts.usage import UsageLog
+from store.database.database import Database
 from tests.service import Service, copy_night, on_database, serving
 from tests.web.browser import Browser
 from tests.web.people import new_person, signed_in

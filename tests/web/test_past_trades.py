@@ -19,10 +19,10 @@ from mcp_server.operations.past import Past, marks_of, past_view, with_lines
 from nightly.parameters import DETECTORS
 from screener.nightly import order_of, seal
 from screener.settings import Settings
-from store.book import Book, Prices
-from store.figures import dollars
-from store.ledger import Ledger
-from store.ledger_file import decoded, encoded
+from store.ledger.ledger import Ledger
+from store.ledger.ledger_file import decoded, encoded
+from store.nights.book import Book, Prices
+from store.wire.figures import dollars
 from tests.conftest import seal_night
 from tests.contract.market import active_book
 from tests.resealed import reseal

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from mcp_server.operations.filters import MAX_PREDICATES, OPERATORS
 from mcp_server.operations.kinds import KINDS, Kind
 from mcp_server.operations.scan_order import COLUMNS, SORTS
-from store.families import Family
+from store.wire.families import Family
 from tests.service import Service, serving
 from tests.web.browser import Browser
 from tests.web.controls import Controls

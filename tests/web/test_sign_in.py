@@ -15,8 +15,8 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from store import passwords
-from store.accounts import Plan
+from store.accounts import passwords
+from store.accounts.accounts import Plan
 from tests.screener.command import run
 from tests.service import Service, serving
 from tests.web.browser import PASSWORD, Browser, Forms, unfilled

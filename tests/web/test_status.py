@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from nightly.rules import FINDINGS, REFUSALS
-from store.accounts import utc_now
-from store.last_nights import read_last_nights
-from store.nights import Nights
-from store.progress import ProgressFile, State
-from store.reasons import FOUND, LEFT_OUT
+from store.accounts.accounts import utc_now
+from store.folder.progress import ProgressFile, State
+from store.nights.last_nights import read_last_nights
+from store.nights.nights import Nights
+from store.wire.reasons import FOUND, LEFT_OUT
 from tests.resealed import reseal
 from tests.service import Service, copy_night, serving
 from tests.web.browser import Browser

@@ -11,10 +11,10 @@ import pytest
 
 from mcp_server.drawing.look import THEMES, Theme
 from mcp_server.drawing.palette import COLOURS, Ink
-from store.accounts import Plan
-from store.book import Book
-from store.distribution import Distribution
-from store.figures import dollars
+from store.accounts.accounts import Plan
+from store.nights.book import Book
+from store.wire.distribution import Distribution
+from store.wire.figures import dollars
 from tests.resealed import reseal
 from tests.service import Service, copy_night, serving
 from tests.web.browser import Browser

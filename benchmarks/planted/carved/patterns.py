@@ -26,7 +26,7 @@ from benchmarks.planted.carved.market import (
     to_bars,
 )
 from nightly.bars import Bars, Floats
-from store.families import Family
+from store.wire.families import Family
 
 __all__ = ["KINDS", "NOISES", "Lines", "Plant", "plant"]
 

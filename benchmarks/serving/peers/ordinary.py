@@ -32,7 +32,7 @@ from limits.strategies import (  # type: ignore[import-not-found]
 )
 
 from benchmarks.serving.peers.run import arguments, read_envelope, serve
-from store.records import Envelope, Patterns
+from store.wire.records import Envelope, Patterns
 
 PER_MINUTE, PER_DAY, KEYS = 5_000, 100_000_000, 50
 """The limits of a key; an account has those of 50 keys."""

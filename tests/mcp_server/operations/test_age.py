@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from mcp_server.operations.age import Age
-from store.book import Book
-from store.nights import Nights
+from store.nights.book import Book
+from store.nights.nights import Nights
 from tests.resealed import rename_bars, reseal, set_meta
 
 LAST = dt.date(2013, 10, 7)

@@ -12,7 +12,7 @@ import orjson
 
 from mcp_server.operations.chart_data import chart_data
 from mcp_server.operations.charts import chart_view
-from store.book import Book, StoredSetup
+from store.nights.book import Book, StoredSetup
 from tests.mcp_server.operations.test_charts import book as book
 from tests.mcp_server.operations.test_charts import setups as drawn
 

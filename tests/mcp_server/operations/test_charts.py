@@ -17,7 +17,7 @@ from PIL import Image
 from mcp_server.drawing import Look
 from mcp_server.drawing.look import THEMES, WIDTHS
 from mcp_server.operations.charts import Charts, chart_view
-from store.book import Book, Prices, StoredSetup
+from store.nights.book import Book, Prices, StoredSetup
 from tests.contract.market import active_book
 
 

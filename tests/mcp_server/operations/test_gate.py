@@ -23,11 +23,11 @@ from mcp_server.operations.surfaces import REST, Surface
 from mcp_server.operations.table import OPERATIONS, Operation
 from screener.app import services_of
 from screener.settings import Settings
-from store.accounts import Accounts, Plan
-from store.database import Database
+from store.accounts.accounts import Accounts, Plan
+from store.accounts.keys import Keys
+from store.accounts.usage import Use
+from store.database.database import Database
 from store.errors import DatabaseUnavailableError
-from store.keys import Keys
-from store.usage import Use
 from tests.service import copy_night
 
 EMAIL = "ada@example.com"

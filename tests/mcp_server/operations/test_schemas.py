@@ -10,7 +10,7 @@ import pytest
 
 from mcp_server.operations.schemas import input_schema, output_schema, record_schemas
 from mcp_server.operations.table import OPERATIONS, Operation
-from store.records import Envelope
+from store.wire.records import Envelope
 
 ANSWERED = [row for row in OPERATIONS.values() if row.answers]
 OPEN = {"data_version", "source"}

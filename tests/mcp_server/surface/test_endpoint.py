@@ -23,8 +23,8 @@ from mcp_server.surface.server import build_server
 from mcp_server.surface.toolsets import FULL
 from screener.app import services_of
 from screener.settings import Settings
-from store.database import Database
-from store.keys import Keys, Principal
+from store.accounts.keys import Keys, Principal
+from store.database.database import Database
 from tests.agent import INITIALIZE
 from tests.service import new_key
 

@@ -13,9 +13,9 @@ from mcp.shared.inbound import x_mcp_header_map
 from mcp_server.operations.offer import Offer
 from mcp_server.surface.server import tools
 from mcp_server.surface.toolsets import DEMO, EXTENDED, FULL, Toolset
-from store.database import Database
-from store.keys import Keys
-from store.usage import UsageLog, Use
+from store.accounts.keys import Keys
+from store.accounts.usage import UsageLog, Use
+from store.database.database import Database
 from tests.agent import ERAS, INITIALIZE, call, connected, message
 from tests.service import Service, on_database, serving
 

@@ -1,0 +1,1 @@
+"""Accounts and what they hold: keys, grants, tokens, sessions, watchlists, usage, audit."""

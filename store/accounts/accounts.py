@@ -1,0 +1,296 @@
+"""Accounts: who may call, by what plan, and the password that signs them in."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final, Literal
+
+import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from store.accounts.access import Ended, delete_account, end_credentials, end_sessions
+from store.accounts.audit import OPERATOR, Actor, Kind, note
+from store.database import tables
+from store.database.database import Database
+from store.errors import AccountError, StalePasswordError
+
+EMAIL = re.compile(r"[!-?A-~]{1,64}@[!-?A-~]{1,189}")
+"""Of a new account: printable ASCII, in which nothing looks like something else or hides."""
+
+
+FIRST_EMAIL: Final = "me@localhost"
+"""The account that `screener up` makes."""
+
+
+class Plan(StrEnum):
+    """What an account has paid for."""
+
+    PREMIUM_PLUS = "premium_plus"
+    PREMIUM = "premium"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A person who may hold keys."""
+
+    id: int
+    email: str
+    plan: Plan
+    active: bool
+    created_at: dt.datetime
+
+
+def hash_secret(secret: str) -> str:
+    """The hash stored for a secret. A fast hash is enough for 238 random bits."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def utc_now() -> dt.datetime:
+    """The current time, aware, in UTC."""
+    return dt.datetime.now(dt.UTC)
+
+
+class Accounts:
+    """Accounts; each method is one transaction."""
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        clock: Callable[[], dt.datetime] = utc_now,
+    ) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def add(
+        self,
+        email: str,
+        plan: Plan,
+        password_hash: str | None = None,
+        *,
+        actor: Actor = OPERATOR,
+    ) -> Account:
+        """Make an account.
+
+        Raises:
+            AccountError: the address is malformed or taken.
+        """
+        if not EMAIL.fullmatch(email.strip()):
+            raise AccountError(f"{email!a} is not an e-mail address of plain ASCII characters.")
+        email = email.strip().lower()
+        row = {
+            "email": email,
+            "plan": plan,
+            "active": True,
+            "password_hash": password_hash,
+            "created_at": self._clock(),
+        }
+        try:
+            async with self._database.write() as connection:
+                unused = await _unused_id(connection)
+                await connection.execute(tables.accounts.insert().values({**row, **unused}))
+                account = await account_of(connection, email)
+                at = self._clock()
+                await note(connection, Kind.ACCOUNT_ADDED, actor, at, account.id, plan)
+                return account
+        except IntegrityError as error:
+            raise AccountError(f"There is already an account {email}.") from error
+
+    async def all(self) -> list[Account]:
+        """Every account, oldest first."""
+        async with self._database.read() as connection:
+            query = sa.select(tables.accounts).order_by(tables.accounts.c.id)
+            return [to_account(row) for row in await connection.execute(query)]
+
+    async def lacking(self) -> Literal["account", "password"] | None:
+        """What is missing so that nobody can sign in; None if somebody can."""
+        accounts = tables.accounts
+        some = sa.exists().select_from(accounts)
+        query = sa.select(some, some.where(accounts.c.password_hash.is_not(None)))
+        async with self._database.read() as connection:
+            account, password = (await connection.execute(query)).one()
+        return None if password else "password" if account else "account"
+
+    async def get(self, email: str) -> Account:
+        """An account by its address.
+
+        Raises:
+            AccountError: there is no such account.
+        """
+        async with self._database.read() as connection:
+            return await account_of(connection, email)
+
+    async def set_plan(self, email: str, plan: Plan) -> Account:
+        """Change an account's plan, which takes effect on its keys at once."""
+        return await self._set(email, Kind.PLAN_CHANGED, plan, plan=plan)
+
+    async def set_active(self, email: str, *, active: bool) -> Account:
+        """Deactivate an account, which disables its keys and ends its sessions, or reactivate it,
+        which brings the keys back.
+        """
+        kind = Kind.ACCOUNT_REACTIVATED if active else Kind.ACCOUNT_DEACTIVATED
+        return await self._set(email, kind, active=active)
+
+    async def password_hash(self, email: str) -> str | None:
+        """The password hash of an active account; None if it has none or does not exist."""
+        query = sa.select(tables.accounts.c.password_hash).where(
+            tables.accounts.c.email == email.strip().lower(), tables.accounts.c.active
+        )
+        async with self._database.read() as connection:
+            encoded: str | None = await connection.scalar(query)
+        return encoded
+
+    async def set_password(
+        self,
+        email: str,
+        password_hash: str,
+        *,
+        replacing: str | None = None,
+        end_access: bool = False,
+        actor: Actor = OPERATOR,
+    ) -> Ended:
+        """Change a password and end every session of the account, with `end_access` every key and
+        app too; return how many were ended.
+
+        Raises:
+            AccountError: there is no such account.
+            StalePasswordError: the account's hash is no longer `replacing`.
+        """
+        accounts, now = tables.accounts, self._clock()
+        async with self._database.write() as connection:
+            account = await account_of(connection, email)
+            await lock_account(connection, account.id)
+            expected = accounts.c.password_hash == replacing if replacing else sa.true()
+            changed = await connection.execute(
+                accounts.update()
+                .where(accounts.c.id == account.id, expected)
+                .values(password_hash=password_hash)
+            )
+            if changed.rowcount == 0:
+                raise StalePasswordError("The password has changed in the meantime. Sign in again.")
+            await note(connection, Kind.PASSWORD_CHANGED, actor, now, account.id)
+            ended = Ended(await end_sessions(connection, account.id))
+            if end_access:
+                ended = Ended(
+                    ended.sessions, *await end_credentials(connection, account.id, actor, now)
+                )
+        return ended
+
+    async def end_access(
+        self,
+        account_id: int,
+        *,
+        but: str | None = None,
+        browser: str | None = None,
+        actor: Actor = OPERATOR,
+    ) -> Ended:
+        """End every key and app of an account, and every session but that of the token `but`.
+
+        The known browser with the token `browser` stays known.
+
+        Raises:
+            AccountError: the account has been deleted meanwhile.
+        """
+        now, kept = self._clock(), [hash_secret(token) for token in (but, browser) if token]
+        async with self._database.write() as connection:
+            await lock_account(connection, account_id)
+            sessions = await self._end_sessions(connection, account_id, actor, kept)
+            return Ended(sessions, *await end_credentials(connection, account_id, actor, now))
+
+    async def delete(self, email: str, *, actor: Actor = OPERATOR) -> dict[str, int]:
+        """Delete an account with everything about it; return how many rows of each table.
+
+        The log keeps that an account was deleted, and its number, which no other account gets as
+        long as the log, or anything else, refers to it.
+
+        Raises:
+            AccountError: there is no such account.
+        """
+        async with self._database.write() as connection:
+            account = await account_of(connection, email)
+            await lock_account(connection, account.id, deleting=True)
+            deleted = await delete_account(connection, account.id)
+            await note(connection, Kind.ACCOUNT_DELETED, actor, self._clock(), account.id)
+        await self._database.forget()
+        return deleted
+
+    async def _end_sessions(
+        self, connection: AsyncConnection, account_id: int, actor: Actor, but: Collection[str] = ()
+    ) -> int:
+        sessions = await end_sessions(connection, account_id, but=but)
+        if sessions:
+            at, subject = self._clock(), f"{sessions} sessions"
+            await note(connection, Kind.SESSION_ENDED, actor, at, account_id, subject)
+        return sessions
+
+    async def _set(self, email: str, kind: Kind, subject: str = "", **values: object) -> Account:
+        async with self._database.write() as connection:
+            account = await account_of(connection, email)
+            await connection.execute(
+                tables.accounts.update().where(tables.accounts.c.id == account.id).values(values)
+            )
+            await note(connection, kind, OPERATOR, self._clock(), account.id, subject)
+            if kind is Kind.ACCOUNT_DEACTIVATED:
+                await self._end_sessions(connection, account.id, OPERATOR)
+            return await account_of(connection, email)
+
+
+async def account_of(connection: AsyncConnection, email: str) -> Account:
+    """An account by its address, in a transaction.
+
+    Raises:
+        AccountError: there is no such account.
+    """
+    query = sa.select(tables.accounts).where(tables.accounts.c.email == email.strip().lower())
+    row = (await connection.execute(query)).one_or_none()
+    if row is None:
+        raise AccountError(f"There is no account {email}; `screener account list` shows them.")
+    return to_account(row)
+
+
+async def lock_account(
+    connection: AsyncConnection, account_id: int, *, deleting: bool = False
+) -> None:
+    """Make simultaneous transactions that count what an account has go one after another.
+
+    On PostgreSQL this is a row lock; a write transaction of SQLite is exclusive anyway. To delete
+    the account it also waits for, and then keeps out, whoever adds a row that refers to it.
+
+    Raises:
+        AccountError: the account has been deleted meanwhile.
+    """
+    accounts = tables.accounts
+    query = sa.select(accounts.c.id).where(accounts.c.id == account_id)
+    if await connection.scalar(query.with_for_update(key_share=not deleting)) is None:
+        raise AccountError("This account has been deleted.")
+
+
+async def _unused_id(connection: AsyncConnection) -> dict[str, int]:
+    # SQLite would give the id of the last account again once that is deleted. Here it does not
+    # before the log has forgotten the deletion, a day later at the earliest: what a running service
+    # still counts for the deleted account is gone by then. PostgreSQL never gives an id again.
+    if connection.dialect.name != "sqlite":
+        return {}
+    newest = [
+        sa.select(sa.func.max(column)).scalar_subquery()
+        for column in (tables.accounts.c.id, tables.audit.c.account_id)
+    ]
+    known = (await connection.execute(sa.select(*newest))).one()
+    return {"id": 1 + max(number or 0 for number in known)}
+
+
+def to_account(row: sa.Row[*tuple[Any, ...]]) -> Account:
+    """An account from its row."""
+    return Account(row.id, row.email, Plan(row.plan), row.active, aware(row.created_at))
+
+
+def aware(time: dt.datetime) -> dt.datetime:
+    """A stored time as an aware UTC time. SQLite keeps no time zone; every stored time is UTC."""
+    return time if time.tzinfo else time.replace(tzinfo=dt.UTC)

@@ -1,0 +1,332 @@
+"""Codes and tokens of grants: consumed once, rotated, looked up. Only their SHA-256 is stored.
+
+One SQL statement both checks that a credential is unused and marks it as used. Of any number of
+simultaneous requests, in any number of processes, exactly one succeeds.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from store.accounts.accounts import aware, hash_secret, utc_now
+from store.accounts.audit import Actor, note
+from store.accounts.audit import Kind as Event
+from store.accounts.credentials import LIFETIMES, Kind, new_credential, new_seed, successor
+from store.accounts.keys import ACCOUNT, Principal, principal_of
+from store.database import tables
+from store.database.database import Database
+from store.database.lookups import VALUE, LookUp
+from store.errors import TooOftenError
+
+HOUR = dt.timedelta(hours=1)
+REFRESHES_AN_HOUR = 60
+"""Refreshes of one grant; a host needs one a week, or one at each of its starts."""
+REMEMBERED = 1_000
+"""Used refresh tokens of a grant that are remembered, so that showing one again is noticed."""
+
+HOLDER = LookUp(
+    sa.select(
+        *ACCOUNT,
+        *(tables.grants.c[name] for name in ("prefix", "name", "created_at", "revoked_at")),
+        sa.null(),  # a grant has no end
+        tables.grants.c.read_only,
+        tables.tokens.c.expires_at,
+    )
+    .join(tables.grants, tables.grants.c.account_id == tables.accounts.c.id)
+    .join(tables.tokens, tables.tokens.c.grant_id == tables.grants.c.id)
+    .where(tables.tokens.c.token_hash == VALUE, tables.tokens.c.kind == Kind.ACCESS)
+)
+"""Who holds an access token, live or not, as `principal_of` reads it."""
+
+log = logging.getLogger(__name__)
+
+APP = Actor("app")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """An access token and a refresh token, as secrets that are shown only once."""
+
+    access: str
+    refresh: str
+
+
+class Tokens:
+    """Codes, access tokens and refresh tokens; each method is one transaction."""
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        clock: Callable[[], dt.datetime] = utc_now,
+        new_credential: Callable[[Kind], str] = new_credential,
+        leeway: dt.timedelta = dt.timedelta(0),
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._new_credential = new_credential
+        self._leeway = leeway
+
+    async def redeem(
+        self,
+        code: str,
+        client_id: str,
+        code_challenge: str,
+        redirect_uri: str | None,
+        *,
+        actor: Actor = APP,
+    ) -> Pair | None:
+        """Exchange a code; None if it is another client's, not live, or challenge or URI differ.
+
+        A client that presents its used code again loses the grant (RFC 6749 section 4.1.2).
+        """
+        codes, now = tables.codes, self._clock()
+        shown = codes.c.code_hash == hash_secret(code)
+        usable = [shown, codes.c.code_challenge == code_challenge]
+        if redirect_uri is not None:
+            usable.append(codes.c.redirect_uri == redirect_uri)
+        if not await self._holds(codes, shown, client_id):
+            return None
+        async with self._database.write() as connection:
+            grant_id = await _consume(connection, codes, usable, client_id, now)
+            if grant_id is not None:
+                await _note_issue(connection, grant_id, actor, now)
+                return await self._issue(connection, grant_id, self._new_pair(), now)
+            await _revoke_if_used(connection, codes, shown, client_id, now, actor)
+        return None
+
+    async def rotate(
+        self, refresh_token: str, client_id: str, *, actor: Actor = APP
+    ) -> Pair | None:
+        """Exchange a refresh token; None if it is another client's or not live.
+
+        A client that presents its used token again loses the grant (RFC 9700 section 4.14.2).
+        Within the leeway, however, the last used token returns the same pair again while that pair
+        is unused, so a client whose connection broke need not sign in again.
+
+        Raises:
+            TooOftenError: the grant was refreshed too often within the last hour.
+        """
+        tokens, now = tables.tokens, self._clock()
+        shown = sa.and_(
+            tokens.c.token_hash == hash_secret(refresh_token), tokens.c.kind == Kind.REFRESH
+        )
+        if not await self._holds(tokens, shown, client_id):
+            return None
+        await self._check_pace(shown, now)
+        seed = new_seed() if self._leeway else None
+        async with self._database.write() as connection:
+            grant_id = await _consume(connection, tokens, [shown], client_id, now, seed=seed)
+            if grant_id is not None:
+                await connection.execute(
+                    tokens.delete().where(
+                        tokens.c.grant_id == grant_id, tokens.c.kind == Kind.ACCESS
+                    )
+                )
+                await _forget_oldest(connection, grant_id)
+                pair = _successors(refresh_token, seed) if seed else self._new_pair()
+                return await self._issue(connection, grant_id, pair, now)
+            if again := await self._issued(connection, refresh_token, client_id, now):
+                return again
+            await _revoke_if_used(connection, tokens, shown, client_id, now, actor)
+        return None
+
+    async def revoke(self, token: str, client_id: str, *, actor: Actor = APP) -> None:
+        """Revoke the grant behind a token of either kind, if it is this client's (RFC 7009)."""
+        tokens = tables.tokens
+        shown = tokens.c.token_hash == hash_secret(token)
+        if not await self._holds(tokens, shown, client_id):
+            return
+        async with self._database.write() as connection:
+            await _revoke(connection, tokens, shown, client_id, self._clock(), actor)
+
+    async def principal(self, access_token: str) -> Principal | None:
+        """The principal of a live access token, with its grant in place of a key."""
+        return principal_of(
+            await self._database.rows(HOLDER, hash_secret(access_token)), self._clock()
+        )
+
+    async def _holds(self, table: sa.Table, shown: sa.ColumnElement[bool], client_id: str) -> bool:
+        """Whether a live grant of a client has a credential, used or not.
+
+        A guess must neither wait for the database's writer nor become one.
+        """
+        grants = tables.grants
+        query = (
+            sa.select(grants.c.id)
+            .join(table, table.c.grant_id == grants.c.id)
+            .where(shown, grants.c.client_id == client_id, grants.c.revoked_at.is_(None))
+        )
+        async with self._database.read() as connection:
+            return await connection.scalar(query) is not None
+
+    async def _check_pace(self, shown: sa.ColumnElement[bool], now: dt.datetime) -> None:
+        """Refuse a grant that is refreshed too often: each refresh leaves a row."""
+        tokens, used = tables.tokens, tables.tokens.alias()
+        query = (
+            sa.select(sa.func.count(), sa.func.min(used.c.consumed_at))
+            .join(tokens, tokens.c.grant_id == used.c.grant_id)
+            .where(shown, tokens.c.consumed_at.is_(None), used.c.kind == Kind.REFRESH)
+            .where(used.c.consumed_at > now - HOUR, used.c.consumed_at <= now)
+        )
+        async with self._database.read() as connection:
+            number, first = (await connection.execute(query)).one()
+        if number >= REFRESHES_AN_HOUR:
+            raise TooOftenError(int((aware(first) + HOUR - now).total_seconds()) + 1)
+
+    def _new_pair(self) -> Pair:
+        return Pair(self._new_credential(Kind.ACCESS), self._new_credential(Kind.REFRESH))
+
+    async def _issued(
+        self, connection: AsyncConnection, refresh_token: str, client_id: str, now: dt.datetime
+    ) -> Pair | None:
+        """The pair that a client's refresh token gave within the leeway, if it is still unused."""
+        tokens, grants, accounts = tables.tokens, tables.grants, tables.accounts
+        used = sa.select(tokens.c.seed).where(
+            tokens.c.token_hash == hash_secret(refresh_token),
+            tokens.c.consumed_at > now - self._leeway,
+        )
+        seed = await connection.scalar(used)
+        if seed is None:
+            return None
+        pair = _successors(refresh_token, seed)
+        unused = (
+            sa.select(tokens.c.grant_id)
+            .join(grants, grants.c.id == tokens.c.grant_id)
+            .join(accounts, accounts.c.id == grants.c.account_id)
+            .where(tokens.c.token_hash == hash_secret(pair.refresh), tokens.c.consumed_at.is_(None))
+            .where(grants.c.client_id == client_id, grants.c.revoked_at.is_(None))
+            .where(accounts.c.active)
+        )
+        return pair if await connection.scalar(unused) is not None else None
+
+    async def _issue(
+        self, connection: AsyncConnection, grant_id: int, pair: Pair, now: dt.datetime
+    ) -> Pair:
+        issued = ((Kind.ACCESS, pair.access), (Kind.REFRESH, pair.refresh))
+        clients, grants = tables.clients, tables.grants
+        holder = sa.select(grants.c.client_id).where(grants.c.id == grant_id)
+        await connection.execute(
+            clients.update()
+            .where(clients.c.client_id == holder.scalar_subquery())
+            .values(used_at=now)
+        )
+        await connection.execute(
+            tables.tokens.insert(),
+            [
+                {
+                    "token_hash": hash_secret(secret),
+                    "grant_id": grant_id,
+                    "kind": kind,
+                    "expires_at": now + LIFETIMES[kind],
+                }
+                for kind, secret in issued
+            ],
+        )
+        return pair
+
+
+def _successors(refresh_token: str, seed: str) -> Pair:
+    access, refresh = (successor(kind, refresh_token, seed) for kind in (Kind.ACCESS, Kind.REFRESH))
+    return Pair(access, refresh)
+
+
+async def _consume(
+    connection: AsyncConnection,
+    table: sa.Table,
+    usable: list[sa.ColumnElement[bool]],
+    client_id: str,
+    now: dt.datetime,
+    **marks: str | None,
+) -> int | None:
+    """Mark a client's live credential as used; return its grant's id, None without a credential."""
+    grants, accounts = tables.grants, tables.accounts
+    live_grants = (
+        sa.select(grants.c.id)
+        .join(accounts, accounts.c.id == grants.c.account_id)
+        .where(grants.c.client_id == client_id, grants.c.revoked_at.is_(None), accounts.c.active)
+    )
+    consumed = await connection.execute(
+        table.update()
+        .where(*usable, table.c.consumed_at.is_(None), table.c.expires_at > now)
+        .where(table.c.grant_id.in_(live_grants))
+        .values(consumed_at=now, **marks)
+        .returning(table.c.grant_id)
+    )
+    grant_id: int | None = consumed.scalar_one_or_none()
+    return grant_id
+
+
+async def _note_issue(
+    connection: AsyncConnection, grant_id: int, actor: Actor, now: dt.datetime
+) -> None:
+    grants = tables.grants
+    query = sa.select(grants.c.account_id, grants.c.prefix, grants.c.name)
+    row = (await connection.execute(query.where(grants.c.id == grant_id))).one()
+    subject = f"{row.prefix} {row.name}"
+    await note(connection, Event.TOKENS_ISSUED, actor, now, row.account_id, subject)
+
+
+async def _forget_oldest(connection: AsyncConnection, grant_id: int) -> None:
+    """Delete the refresh tokens that a grant used longest ago, beyond those that are remembered."""
+    tokens = tables.tokens
+    oldest = (
+        sa.select(tokens.c.token_hash)
+        .where(tokens.c.grant_id == grant_id, tokens.c.consumed_at.is_not(None))
+        .order_by(tokens.c.consumed_at.desc(), tokens.c.token_hash)
+        .offset(REMEMBERED)
+    )
+    await connection.execute(tokens.delete().where(tokens.c.token_hash.in_(oldest)))
+
+
+async def _revoke_if_used(
+    connection: AsyncConnection,
+    table: sa.Table,
+    shown: sa.ColumnElement[bool],
+    client_id: str,
+    now: dt.datetime,
+    actor: Actor,
+) -> None:
+    used = sa.and_(shown, table.c.consumed_at.is_not(None))
+    revoked = await _revoke(connection, table, used, client_id, now, actor, Event.TOKEN_REUSED)
+    if revoked is not None:
+        what = "code" if table is tables.codes else "refresh token"
+        log.warning("Client %s reused a used %s; grant %s is revoked.", client_id, what, revoked)
+
+
+async def _revoke(
+    connection: AsyncConnection,
+    table: sa.Table,
+    shown: sa.ColumnElement[bool],
+    client_id: str,
+    now: dt.datetime,
+    actor: Actor,
+    event: Event = Event.APP_REVOKED,
+) -> str | None:
+    """Revoke the grant of a client's credential; return its prefix, None if none was revoked.
+
+    Another client revokes nothing: it may have found or guessed the credential.
+    """
+    grants = tables.grants
+    revoked = await connection.execute(
+        grants.update()
+        .where(
+            grants.c.client_id == client_id,
+            grants.c.revoked_at.is_(None),
+            grants.c.id.in_(sa.select(table.c.grant_id).where(shown)),
+        )
+        .values(revoked_at=now)
+        .returning(grants.c.prefix, grants.c.name, grants.c.account_id)
+    )
+    row = revoked.one_or_none()
+    if row is None:
+        return None
+    await note(connection, event, actor, now, row.account_id, f"{row.prefix} {row.name}")
+    prefix: str = row.prefix
+    return prefix

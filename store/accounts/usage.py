@@ -1,0 +1,302 @@
+"""The usage log: calls by account, key, operation and client, counted by UTC day.
+
+Calls are counted in memory and written in batches, outside the requests. The memory is bounded, and
+pending counts are written when the service stops.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+import sys
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import anyio
+import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from store.accounts.accounts import aware
+from store.accounts.keys import Principal
+from store.database import tables
+from store.database.database import Database
+from store.database.upserts import upsert
+from store.errors import DatabaseUnavailableError
+
+FLUSH_SECONDS = 2.0
+PENDING_BYTES = 4 * 1024 * 1024
+"""Bytes of the lines held between two writes; beyond them all clients count as `OTHER`."""
+LINE_BYTES = 400
+"""An upper bound on a line without the names that its client chose."""
+LINES_A_DAY = 300
+"""Lines of an account and a day; beyond them all its clients count as `OTHER`."""
+OTHER = "(other)"
+UNCOUNTED = ("initialize",)
+"""Operations that are logged and are no calls."""
+
+EPOCH = dt.date(1970, 1, 1)
+SECONDS_A_DAY = 86_400
+
+Pending = tuple[int, int, str, str, str, str]
+"""A `Use` with its day as days since 1970-01-01, so that counting a call needs no date object."""
+
+log = logging.getLogger(__name__)
+
+
+class Use(NamedTuple):
+    """One line of the log: an account, a day, a key, an operation and a client."""
+
+    account_id: int
+    day: dt.date
+    key_prefix: str
+    operation: str
+    client: str
+    """X-Service-Client, else the User-Agent, else empty."""
+    host: str = ""
+    """The MCP host's name and version, if it sent them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """How many calls a line counts, and the time of the last one."""
+
+    use: Use
+    calls: int
+    last_at: dt.datetime
+
+
+class UsageLog:
+    """Counts calls; `keep_writing` writes them."""
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Callable[[], float] = time.time,
+        most_bytes: int = PENDING_BYTES,
+    ) -> None:
+        self._database = database
+        self._most_bytes = most_bytes
+        self._clock = clock
+        self._pending: dict[Pending, int] = {}
+        self._pending_bytes = 0
+        self.is_behind = False
+        """Whether the last write failed, so that the counts wait for the next."""
+
+    def record(self, principal: Principal, operation: str, client: str, host: str = "") -> None:
+        """Count one call."""
+        day, account_id = int(self._clock() // SECONDS_A_DAY), principal.account.id
+        key_prefix = principal.key.prefix
+        line = (account_id, day, key_prefix, operation, client, host)
+        if line not in self._pending:
+            size = LINE_BYTES + sys.getsizeof(client) + sys.getsizeof(host)
+            if self._pending_bytes + size <= self._most_bytes:
+                self._pending_bytes += size
+            else:
+                line = (account_id, day, key_prefix, operation, OTHER, "")
+        self._pending[line] = self._pending.get(line, 0) + 1
+
+    @property
+    def waiting(self) -> int:
+        """How many lines are not written yet."""
+        return len(self._pending)
+
+    async def keep_writing(self) -> None:
+        """Write the pending counts every few seconds until cancelled, and once more on cancel."""
+        try:
+            while True:
+                await anyio.sleep(FLUSH_SECONDS)
+                await self._flush_or_wait()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._flush_or_wait()
+
+    async def flush(self) -> None:
+        """Write the pending counts, except for accounts that have been deleted meanwhile, or are
+        others under the same number since a restore: those do not hold the key.
+
+        Raises:
+            DatabaseUnavailableError: nothing was written; the counts stay pending.
+        """
+        taken, self._pending = self._pending, {}
+        taken_bytes, self._pending_bytes = self._pending_bytes, 0
+        if not taken:
+            return
+        now = dt.datetime.fromtimestamp(self._clock(), dt.UTC)
+        try:
+            async with self._database.write() as connection:
+                held = await _held(connection, {line[2] for line in taken})
+                accounts = {account_id for account_id, _ in held}
+                full = await _full(connection, accounts, now.date() - dt.timedelta(days=1))
+                rows = [
+                    {**_use(line, full)._asdict(), "calls": calls, "last_at": now}
+                    for line, calls in sorted(taken.items())
+                    if (line[0], line[2]) in held
+                ]
+                if rows:  # all processes in one order, or two would wait for each other's lines
+                    await connection.execute(_adding(connection), rows)
+        except BaseException as error:
+            for line, calls in taken.items():
+                self._pending[line] = self._pending.get(line, 0) + calls
+            self._pending_bytes += taken_bytes
+            if isinstance(error, IntegrityError):
+                raise DatabaseUnavailableError("An account was deleted just now.") from error
+            raise
+
+    async def sweep(self, days: int) -> int:
+        """Delete the lines of days that are over some days old; return how many were deleted."""
+        usage, today = tables.usage, int(self._clock() // SECONDS_A_DAY)
+        oldest = EPOCH + dt.timedelta(days=today - days)
+        async with self._database.write(patient=True) as connection:
+            deleted = await connection.execute(usage.delete().where(usage.c.day < oldest))
+        return deleted.rowcount
+
+    async def entries(self, account_id: int) -> list[Entry]:
+        """The log of an account, newest day first."""
+        usage = tables.usage
+        query = (
+            sa.select(usage)
+            .where(usage.c.account_id == account_id)
+            .order_by(usage.c.day.desc(), usage.c.last_at.desc(), usage.c.operation)
+        )
+        return await self._entries(query)
+
+    async def calls_by_key(self, account_id: int, day: dt.date) -> dict[str, int]:
+        """The calls of a day by the prefix of the key or grant."""
+        usage = tables.usage
+        query = (
+            sa.select(usage.c.key_prefix, sa.func.sum(usage.c.calls))
+            .where(usage.c.account_id == account_id, usage.c.day == day)
+            .group_by(usage.c.key_prefix)
+        )
+        async with self._database.read() as connection:
+            return {prefix: int(calls) for prefix, calls in await connection.execute(query)}
+
+    async def calls_today(self) -> list[tuple[int, str, int]]:
+        """The account, the prefix of the key or grant and its calls of this UTC day, of all."""
+        usage, today = tables.usage, int(self._clock() // SECONDS_A_DAY)
+        query = (
+            sa.select(usage.c.account_id, usage.c.key_prefix, sa.func.sum(usage.c.calls))
+            .where(
+                usage.c.day == EPOCH + dt.timedelta(days=today), usage.c.operation.not_in(UNCOUNTED)
+            )
+            .group_by(usage.c.account_id, usage.c.key_prefix)
+        )
+        async with self._database.read() as connection:
+            rows = await connection.execute(query)
+            return [(account_id, prefix, int(calls)) for account_id, prefix, calls in rows]
+
+    async def calls_by_operation(
+        self, account_id: int, day: dt.date, most: int
+    ) -> list[tuple[str, str, int]]:
+        """Operation, client and calls of a day, most calls first; at most `most` lines."""
+        usage = tables.usage
+        caller = sa.case((usage.c.host != "", usage.c.host), else_=usage.c.client)
+        query = (
+            sa.select(
+                usage.c.operation,
+                caller.label("caller"),
+                sa.func.sum(usage.c.calls).label("total"),
+            )
+            .where(usage.c.account_id == account_id, usage.c.day == day)
+            .group_by(usage.c.operation, "caller")
+            .order_by(sa.desc("total"), usage.c.operation, "caller")
+            .limit(most)
+        )
+        async with self._database.read() as connection:
+            rows = await connection.execute(query)
+            return [(row.operation, row.caller, int(row.total)) for row in rows]
+
+    async def last_uses(self, account_id: int) -> dict[str, Entry]:
+        """The newest entry of every live key and grant that was used, by prefix."""
+        usage, newest = tables.usage, _newest(account_id).subquery()
+        query = (
+            sa.select(usage)
+            .join(
+                newest,
+                sa.and_(
+                    usage.c.account_id == account_id,
+                    usage.c.key_prefix == newest.c.prefix,
+                    usage.c.last_at == newest.c.last_at,
+                ),
+            )
+            .order_by(usage.c.host, usage.c.client, usage.c.operation)
+        )
+        return {entry.use.key_prefix: entry for entry in await self._entries(query)}
+
+    async def _entries(self, query: sa.Select[*tuple[Any, ...]]) -> list[Entry]:
+        async with self._database.read() as connection:
+            return [_to_entry(row) for row in await connection.execute(query)]
+
+    async def _flush_or_wait(self) -> None:
+        try:
+            await self.flush()
+            self.is_behind = False
+        except DatabaseUnavailableError as error:
+            self.is_behind = True
+            log.warning("The usage log could not be written and will be tried again: %s", error)
+
+
+def _newest(account_id: int) -> sa.CompoundSelect[*tuple[Any, ...]]:
+    """The time of last use by prefix: one index look-up per key, however long the log is."""
+
+    def of(held: sa.Table) -> sa.Select[*tuple[Any, ...]]:
+        usage = tables.usage
+        last_at = sa.select(sa.func.max(usage.c.last_at)).where(
+            usage.c.account_id == account_id, usage.c.key_prefix == held.c.prefix
+        )
+        return sa.select(held.c.prefix, last_at.scalar_subquery().label("last_at")).where(
+            held.c.account_id == account_id, held.c.revoked_at.is_(None)
+        )
+
+    return sa.union_all(of(tables.keys), of(tables.grants))
+
+
+async def _held(connection: AsyncConnection, prefixes: Collection[str]) -> set[tuple[int, str]]:
+    """The account and prefix of each key and grant that exists under one of some prefixes."""
+    queries = (
+        sa.select(held.c.account_id, held.c.prefix).where(held.c.prefix.in_(prefixes))
+        for held in (tables.keys, tables.grants)
+    )
+    rows = await connection.execute(sa.union_all(*queries))
+    return {(account_id, prefix) for account_id, prefix in rows}
+
+
+def _adding(connection: AsyncConnection) -> sa.Insert:
+    usage, statement = tables.usage, upsert(connection, tables.usage)
+    added = statement.excluded
+    adding: sa.Insert = statement.on_conflict_do_update(
+        index_elements=list(usage.primary_key.columns),
+        set_={"calls": usage.c.calls + added.calls, "last_at": added.last_at},
+    )
+    return adding
+
+
+async def _full(
+    connection: AsyncConnection, account_ids: Collection[int], since: dt.date
+) -> set[tuple[int, dt.date]]:
+    """The accounts, and days since one, that have as many lines as they may."""
+    usage = tables.usage
+    query = (
+        sa.select(usage.c.account_id, usage.c.day)
+        .where(usage.c.account_id.in_(account_ids), usage.c.day >= since)
+        .group_by(usage.c.account_id, usage.c.day)
+        .having(sa.func.count() >= LINES_A_DAY)
+    )
+    return {(account_id, day) for account_id, day in await connection.execute(query)}
+
+
+def _use(pending: Pending, full: Collection[tuple[int, dt.date]]) -> Use:
+    account_id, days, *rest = pending
+    day = EPOCH + dt.timedelta(days=days)
+    if (account_id, day) in full:
+        prefix, operation, *_client = rest
+        return Use(account_id, day, prefix, operation, OTHER)
+    return Use(account_id, day, *rest)
+
+
+def _to_entry(row: sa.Row[*tuple[Any, ...]]) -> Entry:
+    use = Use(row.account_id, row.day, row.key_prefix, row.operation, row.client, row.host)
+    return Entry(use, row.calls, aware(row.last_at))

@@ -1,0 +1,1 @@
+"""Archives, backup, restore, and the move to another database."""

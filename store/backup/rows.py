@@ -1,0 +1,175 @@
+"""Rows: the account tables as lines of JSON, the same of every engine, and back into a database.
+
+A chunk is one line with the names of the columns and a line of values for each row. Times are ISO
+8601 in UTC.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Any
+
+import orjson
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from store.accounts.accounts import utc_now
+from store.accounts.audit import OPERATOR, Kind, note
+from store.database import migration
+from store.database.tables import OWN, audit
+from store.errors import BackupError
+
+CHUNK_BYTES = 2**20
+"""Bytes of a chunk, from which the next one begins."""
+
+Loader = Callable[[str, bytes], None]
+
+
+async def chunks(connection: AsyncConnection) -> AsyncIterator[tuple[str, bytes]]:
+    """All rows of all tables, each table after those that its rows name: table and chunk. The same
+    rows give the same chunks, whatever the engine.
+    """
+    found = await connection.run_sync(migration.tables_of)
+    for table in found.sorted_tables:
+        if table.name in OWN:
+            continue
+        head = orjson.dumps([column.name for column in table.columns])
+        lines, size = [head], 0
+        rows = await connection.stream(sa.select(table).order_by(*_order(connection, table)))
+        async for row in rows:
+            lines.append(orjson.dumps(list(row), option=orjson.OPT_NAIVE_UTC))
+            size += len(lines[-1])
+            if size > CHUNK_BYTES:
+                yield table.name, b"\n".join(lines)
+                lines, size = [head], 0
+        yield table.name, b"\n".join(lines)
+
+
+def _order(connection: AsyncConnection, table: sa.Table) -> list[sa.ColumnElement[Any]]:
+    """The primary key, texts by their bytes, as SQLite orders them."""
+    columns = table.primary_key.columns
+    if connection.dialect.name == "sqlite":
+        return list(columns)
+    return [each.collate("C") if isinstance(each.type, sa.String) else each for each in columns]
+
+
+def read_chunk(body: bytes) -> tuple[list[str], list[list[Any]]]:
+    """The columns and rows of a chunk.
+
+    Raises:
+        BackupError: it is none.
+    """
+    try:
+        columns, *rows = map(orjson.loads, body.split(b"\n"))
+    except orjson.JSONDecodeError as error:
+        raise BackupError("Rows of the backup cannot be read.") from error
+    named = isinstance(columns, list) and all(isinstance(name, str) for name in columns)
+    if not named or any(not isinstance(row, list) or len(row) != len(columns) for row in rows):
+        raise BackupError("Rows of the backup cannot be read.")
+    return columns, rows
+
+
+class Loading:
+    """Replaces all rows of a database within one transaction."""
+
+    def __init__(self, connection: AsyncConnection, tables: Mapping[str, sa.Table]) -> None:
+        self._connection = connection
+        self._tables = tables
+
+    @classmethod
+    async def begin(cls, connection: AsyncConnection, revision: str) -> Loading:
+        """Empty the database and bring it to the revision that the rows have."""
+        await connection.run_sync(_emptied, revision)
+        return cls(connection, (await connection.run_sync(migration.tables_of)).tables)
+
+    async def load(self, table: str, body: bytes) -> None:
+        """Insert the rows of a chunk.
+
+        Raises:
+            BackupError: the database has no such table or columns, or refuses a row.
+            DBAPIError: the database is away, or its disk is full.
+        """
+        columns, rows = read_chunk(body)
+        into = self._tables.get(table)
+        if into is None or table in OWN or set(columns) != set(into.columns.keys()):
+            raise BackupError(f"The backup's table {table} is not in its schema.")
+        readers = [_reader(into.columns[name]) for name in columns]
+        try:
+            values = [
+                {name: read(value) for name, read, value in zip(columns, readers, row, strict=True)}
+                for row in rows
+            ]
+            if values:
+                await self._connection.execute(into.insert(), values)
+        except (SQLAlchemyError, TypeError, ValueError, OverflowError) as error:
+            if _is_away(error):
+                raise
+            raise BackupError(f"The database refuses rows of the table {table}.") from error
+
+    async def end(self) -> None:
+        """Bring the rows to this program's schema."""
+        await self._connection.run_sync(migration.upgrade)
+        await self._connection.run_sync(_count_on, self._tables)
+
+
+async def mark_restored(connection: AsyncConnection, mark: str) -> None:
+    """Note in the audit log that the rows were restored, under a mark by which a killed restore is
+    known.
+    """
+    await note(connection, Kind.RESTORED, OPERATOR, utc_now(), subject=mark)
+
+
+async def is_marked(connection: AsyncConnection, mark: str) -> bool:
+    """Whether a restore under a mark was committed."""
+    if not await connection.run_sync(lambda sync: sa.inspect(sync).has_table(audit.name)):
+        return False
+    query = sa.select(audit.c.id).where(audit.c.kind == Kind.RESTORED, audit.c.subject == mark)
+    return (await connection.execute(query.limit(1))).first() is not None
+
+
+async def newest_mark(connection: AsyncConnection) -> str | None:
+    """The mark of the restore that was committed last; None if there was none."""
+    if not await connection.run_sync(lambda sync: sa.inspect(sync).has_table(audit.name)):
+        return None
+    query = sa.select(audit.c.subject).where(audit.c.kind == Kind.RESTORED)
+    return (await connection.execute(query.order_by(audit.c.id.desc()).limit(1))).scalar()
+
+
+def _emptied(connection: sa.Connection, revision: str) -> None:
+    """Empty the database at a revision."""
+    if migration.revision_of(connection) != revision:
+        migration.drop(connection)
+        migration.upgrade(connection, revision)
+        return
+    # A service that is running reads the old rows until the end: nothing is dropped.
+    for table in reversed(migration.tables_of(connection).sorted_tables):
+        if table.name not in OWN:
+            connection.execute(table.delete())
+
+
+def _count_on(connection: sa.Connection, tables: Mapping[str, sa.Table]) -> None:
+    """Let PostgreSQL number the next rows after those that were loaded under their own numbers."""
+    if connection.dialect.name != "postgresql":
+        return
+    for table in tables.values():
+        key: Sequence[sa.Column[Any]] = list(table.primary_key.columns)
+        if table.name in OWN or len(key) != 1 or not isinstance(key[0].type, sa.Integer):
+            continue
+        sequence = sa.func.pg_get_serial_sequence(table.name, key[0].name)
+        newest = sa.select(sa.func.coalesce(sa.func.max(key[0]), 0) + 1).scalar_subquery()
+        connection.execute(sa.select(sa.func.setval(sequence, newest, False)))
+
+
+def _is_away(error: Exception) -> bool:
+    is_lost = isinstance(error, DBAPIError) and error.connection_invalidated
+    return is_lost or isinstance(error, OperationalError)
+
+
+def _reader(column: sa.Column[Any]) -> Callable[[Any], Any]:
+    if isinstance(column.type, sa.DateTime):
+        return lambda value: None if value is None else dt.datetime.fromisoformat(value)
+    if isinstance(column.type, sa.Date):
+        return lambda value: None if value is None else dt.date.fromisoformat(value)
+    return lambda value: value

@@ -1,0 +1,1 @@
+"""The account database: engines, transactions, problems in words, tables, migrations."""

@@ -1,0 +1,334 @@
+"""The account database: its transactions and migrations.
+
+It is SQLite through aiosqlite by default, or PostgreSQL by URL. Secrets are stored only as hashes.
+Only this package contains SQL; each public method that uses the database is one transaction.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+from contextlib import (
+    AbstractContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+    suppress,
+)
+from pathlib import Path
+from typing import Any, Self
+
+import anyio
+import sqlalchemy as sa
+from sqlalchemy.exc import (
+    ArgumentError,
+    DataError,
+    DBAPIError,
+    IntegrityError,
+    NotSupportedError,
+    ProgrammingError,
+    SQLAlchemyError,
+)
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from store.database.closing import is_closed, tell_of_moves
+from store.database.lookups import LookUp
+from store.database.migration import HEAD, WAIT_SECONDS, check_known, faults, revision_of, upgrade
+from store.database.postgresql import Server, begin_patient, lift_limits
+from store.database.reaching import HOW, check_url, is_postgresql, why_not
+from store.database.sqlite import new_engine, open_reader
+from store.database.tables import changes
+from store.database.timing import STATEMENT, time_statements
+from store.errors import DatabaseError, DatabaseMovedError, DatabaseUnavailableError
+from store.folder.files import private_file
+from telemetry.metrics import database_failures, database_seconds, timed
+
+POOL = 8
+"""Connections of a process to PostgreSQL, at most."""
+
+SECONDS = 5.0
+"""For which a call waits for PostgreSQL: for a connection, a lock, a statement."""
+
+GRACE_SECONDS = 1.0
+"""More that a block may take, so that what the server says of a timeout comes first."""
+
+PATIENT_SECONDS = 1800.0
+"""For which a patient transaction works at most, lest a server that vanished holds its loop."""
+
+CONNECTING = database_seconds.labels("connection")
+"""For a connection of the pool and, where something is written, for the lock."""
+
+OWN_CHANGES = sa.select(changes.c.account_id).where(
+    changes.c.id == sa.text("pg_current_xact_id_if_assigned()::text::bigint")
+)
+"""The accounts that a transaction of PostgreSQL has changed, asked within it."""
+
+TRANSIENT = (
+    "SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL", "SQLITE_IOERR", "SQLITE_FULL",
+    "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_NOMEM",
+)  # fmt: skip
+"""SQLite's result codes for failures of a lock, the disk or memory, not of the statement."""
+
+
+class Database:
+    """Transactions on the database at an SQLAlchemy URL; a context that closes it at its end."""
+
+    def __init__(self, url: str, *, pool: int = POOL, seconds: float = SECONDS) -> None:
+        """With PostgreSQL: at most `pool` connections, and `seconds` for which a call waits.
+
+        Raises:
+            DatabaseError: no database can be opened with the URL.
+        """
+        self.url = url
+        self.server: Server | None = None
+        """Where the database is, if it is PostgreSQL's."""
+        self.told: list[Callable[[Collection[int]], None]] = []
+        """Who is told which accounts a transaction of this process has changed, before its block
+        ends; with PostgreSQL, whose triggers note them.
+        """
+        self._reader: sqlite3.Connection | None = None
+        self._seconds = seconds
+        self.engine = self._new_engine(pool)
+        time_statements(self.engine)
+        tell_of_moves(self.engine)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[AsyncConnection]:
+        """A connection for look-ups.
+
+        Raises:
+            DatabaseUnavailableError: the database did not answer in time.
+            DatabaseError: the database refused the statement.
+        """
+        with _translated(self.url), self._in_time():
+            async with AsyncExitStack() as stack:
+                with timed(CONNECTING):
+                    connection = await stack.enter_async_context(self._reads.connect())
+                yield connection
+
+    async def rows(self, look_up: LookUp, value: object) -> Sequence[Sequence[Any]]:
+        """The rows that a look-up finds. Those of SQLite come at once, without a wait, unless the
+        file cannot be read just now.
+
+        Raises:
+            DatabaseUnavailableError: the database did not answer in time.
+            DatabaseError: the database refused the statement.
+        """
+        if self.server is None:
+            with suppress(sqlite3.Error), timed(STATEMENT):
+                return look_up.rows(self.reader(), value)
+        async with self.read() as connection:
+            found: sa.CursorResult[Any] = await connection.execute(look_up.query, {"value": value})
+            return found.all()
+
+    def reader(self) -> sqlite3.Connection:
+        """The connection for what is read of SQLite without a wait.
+
+        Raises:
+            sqlite3.Error: the file cannot be opened.
+        """
+        if self._reader is None:
+            self._reader = open_reader(self.engine.url.database or "")
+        return self._reader
+
+    @asynccontextmanager
+    async def write(self, *, patient: bool = False) -> AsyncIterator[AsyncConnection]:
+        """One write transaction, committed at the end of the block, rolled back on an error. One
+        that nobody waits for is patient: its statements may take PATIENT_SECONDS together, and of
+        several servers' one works at a time.
+
+        Raises:
+            DatabaseUnavailableError: the database did not answer, or was busy for too long.
+            DatabaseError: the database refused the statement.
+            IntegrityError: a constraint was violated; the caller knows what that means.
+        """
+        changed: Sequence[int] = ()
+        engine = self.engine.execution_options(writes=True)
+        with _translated(self.url), self._in_time(patient=patient):
+            try:
+                async with AsyncExitStack() as stack:
+                    with timed(CONNECTING):
+                        connection = await stack.enter_async_context(engine.begin())
+                    if patient and self.server:
+                        await begin_patient(connection)
+                    yield connection
+                    if self.told:
+                        changed = (await connection.scalars(OWN_CHANGES)).all()
+            finally:  # a commit that was cut off may have been one
+                for tell in self.told if changed else ():
+                    tell(changed)
+
+    async def probe(self) -> None:
+        """Read a little.
+
+        Raises:
+            DatabaseMovedError: its accounts have moved.
+            DatabaseError: the database is away, or its file is.
+        """
+        with _translated(self.url):
+            if self.file:
+                self.file.stat()  # an open connection would still read what was removed
+        async with self.read() as connection:
+            await connection.execute(sa.text("SELECT version_num FROM alembic_version"))
+            if await connection.run_sync(is_closed):
+                raise DatabaseMovedError
+
+    async def migrate(self) -> str | None:
+        """Migrate the database to this program's schema, once, whoever else starts meanwhile.
+        Costs one look-up if it is up to date. Returns the revision that was found.
+
+        Raises:
+            DatabaseError: the database cannot be opened, or a newer program has migrated it.
+        """
+        with self._opening():
+            async with self.engine.connect() as connection:
+                revision = await connection.run_sync(revision_of)
+            check_known(revision)
+            if revision != HEAD:
+                async with self.exclusive() as connection:
+                    await connection.run_sync(upgrade)
+            return revision
+
+    async def revision(self) -> str | None:
+        """The revision of the schema as it is; None of a database without one.
+
+        Raises:
+            DatabaseError: the database cannot be opened.
+        """
+        with self._opening():
+            async with self.engine.connect() as connection:
+                return await connection.run_sync(revision_of)
+
+    async def faults(self) -> list[str]:
+        """What is wrong with a database of this program's schema, in words; reads all of it.
+
+        Raises:
+            DatabaseError: the database cannot be opened.
+        """
+        async with self.snapshot() as connection:
+            return await connection.run_sync(faults)
+
+    @asynccontextmanager
+    async def exclusive(self) -> AsyncIterator[AsyncConnection]:
+        """A write transaction that waits long for other writers: one that changes everything."""
+        engine = self.engine.execution_options(writes=True, waits=WAIT_SECONDS)
+        async with self._opened(engine) as connection, connection.begin():
+            if self.server:
+                await lift_limits(connection)
+            yield connection
+
+    @asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[AsyncConnection]:
+        """A read transaction that sees one state of all tables, however long it takes."""
+        options: dict[str, Any] = {}
+        if self.server:
+            options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+        async with self._opened(self.engine.execution_options(**options)) as connection:
+            if self.server:
+                await lift_limits(connection)
+            yield connection
+
+    def _new_engine(self, pool: int) -> AsyncEngine:
+        check_url(self.url)
+        try:
+            if not is_postgresql(self.url):
+                self._reads = new_engine(self.url)
+                return self._reads
+            self.server = Server(self.url, self._seconds)
+            engine = self.server.new_engine(pool, self._seconds)
+        except (SQLAlchemyError, ValueError, ImportError):
+            # The cause may quote a part of the password, so it is not kept.
+            raise DatabaseError(f"SCREENER_DATABASE_URL cannot be used; {HOW}.") from None
+        # Each look-up is then one round trip; a transaction of reads would be three.
+        self._reads = engine.execution_options(isolation_level="AUTOCOMMIT")
+        return engine
+
+    def _in_time(self, *, patient: bool = False) -> AbstractContextManager[object]:
+        """Ends a block that takes too long on a server, which itself ends a statement that does:
+        this is for one that does not answer at all.
+        """
+        if self.server is None:
+            return nullcontext()
+        return anyio.fail_after(PATIENT_SECONDS if patient else self._seconds + GRACE_SECONDS)
+
+    @asynccontextmanager
+    async def _opened(self, engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
+        """A connection; of the block's errors those of the database alone are translated."""
+        with self._explained(DBAPIError):
+            async with AsyncExitStack() as stack:
+                with self._opening():
+                    connection = await stack.enter_async_context(engine.connect())
+                yield connection
+
+    @contextmanager
+    def _opening(self) -> Iterator[None]:
+        with self._explained(DBAPIError, OSError):
+            if self.file:
+                private_file(self.file)  # before SQLite opens or creates it
+            yield
+
+    @contextmanager
+    def _explained(self, *kinds: type[DBAPIError | OSError]) -> Iterator[None]:
+        try:
+            yield
+        except kinds as error:
+            kind = DatabaseUnavailableError if _is_transient(error) else DatabaseError
+            raise kind(
+                f"The account database cannot be opened: {why_not(error, self.url)} "
+                "(SCREENER_DATABASE_URL or SCREENER_DATA_DIR names it)."
+            ) from error
+
+    @property
+    def file(self) -> Path | None:
+        """The file of SQLite; None of a server, or in memory."""
+        path = self.engine.url.database
+        return Path(path) if self.server is None and path else None
+
+    async def forget(self) -> None:
+        """Empty the log of SQLite, which still holds what was deleted; not while others read it."""
+        if self.server:
+            return
+        with suppress(DatabaseUnavailableError), _translated(self.url):
+            async with self.engine.connect() as connection:
+                # Outside any transaction, which SQLAlchemy would begin.
+                driver: Any = (await connection.get_raw_connection()).driver_connection
+                await driver.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    async def close(self) -> None:
+        """Close every connection."""
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+        await self.engine.dispose()
+
+
+@contextmanager
+def _translated(url: str) -> Iterator[None]:
+    """Translate the exceptions of a driver or the pool into errors of the store."""
+    try:
+        yield
+    except IntegrityError:
+        raise
+    except (SQLAlchemyError, OSError) as error:
+        is_transient = _is_transient(error)
+        database_failures.labels("unavailable" if is_transient else "refused").inc()
+        if is_transient:
+            raise DatabaseUnavailableError(
+                f"The account database does not answer: {why_not(error, url)}."
+            ) from error
+        raise DatabaseError(f"The account database refused a statement ({error}).") from error
+
+
+def _is_transient(error: Exception) -> bool:
+    """Whether an error is temporary, so that trying again may succeed."""
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    if isinstance(cause, sqlite3.OperationalError):
+        return cause.sqlite_errorname.startswith(TRANSIENT)
+    return not isinstance(error, ProgrammingError | DataError | NotSupportedError | ArgumentError)

@@ -1,0 +1,62 @@
+"""Checkpoints: one file with the state in which the last night's walk left each symbol.
+
+They only save time: without the file, or with a damaged one, every symbol is walked anew.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from store.folder.files import DRAFT, private_file
+
+FILE = "checkpoints.sqlite"
+
+
+class Checkpoints:
+    """The checkpoints of a data folder."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self.path = data_dir / FILE
+        self.damage: str | None = None
+        """Why the file, or part of it, could not be read; None if all was read."""
+
+    def read(self, symbols: Iterable[str]) -> Mapping[str, bytes]:
+        """The checkpoints of some symbols. Symbols without a readable one are missing."""
+        if not self.path.exists():
+            return {}
+        found: dict[str, bytes] = {}
+        address = f"file:{quote(str(self.path.resolve()))}?mode=ro&immutable=1"
+        try:
+            with closing(sqlite3.connect(address, uri=True)) as kept:
+                for symbol in symbols:
+                    row = kept.execute("SELECT body FROM checkpoints WHERE symbol = ?", (symbol,))
+                    found.update((symbol, body) for (body,) in row if isinstance(body, bytes))
+        except sqlite3.Error as error:
+            self.damage = str(error)
+        return found
+
+    @contextmanager
+    def replacing(self) -> Iterator[Callable[[str, bytes], None]]:
+        """Replace the file with the checkpoints added in the block, if it ends without an error."""
+        draft = self.path.with_name(f".{FILE}.{os.getpid()}{DRAFT}")
+        draft.unlink(missing_ok=True)
+        try:
+            with closing(sqlite3.connect(private_file(draft))) as kept:
+                kept.executescript(
+                    "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
+                    "CREATE TABLE checkpoints (symbol TEXT PRIMARY KEY, body BLOB NOT NULL);"
+                )
+                yield lambda symbol, body: _insert(kept, symbol, body)
+                kept.commit()
+            draft.replace(self.path)
+        finally:
+            draft.unlink(missing_ok=True)
+
+
+def _insert(kept: sqlite3.Connection, symbol: str, body: bytes) -> None:
+    kept.execute("INSERT INTO checkpoints VALUES (?, ?)", (symbol, body))

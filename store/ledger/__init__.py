@@ -1,0 +1,1 @@
+"""What each published night served: an append-only chain, verified and graded."""

@@ -1,0 +1,388 @@
+"""Ledger: what every published night served, as a chain of files that stay when nights are pruned.
+
+Each object names the digest of the one before it, and `head.json` names the newest one, so that a
+changed, missing or swapped file is found. Whoever can write in the folder can still write a whole
+new chain; who wants to rule that out keeps a copy of `head.json` elsewhere.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pydantic import BaseModel, ValidationError
+
+from store.errors import LedgerError, WithdrawnError
+from store.folder.files import private_folder, replace_file
+from store.ledger.ledger_file import (
+    LARGEST,
+    LONGEST_HEAD,
+    NEWEST,
+    NOTHING,
+    AnyHead,
+    Name,
+    Newest,
+    NightHead,
+    Withdrawal,
+    Written,
+    decoded,
+    encoded,
+    ended,
+    first_line,
+    read_newest,
+    wrong,
+)
+from store.ledger.manifest import Manifest
+from store.ledger.served import Key, Line, ServedSetup, Tally
+
+SIMULATED = "simulated"
+"""The folder in the data folder for nights that were replayed and never published."""
+
+FEW_NIGHTS = 5
+"""Nights that are read at most to learn how one trade was served."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a night adds to the ledger, except for what its manifest says."""
+
+    detector: int
+    method_version: int
+    published_at: dt.datetime
+    since: int | None
+    as_served: Tally
+    lines: Sequence[Line]
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """An earlier night as the ledger has it."""
+
+    head: NightHead
+    lines: Sequence[Line]
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """An object that is to follow the newest one: its name, and its bytes."""
+
+    name: Name
+    body: bytes
+
+    @classmethod
+    def of(cls, head: AnyHead, lines: Sequence[BaseModel] = ()) -> Appended:
+        """The object with a head and lines."""
+        name = Name(head.number, head.data_version, isinstance(head, Withdrawal))
+        return cls(name, encoded(head, lines))
+
+    @property
+    def newest(self) -> Newest:
+        """What names it when it is the newest."""
+        return Newest(number=self.name.number, sha256=_digest(self.body))
+
+
+class Ledger:
+    """The ledger of a data folder. Appending needs the lock of the folder."""
+
+    def __init__(self, data_dir: Path, *, simulated: bool = False) -> None:
+        self.folder = data_dir / "ledger"
+        self.simulated = simulated
+
+    def names(self) -> list[Name]:
+        """The names of all objects, in the order of their numbers.
+
+        Raises:
+            LedgerError: the folder cannot be read, or is none.
+        """
+        try:
+            files = os.listdir(self.folder)  # noqa: PTH208 - says at once that it is no folder
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise LedgerError(
+                f"The ledger {self.folder} cannot be read ({error.strerror}); it must be a folder "
+                "of this user. Restore it from a copy, or move it away to begin a new one."
+            ) from error
+        return sorted(filter(None, map(Name.read, files)))
+
+    def bytes_of(self, name: Name) -> bytes:
+        """The bytes of an object's file.
+
+        Raises:
+            LedgerError: it cannot be read, or is too large for one.
+        """
+        return self._bytes(name, LARGEST + 1)
+
+    def read(self, name: Name) -> Written:
+        """An object, after checking that it is the one that was appended.
+
+        Raises:
+            LedgerError: it is damaged, or is not the one that the next object or `head.json` names.
+        """
+        body = self.bytes_of(name)
+        named = self._named(name)
+        if named is not None and named != _digest(body):
+            raise wrong(name.file, "it is not the one that was appended")
+        try:
+            return decoded(body)
+        except LedgerError as error:
+            raise wrong(name.file, str(error)) from error
+
+    def head(self, name: Name) -> NightHead | Withdrawal:
+        """The head of an object; its file is read only as far as that.
+
+        Raises:
+            LedgerError: it has none, or that of another object.
+        """
+        try:
+            head = first_line(self._bytes(name, LONGEST_HEAD))
+        except LedgerError as error:
+            raise wrong(name.file, str(error)) from error
+        found = Name(head.number, head.data_version, isinstance(head, Withdrawal))
+        if found != name:
+            raise wrong(name.file, f"its first line is that of {found.file}")
+        return head
+
+    def before(self, session: dt.date, *, sample: bool) -> Served | None:
+        """The night to compare one of a session with: the last one of an earlier session that is
+        not withdrawn; of the sample if the night is, else of other bars. None if there is none.
+
+        Raises:
+            LedgerError: the object of that night is damaged.
+        """
+        gone = self.withdrawals().keys()
+        day = f"{session:%Y%m%d}"
+        earlier = [n for n in self.names() if n.day < day and not n.withdrawal]
+        for name in sorted(earlier, key=lambda n: (n.day, n.number), reverse=True):
+            if name.version in gone:
+                continue
+            head = self.head(name)
+            if isinstance(head, NightHead) and head.sample == sample:
+                return Served(head, self._lines(name))
+        return None
+
+    def running(self, key: Key, entered: dt.date, left: dt.date | None) -> ServedSetup | None:
+        """A trade as the first recorded night served it that served it as running; None if none of
+        the first few nights did. It was entered on a day, and left on another if it ended.
+
+        Raises:
+            LedgerError: an object that may have it is damaged.
+        """
+        names = self.names()
+        gone = {name.version for name in names if name.withdrawal}
+        begin, end = f"{entered:%Y%m%d}", f"{left:%Y%m%d}" if left else "9"
+        ran = [n for n in names if begin <= n.day < end and n.version not in gone]
+        for name in sorted(ran, key=lambda n: (n.day, n.number))[:FEW_NIGHTS]:
+            written = self.read(name)
+            # Most lines are of others: to check them all would take many times as long.
+            rows = [row for row in written.rows if row.get("lineage_id") == key.lineage_id]
+            for line in replace(written, rows=rows).lines():
+                if isinstance(line, ServedSetup) and line.key == key and line.entry_date:
+                    return line
+        return None
+
+    def withdrawals(self) -> Mapping[str, Withdrawal]:
+        """The withdrawal of each withdrawn night, by its version; reads their files alone."""
+        heads = (self.head(name) for name in self.names() if name.withdrawal)
+        return {head.data_version: head for head in heads if isinstance(head, Withdrawal)}
+
+    def check_kept(self, version: str) -> None:
+        """Check that a night was not withdrawn.
+
+        Raises:
+            WithdrawnError: it was; the message says when and why.
+        """
+        if withdrawal := self.withdrawals().get(version):
+            raise WithdrawnError(
+                f"Night {version} was withdrawn on {withdrawal.at:%Y-%m-%d}: "
+                f"{ended(withdrawal.reason)} It is never served again; correct what it was made "
+                "from and run `screener nightly`."
+            )
+
+    def recorded(self) -> Mapping[str, int]:
+        """The number of the newest object of each night that has one, by its version."""
+        return {name.version: name.number for name in self.names() if not name.withdrawal}
+
+    def append(self, manifest: Manifest, entry: Entry) -> None:
+        """Add the object of a night durably, before the night is activated.
+
+        Nothing is added if the night has one, as after a run that was killed before activating.
+
+        Raises:
+            LedgerError: the newest object is not what was appended.
+        """
+        appended = self.night(manifest, entry)
+        if appended is None:
+            self.note()
+        else:
+            self.add(appended)
+
+    def night(self, manifest: Manifest, entry: Entry) -> Appended | None:
+        """The object that a night is to be recorded by; None if it has one.
+
+        Raises:
+            LedgerError: the newest object is not what was appended.
+        """
+        newest = self._newest()
+        if self._has(manifest):
+            return None
+        head = NightHead(
+            number=newest.number + 1,
+            data_version=manifest.data_version,
+            as_of_session=manifest.as_of_session,
+            previous=newest.sha256,
+            simulated=self.simulated,
+            bars=manifest.inputs.bars,
+            book_sha256=manifest.book.sha256,
+            detector=entry.detector,
+            method_version=entry.method_version,
+            published_at=entry.published_at,
+            since=entry.since,
+            as_served=entry.as_served,
+        )
+        return Appended.of(head, entry.lines)
+
+    def withdraw(self, manifest: Manifest, reason: str, at: dt.datetime) -> None:
+        """Record that a night must not be served again; once is enough.
+
+        Raises:
+            LedgerError: the reason is no text of 1 to 500 printable characters, or the newest
+                object is not what was appended.
+        """
+        if appended := self.withdrawal(manifest, reason, at):
+            self.add(appended)
+
+    def withdrawal(self, manifest: Manifest, reason: str, at: dt.datetime) -> Appended | None:
+        """The object that withdraws a night; None if it is withdrawn.
+
+        Raises:
+            LedgerError: as for `withdraw`.
+        """
+        newest = self._newest()
+        if not reason.strip() or not reason.isprintable():
+            raise LedgerError("Give a --reason of 1 to 500 printable characters.")
+        try:
+            head = Withdrawal(
+                number=newest.number + 1,
+                data_version=manifest.data_version,
+                as_of_session=manifest.as_of_session,
+                previous=newest.sha256,
+                simulated=self.simulated,
+                reason=reason,
+                at=at,
+            )
+        except ValidationError as error:
+            raise LedgerError("Give a --reason of 1 to 500 printable characters.") from error
+        return None if manifest.data_version in self.withdrawals() else Appended.of(head)
+
+    def add(self, appended: Appended) -> None:
+        """Write an object that follows the newest one, durably, and note it in `head.json`.
+
+        Raises:
+            LedgerError: it cannot be written.
+        """
+        private_folder(self.folder)
+        try:
+            replace_file(self.folder / appended.name.file, appended.body)
+        except OSError as error:
+            raise LedgerError(
+                f"The ledger in {self.folder} cannot be written ({error.strerror}); make room "
+                "there, and run this as its owner."
+            ) from error
+        self._note(appended.newest.model_copy(update={"pending": not appended.name.withdrawal}))
+
+    def note(self) -> None:
+        """Name the newest object in `head.json`, if a run was killed before it did that.
+
+        Raises:
+            LedgerError: the newest object is not what was appended.
+        """
+        self._note(self._newest())
+
+    def settle(self) -> None:
+        """Note that the night of the newest object need not be activated any more.
+
+        Raises:
+            LedgerError: the newest object is not what was appended.
+        """
+        self._note(self._newest().model_copy(update={"pending": False}))
+
+    def newest(self) -> Newest | None:
+        """What `head.json` says; None without it.
+
+        Raises:
+            LedgerError: it cannot be read.
+        """
+        try:
+            return read_newest((self.folder / NEWEST).read_bytes())
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise wrong(NEWEST, "it cannot be read") from error
+
+    def _has(self, manifest: Manifest) -> bool:
+        mine = [n for n in self.names() if n.version == manifest.data_version and not n.withdrawal]
+        heads = (self.head(name) for name in mine)
+        return any(
+            isinstance(head, NightHead) and head.book_sha256 == manifest.book.sha256
+            for head in heads
+        )
+
+    def _lines(self, name: Name) -> Sequence[Line]:
+        try:
+            return self.read(name).lines()
+        except LedgerError as error:
+            raise error if name.file in str(error) else wrong(name.file, str(error)) from error
+
+    def _named(self, name: Name) -> str | None:
+        """The digest that an object must have; None if a run was killed before it was noted."""
+        later = [other for other in self.names() if other.number == name.number + 1]
+        if later:
+            return self.head(later[0]).previous
+        newest = self.newest() or NOTHING
+        if newest.number == name.number:
+            return newest.sha256
+        if newest.number == name.number - 1:
+            return None
+        raise wrong(NEWEST, f"it names object {newest.number}, which is not the newest")
+
+    def _newest(self) -> Newest:
+        """The newest object, even if a run was killed before noting it in `head.json`."""
+        names = self.names()
+        noted = self.newest() or NOTHING
+        if not names:
+            if noted.number:
+                raise wrong(NEWEST, f"object {noted.number} is missing")
+            return NOTHING
+        self.read(names[-1])
+        last, digest = names[-1], _digest(self.bytes_of(names[-1]))
+        if last.number != noted.number + 1:
+            return Newest(number=last.number, sha256=digest, pending=noted.pending)
+        if self.head(last).previous != noted.sha256:
+            raise wrong(last.file, "it does not follow the object that head.json names")
+        return Newest(number=last.number, sha256=digest, pending=not last.withdrawal)
+
+    def _note(self, newest: Newest) -> None:
+        if newest.number and self.newest() != newest:
+            try:
+                replace_file(self.folder / NEWEST, newest.encode())
+            except OSError as error:
+                raise wrong(NEWEST, f"it cannot be written ({error.strerror})") from error
+
+    def _bytes(self, name: Name, most: int) -> bytes:
+        try:
+            with (self.folder / name.file).open("rb") as file:
+                body = file.read(most)
+        except OSError as error:
+            raise wrong(name.file, f"it cannot be read ({error.strerror})") from error
+        if len(body) > LARGEST:
+            raise wrong(name.file, "it is too large")
+        return body
+
+
+def _digest(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()

@@ -1,0 +1,309 @@
+"""Book: read-only look-ups on one sealed night.
+
+A book is an SQLite file opened as immutable. Every look-up is one indexed read on a connection that
+stays open (about 5 microseconds), so the event loop calls it directly. This module knows neither
+callers nor access rules.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+
+from store.errors import BookError
+from store.ledger.manifest import Counts, Manifest
+from store.nights.evidence import Evidence
+from store.wire.briefs import Briefs
+from store.wire.families import Family
+from store.wire.method import Method
+from store.wire.records import FamilyEntry
+from store.wire.setup_view import SetupView
+
+API_VERSION = "v1"
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Whether a night covers a symbol, and if not, why."""
+
+    symbol: str
+    covered: bool
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredHistory:
+    """A symbol's occurrences, newest entry first: an outcome letter (w, l, o) and a body each."""
+
+    outcomes: str
+    rows: list[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSetup:
+    """A current setup, parsed: the fields of its Setup record, and the evidence behind it."""
+
+    view: SetupView
+    fields: Mapping[str, Any]
+    evidence: Mapping[str, Any]
+    """The score and its parts; `entry_date` and `entry_price` of a running trade."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prices:
+    """The bars a chart needs: int32 days since 1970-01-01 and float32 prices, oldest first."""
+
+    date: npt.NDArray[np.int32]
+    open: npt.NDArray[np.float32]
+    high: npt.NDArray[np.float32]
+    low: npt.NDArray[np.float32]
+    close: npt.NDArray[np.float32]
+    volume: npt.NDArray[np.float32] | None = None
+    """In units of the asset, NaN where it is not known; None in a night sealed without volume."""
+
+    def encode(self) -> bytes:
+        """The arrays one after the other, little-endian."""
+        columns = [self.open, self.high, self.low, self.close]
+        columns += [] if self.volume is None else [self.volume]
+        return self.date.astype("<i4").tobytes() + b"".join(
+            column.astype("<f4").tobytes() for column in columns
+        )
+
+    @classmethod
+    def decode(cls, body: bytes, bars: int) -> Prices:
+        """The inverse of `encode`; the length of the body tells whether volume is in it."""
+        date = np.frombuffer(body, "<i4", bars)
+        columns = np.frombuffer(body, "<f4", offset=4 * bars).reshape(-1, bars)
+        return cls(date, *columns)
+
+
+def schema() -> str:
+    """The SQL that makes an empty book."""
+    return resources.files("store.nights").joinpath("schema.sql").read_text(encoding="utf-8")
+
+
+def envelope(
+    session: dt.date | None,
+    version: str | None,
+    source: str,
+    disclaimer: str,
+    next_session: dt.date | None,
+) -> bytes:
+    """The opening of every JSON success answer, without its closing brace."""
+    fields = {
+        "api_version": API_VERSION,
+        "as_of_session": session,
+        "data_version": version,
+        "source": source,
+        "disclaimer": disclaimer,
+        "next_session": next_session,
+    }
+    return orjson.dumps(fields)[:-1]
+
+
+class Book:
+    """Look-ups on one sealed night, or on the empty book before the first night."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        *,
+        session: dt.date | None,
+        data_version: str | None,
+        source: str,
+        disclaimer: str,
+        next_session: dt.date | None = None,
+        sample: bool = False,
+        counts: Counts | None = None,
+    ) -> None:
+        self._connection = connection
+        sealed = Evidence.read(connection)
+        self.scan = Briefs.of(map(self._view, sealed.bodies))
+        self.evidence = replace(sealed, numbers={**sealed.numbers, **self.scan.columns})
+        self.session = session
+        self.data_version = data_version
+        self.disclaimer = disclaimer
+        self.source = source
+        self.next_session = next_session
+        self.sample = sample
+        """Whether the night was made of the bars that come with the program."""
+        self.counts = counts
+        """How much the night holds; None before the first one."""
+        self.holds_ticker_records = (
+            self._row("SELECT 1 FROM sqlite_master WHERE name = 'ticker_records'") is not None
+        )
+        """Whether tickers have records of their own; False in a night sealed before they had."""
+        self.envelope = envelope(session, data_version, source, disclaimer, next_session)
+
+    @classmethod
+    def open(cls, path: Path, manifest: Manifest) -> Book:
+        """Open the book that a manifest names. The caller verifies its digest.
+
+        Raises:
+            BookError: the file is not a book, or not one of the schema that the manifest names.
+        """
+        address = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
+        with ExitStack() as unless_opened:
+            try:
+                connection = sqlite3.connect(address, uri=True, check_same_thread=False)
+                unless_opened.callback(connection.close)
+                found = connection.execute("PRAGMA user_version").fetchone()[0]
+            except sqlite3.Error as error:
+                raise BookError(
+                    f"{path} is not a book ({error}); run `screener nightly`."
+                ) from error
+            if found != manifest.schema_version:
+                raise BookError(
+                    f"{path} has schema {found}, not {manifest.schema_version} as its manifest "
+                    "says; run `screener nightly`."
+                )
+            book = cls(
+                connection,
+                session=manifest.as_of_session,
+                data_version=manifest.data_version,
+                source=manifest.source,
+                disclaimer=manifest.disclaimer,
+                next_session=manifest.next_session,
+                sample=manifest.sample,
+                counts=manifest.counts,
+            )
+            unless_opened.pop_all()
+        return book
+
+    @classmethod
+    def empty(cls, source: str, disclaimer: str) -> Book:
+        """The book before the first night: nothing is available, every family's record is null."""
+        connection = sqlite3.connect(":memory:", check_same_thread=False)
+        connection.executescript(schema())
+        for family in Family:
+            entry = FamilyEntry(family=family, label=family.label, track_record=None)
+            connection.execute(
+                "INSERT INTO families VALUES (?, ?)", (family, entry.model_dump_json().encode())
+            )
+        connection.execute("INSERT INTO meta VALUES ('universe', ?)", (b'"count":0,"symbols":[]',))
+        return cls(
+            connection, session=None, data_version=None, source=source, disclaimer=disclaimer
+        )
+
+    def close(self) -> None:
+        """Close the file; look-ups fail from here on."""
+        self._connection.close()
+
+    def enveloped(self, fields: bytes) -> bytes:
+        """A JSON object with the envelope of the night in front of its fields."""
+        return b"".join((self.envelope, b",", memoryview(fields)[1:]))
+
+    def coverage(self, symbol: str) -> Coverage | None:
+        """Whether the night covers a symbol; None for an unknown symbol."""
+        row = self._row("SELECT symbol, covered, reason FROM symbols WHERE symbol = ?", symbol)
+        return Coverage(row[0], bool(row[1]), row[2]) if row else None
+
+    def patterns(self, symbol: str) -> bytes | None:
+        """The stored Patterns body of a symbol; None if the symbol had no bars."""
+        return self._value("SELECT body FROM patterns WHERE symbol = ?", symbol)
+
+    def briefs(self, symbol: str) -> bytes:
+        """The current setups of a symbol in short, as the items of a JSON list."""
+        return self.scan.by_symbol.get(symbol, b"")
+
+    def views(self, symbol: str) -> list[SetupView]:
+        """The views of a symbol's current setups, in serving order."""
+        setups = orjson.loads(self.patterns(symbol) or b'{"setups":[]}')["setups"]
+        return [self.scan.by_id[setup["setup_id"]] for setup in setups]
+
+    def _view(self, body: bytes) -> SetupView:
+        row = orjson.loads(body)
+        # Rows of nights sealed earlier lack the entry of a running trade.
+        is_whole = row["status"] == "forming" or "entry_price" in row
+        evidence = b"{}" if is_whole else self._evidence(row["setup_id"])
+        return SetupView.of(row, orjson.loads(evidence))
+
+    def setup(self, symbol: str, setup_id: str) -> StoredSetup | None:
+        """A current setup of a symbol by its id."""
+        row = self._row(
+            "SELECT body, evidence FROM setups WHERE setup_id = ? AND symbol = ?", setup_id, symbol
+        )
+        if row is None:
+            return None
+        view = self.scan.by_id[setup_id]
+        return StoredSetup(view, orjson.loads(row[0]), orjson.loads(row[1]))
+
+    def _evidence(self, setup_id: str) -> bytes:
+        return self._value("SELECT evidence FROM setups WHERE setup_id = ?", setup_id) or b"{}"
+
+    def history(self, symbol: str) -> StoredHistory | None:
+        """The stored occurrences of a symbol, or None when none are stored for it."""
+        row = self._row("SELECT outcomes, rows FROM history WHERE symbol = ?", symbol)
+        return StoredHistory(row[0], row[1].split(b"\n") if row[1] else []) if row else None
+
+    def histories(self) -> Iterator[tuple[str, StoredHistory]]:
+        """Every symbol with stored occurrences, and these."""
+        for (symbol,) in self._connection.execute("SELECT symbol FROM history ORDER BY 1"):
+            stored = self.history(symbol)
+            if stored is not None:
+                yield symbol, stored
+
+    def ticker_record(self, symbol: str) -> bytes | None:
+        """The stored TickerRecord body of a covered symbol; None if the night has none."""
+        if not self.holds_ticker_records:
+            return None
+        return self._value("SELECT body FROM ticker_records WHERE symbol = ?", symbol)
+
+    def prices(self, symbol: str) -> Prices | None:
+        """The bars stored for a symbol's charts, or None when none are stored."""
+        row = self._row("SELECT bars, body FROM prices WHERE symbol = ?", symbol)
+        return Prices.decode(row[1], row[0]) if row else None
+
+    def family(self, family: Family) -> bytes:
+        """The stored FamilyEntry body of one family."""
+        body = self._value("SELECT body FROM families WHERE family = ?", family)
+        if body is None:
+            raise BookError(f"The book lacks the family {family}; run `screener nightly` again.")
+        return body
+
+    def universe(self) -> bytes:
+        """The stored fields of the universe answer, without braces."""
+        return self._value("SELECT value FROM meta WHERE name = 'universe'") or b""
+
+    def report(self) -> Any:  # noqa: ANN401 - JSON values
+        """The report of the run that made the night: what it found, kept and refused."""
+        return orjson.loads(self._value("SELECT value FROM meta WHERE name = 'report'") or b"null")
+
+    def changes(self) -> Mapping[str, Any] | None:
+        """What changed since the night before: `since_session`, `since_version` and `changes`, each
+        with the fields of `Change`; None if there was no night before.
+        """
+        body = self._value("SELECT value FROM meta WHERE name = 'changes'")
+        found: Mapping[str, Any] | None = orjson.loads(body) if body else None
+        return found
+
+    @cached_property
+    def upcoming(self) -> Sequence[dt.date]:
+        """The sessions after the night's, about a year of them; none in a night sealed before."""
+        body = self._value("SELECT value FROM meta WHERE name = 'upcoming'")
+        return [dt.date.fromisoformat(day) for day in orjson.loads(body)] if body else []
+
+    def method(self) -> Method | None:
+        """The method record (trades beside their placebo); None if the book has none."""
+        body = self._value("SELECT value FROM meta WHERE name = 'method'")
+        return Method.model_validate_json(body) if body else None
+
+    def _row(self, sql: str, *parameters: str) -> tuple[Any, ...] | None:
+        row: tuple[Any, ...] | None = self._connection.execute(sql, parameters).fetchone()
+        return row
+
+    def _value(self, sql: str, *parameters: str) -> bytes | None:
+        row = self._row(sql, *parameters)
+        return row[0] if row else None

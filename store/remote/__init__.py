@@ -1,0 +1,1 @@
+"""The same nights in a bucket or a shared folder."""

@@ -1,0 +1,1 @@
+"""What clients see: records, families, labels, and the one view of a setup."""

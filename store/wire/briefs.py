@@ -1,0 +1,125 @@
+"""Briefs: the setups of a night in short, as lists of many tickers and agents read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+
+from store.wire.setup_view import PlanView, SetupView
+
+Numbers = npt.NDArray[np.float64]
+"""One number a row, in the order of rank; NaN where there is none."""
+
+
+def brief(view: SetupView) -> dict[str, Any]:
+    """A setup in short: which it is, and how it stands: the distance to its trigger, on which side,
+    or the gain of its trade.
+    """
+    return {
+        "setup_id": view.setup_id,
+        "family": view.family,
+        "direction": view.direction,
+        "status": view.status,
+        "attempt": view.attempt,
+        "distance_to_trigger_pct": None if view.distance_pct is None else abs(view.distance_pct),
+        "last_close_side": view.last_close_side,
+        **_running(view, ("gain_pct", "gain_r")),
+    }
+
+
+def compact(view: SetupView, others: Sequence[SetupView] = ()) -> dict[str, Any]:
+    """A row of the scan in short. Its win rate stands with whose it is, its sample and the average
+    loss; what trades are expected to bring stands before what a winning one does. `others` are the
+    other attempts of its formation.
+    """
+    plan, record = view.plan, view.record
+    return {
+        "rank": view.rank,
+        "symbol": view.symbol,
+        **brief(view),
+        **_running(view, ("entry_price", "entry_date")),
+        "last_close": view.last_close,
+        **levels(plan),
+        "reward_to_risk": plan.reward_to_risk,
+        "expected_r": view.expected_r,
+        "verdict": view.verdict,
+        "expected_gain_pct": view.typical_gain_pct,
+        "win_rate_scope": record and record.scope,
+        "win_rate_pct": record and record.win_rate_pct,
+        "win_rate_trades": record and record.sample_size,
+        "avg_loss_pct": record and record.avg_loss_pct,
+        **({"opposite_plan": levels(view.plans[1])} if len(view.plans) > 1 else {}),
+        **({"other_attempts": [each.setup_id for each in others]} if others else {}),
+    }
+
+
+def levels(plan: PlanView) -> dict[str, Any]:
+    """The fields of a Plan."""
+    return {
+        "direction": plan.direction,
+        "trigger_price": plan.trigger,
+        "stop_price": plan.stop,
+        "target_price": plan.target,
+    }
+
+
+def _running(view: SetupView, names: Iterable[str]) -> dict[str, Any]:
+    """Fields that running setups alone have."""
+    return {} if view.status == "forming" else {name: getattr(view, name) for name in names}
+
+
+class Briefs(NamedTuple):
+    """The views of all setups of a night, and what lists and the scan read of them."""
+
+    rows: Sequence[SetupView]
+    """In the order of rank."""
+    by_id: Mapping[str, SetupView]
+    by_symbol: Mapping[str, bytes]
+    """The briefs of each symbol that has a setup, in the order of rank, as items of a JSON list."""
+    counts: Mapping[str, int]
+    """The setups of each of these symbols."""
+    formations: Mapping[str, Sequence[SetupView]]
+    """The attempts of each formation that form or run, by lineage id, the first attempt first."""
+    columns: Mapping[str, Numbers]
+    """What the scan filters and sorts by and shows, beside the sealed evidence."""
+
+    @classmethod
+    def of(cls, views: Iterable[SetupView]) -> Briefs:
+        """The briefs of a scan, from its views in the order of rank."""
+        rows = tuple(views)
+        parts: dict[str, list[bytes]] = {}
+        formations: dict[str, list[SetupView]] = {}
+        for view in rows:
+            parts.setdefault(view.symbol, []).append(orjson.dumps(brief(view)))
+            formations.setdefault(view.lineage_id, []).append(view)
+        for attempts in formations.values():
+            attempts.sort(key=lambda view: view.attempt or 1)
+        places = {symbol: float(place) for place, symbol in enumerate(sorted(parts))}
+        columns = {name: [number(view) for view in rows] for name, number in NUMBERS.items()}
+        columns["symbol"] = [places[view.symbol] for view in rows]
+        return cls(
+            rows=rows,
+            by_id={view.setup_id: view for view in rows},
+            by_symbol={symbol: b",".join(briefs) for symbol, briefs in parts.items()},
+            counts={symbol: len(briefs) for symbol, briefs in parts.items()},
+            formations=formations,
+            columns={name: np.array(column, np.float64) for name, column in columns.items()},
+        )
+
+    def others(self, view: SetupView) -> list[SetupView]:
+        """The other attempts of a setup's formation that form or run."""
+        return [each for each in self.formations[view.lineage_id] if each is not view]
+
+
+NUMBERS: Mapping[str, Callable[[SetupView], float | None]] = {
+    "min_rr": lambda view: view.plan.reward_to_risk,
+    "gain": lambda view: view.gain_pct,
+    "win_rate": lambda view: view.record.win_rate_pct if view.record else None,
+    "sample": lambda view: view.record.sample_size if view.record else None,
+    "distance": lambda view: None if view.distance_pct is None else abs(view.distance_pct),
+}
+"""The columns that are fields of a view."""

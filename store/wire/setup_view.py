@@ -1,0 +1,239 @@
+"""Setup view: what anybody shows of a setup, made of its record by one pure function.
+
+REST, tools, pages, pictures, the command line, sheets, filters and sorts read its fields; none of
+them works a number out again. Per cents have two decimals and R multiples three, like all that is
+served.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from store.wire.families import Direction, pattern_words
+
+if TYPE_CHECKING:
+    from store.wire.records import CloseSide, Status, Verdict
+
+Fields: TypeAlias = Mapping[str, Any]
+"""The fields of a record, parsed."""
+
+NOTHING: Fields = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class PlanView:
+    """A trade plan, in dollars or quote currency."""
+
+    direction: Direction
+    trigger: float
+    stop: float
+    target: float
+    entry: float | None
+    """The close at which the trade began; None before, or in a night that did not keep it."""
+
+    @classmethod
+    def of(cls, plan: Fields, entry: float | None) -> PlanView:
+        """The view of a Plan, of which a running trade has its entry."""
+        trigger, stop, target = (plan[f"{name}_price"] for name in ("trigger", "stop", "target"))
+        return cls(plan["direction"], trigger, stop, target, entry)
+
+    @property
+    def start(self) -> float:
+        """What per cents and the reward to risk count from: the entry or, before, the trigger."""
+        return self.trigger if self.entry is None else self.entry
+
+    @property
+    def start_name(self) -> str:
+        """What the start is: `entry` or `trigger`."""
+        return "trigger" if self.entry is None else "entry"
+
+    @property
+    def stop_pct(self) -> float:
+        """The price move from the start to the stop, percent."""
+        return percent_of(self.stop, self.start)
+
+    @property
+    def target_pct(self) -> float:
+        """The price move from the start to the target, percent."""
+        return percent_of(self.target, self.start)
+
+    @property
+    def reward_to_risk(self) -> float | None:
+        """The way to the target over the way to the stop; None if there is no way to the stop."""
+        risk = abs(self.start - self.stop)
+        return round(abs(self.target - self.start) / risk, 2) if risk else None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordView:
+    """The record behind the win rate of a setup: of its ticker or its family, and of its own
+    direction where the family is traded both ways.
+    """
+
+    scope: Literal["ticker", "family"]
+    sided: bool
+    """Whether it is of one direction of a family that is traded both ways."""
+    sample_size: int
+    win_rate_pct: float
+    win_rate_ci95: tuple[float, float] | None
+    """None in nights sealed before directions had one, and so the average win."""
+    avg_win_pct: float | None
+    avg_loss_pct: float | None
+    """Negative; None when no trade was lost."""
+    placebo_win_rate_pct: float | None
+    """How often random entries with the same stops and targets reached the target."""
+    verdict: Verdict | None
+
+    @classmethod
+    def of(cls, row: Fields) -> RecordView | None:
+        """The record of a row of the scan; None without one, or without its average loss."""
+        served = (row["win_rate_trades"], row["win_rate_pct"])
+        scopes: tuple[Literal["ticker", "family"], ...] = ("ticker", "family")
+        for scope in scopes:
+            whole = row["track_record"][scope] or {}
+            record = _of_direction(whole, row["direction"])
+            if (record.get("sample_size"), record.get("win_rate_pct")) == served:
+                interval = record.get("win_rate_ci95")
+                return cls(
+                    scope=scope,
+                    sided=record is not whole,
+                    sample_size=record["sample_size"],
+                    win_rate_pct=record["win_rate_pct"],
+                    win_rate_ci95=interval and tuple(interval),
+                    avg_win_pct=record.get("avg_win_pct"),
+                    avg_loss_pct=record["avg_loss_pct"],
+                    placebo_win_rate_pct=record.get("placebo_win_rate_pct"),
+                    verdict=record.get("verdict"),
+                )
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class SetupView:
+    """A current setup as everybody shows it."""
+
+    symbol: str
+    setup_id: str
+    lineage_id: str
+    family: str
+    family_label: str
+    pattern: str
+    direction: Direction
+    status: Status
+    attempt: int | None
+    attempts: int | None
+    """How many its formation had; None in a night that did not count them, and so `attempt`."""
+    pattern_start: str
+    pattern_end: str
+    as_of: str
+    last_close: float
+    last_close_side: CloseSide | None
+    trigger_rule: str
+    plans: tuple[PlanView, ...]
+    entry_date: str | None
+    sessions_running: int | None
+    gain_pct: float | None
+    """Of a running trade so far, percent of the entry price, positive in its favour."""
+    gain_r: float | None
+    """The same as a multiple of its risk."""
+    distance_pct: float | None
+    """Of a forming setup: the price move from the last close to the trigger, percent, signed."""
+    record: RecordView | None
+    expected_r: float | None
+    """Expected R of the ticker, shrunk towards the family's, in the direction of the setup."""
+    rank: int
+    """1 has the largest typical gain of the night."""
+    typical_gain_pct: float | None
+    """If the trade wins."""
+
+    @classmethod
+    def of(cls, row: Fields, evidence: Fields = NOTHING) -> SetupView:
+        """The view of a ScanSetup. A night sealed before rows had entries keeps them, if at all, in
+        the evidence beside the setup.
+        """
+        entry_price, entry_date = (
+            row.get(name, evidence.get(name)) for name in ("entry_price", "entry_date")
+        )
+        plans = tuple(PlanView.of(plan, entry_price) for plan in row["plans"])
+        attempt = row.get("attempt") or {}
+        gain_pct, gain_r = gain(plans[0], row["last_close"])
+        return cls(
+            **{name: row[name] for name in SAME},
+            pattern=pattern_words(row),
+            attempt=attempt.get("number"),
+            attempts=attempt.get("count"),
+            as_of=row["as_of_session"],
+            last_close_side=row.get("last_close_side"),
+            plans=plans,
+            entry_date=entry_date,
+            sessions_running=row.get("sessions_since_trigger"),
+            gain_pct=gain_pct,
+            gain_r=gain_r,
+            distance_pct=_distance(row, plans[0]) if row["status"] == "forming" else None,
+            record=RecordView.of(row),
+            expected_r=_expected_r(row),
+            typical_gain_pct=row["expected_gain_pct"],
+        )
+
+    @property
+    def plan(self) -> PlanView:
+        """The plan of the direction in which the setup is traded."""
+        return self.plans[0]
+
+    @property
+    def entry_price(self) -> float | None:
+        """The close at which its trade began; None before, or if the night did not keep it."""
+        return self.plan.entry
+
+    @property
+    def directions(self) -> str:
+        """The directions of all plans: a symmetrical triangle may break out either way."""
+        return " or ".join(dict.fromkeys(plan.direction for plan in self.plans))
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """What its record says beside random entries; None if the night did not test it."""
+        return self.record.verdict if self.record else None
+
+
+SAME = (
+    *("symbol", "setup_id", "lineage_id", "family", "family_label", "direction", "status"),
+    *("pattern_start", "pattern_end", "last_close", "trigger_rule", "rank"),
+)
+"""Fields of a row that a view has under the same name."""
+
+
+def percent_of(price: float, start: float) -> float:
+    """The price move from one price to another, percent."""
+    return round(100 * (price / start - 1), 2) + 0.0
+
+
+def gain(plan: PlanView, last_close: float) -> tuple[float | None, float | None]:
+    """What a running trade has gained so far, in percent of its entry and in R; None before."""
+    if plan.entry is None:
+        return None, None
+    won = (last_close - plan.entry) * (1 if plan.direction == "bullish" else -1)
+    risk = abs(plan.entry - plan.stop)
+    return round(100 * won / plan.entry, 2) + 0.0, round(won / risk, 3) + 0.0 if risk else None
+
+
+def _distance(row: Fields, plan: PlanView) -> float:
+    return math.copysign(row["distance_to_trigger_pct"], plan.trigger - row["last_close"])
+
+
+def _of_direction(record: Fields, direction: str) -> Fields:
+    """A record, or its part of one direction if its family is traded both ways."""
+    sides = record.get("by_direction")
+    return (sides[direction] or NOTHING) if sides else record
+
+
+def _expected_r(row: Fields) -> float | None:
+    """That of the ticker is of the setup's direction; without a trade it is the family's."""
+    ticker, family = (row["track_record"][scope] for scope in ("ticker", "family"))
+    record = ticker or _of_direction(family or NOTHING, row["direction"])
+    value: float | None = record.get("expected_r")
+    return value

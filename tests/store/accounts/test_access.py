@@ -1,0 +1,345 @@
+"""Ending what opens an account, and deleting the account with everything about it."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from store.accounts.access import Ended
+from store.accounts.accounts import Account, Accounts, Plan, hash_secret, lock_account, utc_now
+from store.accounts.audit import Actor, Kind
+from store.accounts.browsers import Browsers
+from store.accounts.grants import Grants
+from store.accounts.keys import Keys
+from store.accounts.sessions import PROOF, Sessions
+from store.accounts.tokens import Tokens
+from store.accounts.usage import UsageLog
+from store.accounts.used_forms import Form
+from store.accounts.watchlist import Watchlist
+from store.database import tables
+from store.database.database import Database
+from store.database.tables import OWN, metadata
+from store.errors import (
+    AccountError,
+    DatabaseUnavailableError,
+    SignedOutError,
+    StalePasswordError,
+)
+
+HASH = "the hash of a password"
+OWNER = Actor("owner", "192.0.2.1", "a browser")
+CALLBACK = "http://127.0.0.1/callback"
+
+
+@dataclass
+class Person:
+    """An account with one of everything, and what opens it."""
+
+    account: Account
+    secret: str
+    access: str
+    token: str
+    """Of a session."""
+
+
+class House:
+    """The parts of a service, and what is in its tables."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.accounts, self.keys = Accounts(database), Keys(database)
+        self.grants, self.tokens = Grants(database), Tokens(database)
+        week = dt.timedelta(days=7)
+        self.sessions = Sessions(database, idle=week, lifetime=week)
+        self.usage, self.watchlist = UsageLog(database), Watchlist(database)
+
+    async def person(self, name: str) -> Person:
+        account = await self.accounts.add(f"{name}@example.com", Plan.PREMIUM, HASH)
+        _, secret = await self.keys.create(account.email, "laptop")
+        if await self.grants.client("host") is None:
+            await self.grants.add_client("host", "A host", (CALLBACK,))
+        code = await self.grants.approve(account.id, "host", "A host", CALLBACK, "challenge")
+        pair = await self.tokens.redeem(code, "host", "challenge", None)
+        assert pair is not None
+        token = await self.sessions.start(account.id, HASH, actor=OWNER)
+        await self.watchlist.replace(account.id, ["AAPL", "IBM"], 5)
+        principal = await self.keys.principal(secret)
+        assert principal is not None
+        self.usage.record(principal, "me", "client")
+        await self.usage.flush()
+        async with self.database.write() as connection:
+            browser = {"token_hash": name, "account_id": account.id, "seen_at": utc_now()}
+            await connection.execute(tables.browsers.insert().values(browser))
+        return Person(account, secret, pair.access, token)
+
+    async def opens(self, person: Person) -> tuple[bool, bool, bool]:
+        """Whether the key, the app and the session of a person open the account."""
+        return (
+            await self.keys.principal(person.secret) is not None,
+            await self.tokens.principal(person.access) is not None,
+            await self.sessions.account(person.token) is not None,
+        )
+
+    async def rows(self) -> dict[str, int]:
+        """How many rows every table has."""
+        async with self.database.read() as connection:
+            return {
+                table.name: await connection.scalar(sa.select(sa.func.count()).select_from(table))
+                or 0
+                for table in metadata.sorted_tables
+            }
+
+    async def events(self) -> list[tuple[str, str, int | None]]:
+        """Kind, actor and account of every event, oldest first."""
+        audit = tables.audit
+        query = sa.select(audit.c.kind, audit.c.actor, audit.c.account_id).order_by(audit.c.id)
+        async with self.database.read() as connection:
+            return [tuple(row) for row in await connection.execute(query)]
+
+
+@pytest.fixture
+async def house(database: Database) -> House:
+    return House(database)
+
+
+async def test_a_new_password_ends_keys_and_apps_only_where_that_is_chosen(house: House) -> None:
+    ada, eve = await house.person("ada"), await house.person("eve")
+
+    await house.sessions.start(ada.account.id, HASH)
+    kept = await house.accounts.set_password("ada@example.com", "second")
+    after_first = await house.opens(ada)
+    ended = await house.accounts.set_password(
+        "ada@example.com", "third", end_access=True, actor=OWNER
+    )
+
+    assert kept == Ended(sessions=2)
+    assert after_first == (True, True, False)
+    assert await house.accounts.password_hash("ada@example.com") == "third"
+    assert ended == Ended(sessions=0, keys=1, apps=1)
+    assert await house.opens(ada) == (False, False, False)
+    assert await house.opens(eve) == (True, True, True)
+    assert (await house.events())[-3:] == [
+        (kind, "owner", ada.account.id)
+        for kind in (Kind.PASSWORD_CHANGED, Kind.KEY_REVOKED, Kind.APP_REVOKED)
+    ]
+
+
+async def test_a_change_that_is_refused_ends_nothing(house: House) -> None:
+    ada = await house.person("ada")
+
+    with pytest.raises(StalePasswordError):
+        await house.accounts.set_password(
+            "ada@example.com", "new", replacing="another", end_access=True
+        )
+
+    assert await house.opens(ada) == (True, True, True)
+    assert await house.accounts.password_hash("ada@example.com") == HASH
+
+
+async def test_everything_ends_but_the_session_that_asks_for_it(house: House) -> None:
+    ada, eve = await house.person("ada"), await house.person("eve")
+    asking = await house.sessions.start(ada.account.id, HASH)
+
+    ended = await house.accounts.end_access(ada.account.id, but=asking, actor=OWNER)
+
+    assert ended == Ended(sessions=1, keys=1, apps=1)
+    assert await house.opens(ada) == (False, False, False)
+    assert await house.sessions.account(asking) is not None
+    assert await house.opens(eve) == (True, True, True)
+    assert [kind for kind, *_ in await house.events()][-3:] == [
+        *(Kind.SESSION_ENDED, Kind.KEY_REVOKED, Kind.APP_REVOKED)
+    ]
+
+
+async def test_the_browser_that_asks_to_end_everything_else_stays_known(house: House) -> None:
+    ada = await house.person("ada")
+    browsers = Browsers(house.database)
+    mine, other = [await browsers.remember(None, ada.account.id) for _ in range(2)]
+
+    await house.accounts.end_access(ada.account.id, but=ada.token, browser=mine)
+
+    assert await browsers.knows(mine, ada.account.email)
+    assert not await browsers.knows(other, ada.account.email)
+    assert await house.sessions.account(ada.token) is not None
+
+
+async def test_a_key_that_has_expired_is_not_revoked_with_the_others(house: House) -> None:
+    ada = await house.person("ada")
+    year = dt.timedelta(days=365)
+    await house.keys.create(ada.account.email, "old", expires_at=utc_now() + year)
+    later = Accounts(house.database, clock=lambda: utc_now() + year)
+
+    assert (await later.end_access(ada.account.id)).keys == 1
+    keys = await house.keys.of_account(ada.account.email)
+    assert [key.revoked_at is None for key in keys] == [False, True]
+
+
+async def test_a_browser_of_a_deleted_account_is_not_remembered(house: House) -> None:
+    eve = await house.person("eve")
+    await house.accounts.delete("eve@example.com")
+
+    with pytest.raises(AccountError, match="deleted"):
+        await Browsers(house.database).remember(None, eve.account.id)
+
+
+async def test_a_deleted_account_leaves_nothing_but_that_it_was_deleted(house: House) -> None:
+    ada = await house.person("ada")
+    before = await house.rows()
+    eve = await house.person("eve")
+
+    deleted = await house.accounts.delete("EVE@example.com")
+
+    after = await house.rows()
+    assert await house.opens(eve) == (False, False, False)
+    assert await house.opens(ada) == (True, True, True)
+    own = dict.fromkeys(OWN, 0)
+    assert {**after, **own, "audit": after["audit"] - 1} == {**before, **own}
+    assert deleted == {
+        "codes": 1,
+        "tokens": 2,
+        "grants": 1,
+        "keys": 1,
+        "sessions": 1,
+        "browsers": 1,
+        "watchlist": 2,
+        "usage": 1,
+        "audit": 5,
+    }
+    assert (await house.events())[-1] == (Kind.ACCOUNT_DELETED, "operator", eve.account.id)
+    with pytest.raises(AccountError, match="no account"):
+        await house.accounts.delete("eve@example.com")
+    async with house.database.read() as connection:
+        for table in metadata.sorted_tables:
+            for row in await connection.execute(table.select()):
+                assert "eve" not in str(row)
+
+
+async def test_no_account_gets_the_number_of_a_deleted_one(house: House) -> None:
+    first = await house.accounts.add("ada@example.com", Plan.PREMIUM)
+    deleted = await house.accounts.add("eve@example.com", Plan.PREMIUM)
+    await house.accounts.delete(deleted.email)
+
+    again = await house.accounts.add("eve@example.com", Plan.PREMIUM)
+
+    assert len({first.id, deleted.id, again.id}) == 3
+
+
+async def test_a_call_under_way_changes_no_list_of_a_deleted_account(house: House) -> None:
+    eve = await house.person("eve")
+    await house.accounts.delete("eve@example.com")
+
+    with pytest.raises(DatabaseUnavailableError):
+        await house.watchlist.replace(eve.account.id, ["AAPL"], 5)
+    with pytest.raises(DatabaseUnavailableError):
+        await house.watchlist.edit(eve.account.id, ["AAPL"], [], 5)
+
+
+Work = Callable[[House, Person], Coroutine[Any, Any, object]]
+
+
+def make_key(house: House, person: Person) -> Coroutine[Any, Any, object]:
+    return house.keys.create(person.account.email, "another", session=person.token)
+
+
+def make_app(house: House, person: Person) -> Coroutine[Any, Any, object]:
+    form = Form(person.token, utc_now() + dt.timedelta(hours=1))
+    return house.grants.approve(
+        person.account.id, "host", "A", CALLBACK, "c", form=form, session=person.token
+    )
+
+
+def end_everything(house: House, person: Person) -> Coroutine[Any, Any, object]:
+    return house.accounts.end_access(person.account.id)
+
+
+def change_password(house: House, person: Person) -> Coroutine[Any, Any, object]:
+    return house.accounts.set_password(person.account.email, "second", end_access=True)
+
+
+async def live(database: Database) -> int:
+    """How many keys and apps are not revoked."""
+    async with database.read() as connection:
+        counts = [
+            await connection.scalar(
+                sa.select(sa.func.count()).select_from(table).where(table.c.revoked_at.is_(None))
+            )
+            or 0
+            for table in (tables.keys, tables.grants)
+        ]
+    return sum(counts)
+
+
+@pytest.mark.parametrize("end", [end_everything, change_password])
+@pytest.mark.parametrize("make", [make_key, make_app])
+async def test_a_session_that_was_ended_makes_no_key_and_no_app(
+    house: House, make: Work, end: Work
+) -> None:
+    ada = await house.person("ada")
+    await make(house, ada)
+    await end(house, ada)
+
+    with pytest.raises(SignedOutError, match="signed out"):
+        await make(house, ada)
+
+    assert await live(house.database) == 0
+
+
+@pytest.mark.parametrize("end", [end_everything, change_password])
+@pytest.mark.parametrize("make", [make_key, make_app])
+async def test_what_a_session_makes_while_it_is_ended_ends_with_it(
+    house: House, make: Work, end: Work
+) -> None:
+    ada = await house.person("ada")
+    async with house.database.write() as connection:
+        await lock_account(connection, ada.account.id)
+        works = [asyncio.create_task(work(house, ada)) for work in (end, make)]
+        await asyncio.wait(works, timeout=0.1)  # whether they are waiting by then or not
+
+    ended, made = await asyncio.gather(*works, return_exceptions=True)
+
+    assert isinstance(ended, Ended)
+    assert isinstance(made, SignedOutError | tuple | str)
+    assert await live(house.database) == 0
+
+
+@pytest.mark.parametrize("end", [end_everything, change_password])
+async def test_an_approval_under_way_ends_with_its_session(house: House, end: Work) -> None:
+    ada = await house.person("ada")
+    form = {"form_hash": hash_secret(ada.token), "expires_at": utc_now()}
+    async with house.database.engine.connect() as holder:
+        # On PostgreSQL the approval waits for this row when it has found the session.
+        await holder.execute(tables.used_forms.insert().values(form))
+        works = []
+        for work in (make_app, end):
+            works.append(asyncio.create_task(work(house, ada)))
+            await asyncio.wait(works, timeout=0.1)
+        await holder.rollback()
+
+    made, ended = await asyncio.gather(*works, return_exceptions=True)
+
+    assert isinstance(made, SignedOutError | str)
+    assert isinstance(ended, Ended)
+    assert await live(house.database) == 0
+
+
+@pytest.mark.parametrize("make", [make_key, make_app])
+async def test_a_session_makes_nothing_for_another_account_or_long_after_its_password(
+    house: House, make: Work
+) -> None:
+    ada, eve = await house.person("ada"), await house.person("eve")
+    before = await live(house.database)
+
+    with pytest.raises(SignedOutError):
+        await make(house, Person(eve.account, eve.secret, eve.access, ada.token))
+    async with house.database.write() as connection:
+        await connection.execute(tables.sessions.update().values(proven_at=utc_now() - PROOF))
+    with pytest.raises(SignedOutError):
+        await make(house, ada)
+
+    assert await live(house.database) == before

@@ -1,0 +1,375 @@
+"""Codes and tokens: their lifetimes, and that each can be used only once.
+
+Over 400 lines, because every end of a token is tried on the same grant.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+from collections.abc import AsyncIterator
+
+import pytest
+import sqlalchemy as sa
+
+from store.accounts.accounts import Accounts, Plan, hash_secret
+from store.accounts.credentials import (
+    LIFETIMES,
+    PREFIXES,
+    Kind,
+    new_credential,
+    new_seed,
+    successor,
+)
+from store.accounts.grants import Grants
+from store.accounts.keys import Key
+from store.accounts.tokens import Pair, Tokens
+from store.database import tables
+from store.database.database import Database
+from store.errors import TooOftenError
+from tests.postgres import ON_SQLITE
+
+START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+SECOND = dt.timedelta(seconds=1)
+HOUR = dt.timedelta(hours=1)
+CALLBACK = "http://127.0.0.1/callback"
+
+
+def at(database: Database, now: dt.datetime) -> Tokens:
+    return Tokens(database, clock=lambda: now)
+
+
+async def approve(database: Database) -> str:
+    """A code from the start of time, for the client `host`."""
+    [account] = await Accounts(database).all()
+    grants = Grants(database, clock=lambda: START)
+    return await grants.approve(account.id, "host", "A host", CALLBACK, "challenge")
+
+
+async def redeemed(database: Database) -> Pair:
+    pair = await at(database, START).redeem(await approve(database), "host", "challenge", None)
+    assert pair is not None
+    return pair
+
+
+@pytest.fixture(autouse=True)
+async def furnished(database: Database) -> None:
+    await Accounts(database).add("ada@example.com", Plan.PREMIUM)
+    await Grants(database, clock=lambda: START).add_client("host", "A host", (CALLBACK,))
+
+
+@pytest.fixture
+async def second_process(database: Database) -> AsyncIterator[Database]:
+    """The same database with its own connections, like those of another process."""
+    async with Database(database.engine.url.render_as_string(hide_password=False)) as other:
+        yield other
+
+
+def test_lifetimes_are_those_that_clients_were_promised() -> None:
+    assert LIFETIMES[Kind.CODE] <= dt.timedelta(seconds=60)
+    assert LIFETIMES[Kind.ACCESS] == dt.timedelta(days=7)
+    assert LIFETIMES[Kind.REFRESH] == dt.timedelta(days=90)
+
+
+@pytest.mark.parametrize(("before_end", "live"), [(SECOND, True), (0 * SECOND, False)])
+@pytest.mark.proves("LIM-refresh-token")
+async def test_each_credential_lives_until_its_end(
+    database: Database, before_end: dt.timedelta, live: bool
+) -> None:
+    """U01 to U03."""
+    code, pair = await approve(database), await redeemed(database)
+
+    def then(kind: Kind) -> Tokens:
+        return at(database, START + LIFETIMES[kind] - before_end)
+
+    redeemed_then = await then(Kind.CODE).redeem(code, "host", "challenge", None)
+    assert (redeemed_then is not None) is live
+    assert (await then(Kind.ACCESS).principal(pair.access) is not None) is live
+    assert (await then(Kind.REFRESH).rotate(pair.refresh, "host") is not None) is live
+
+
+async def test_an_expired_credential_shown_again_revokes_nothing(database: Database) -> None:
+    late, pair = await approve(database), await redeemed(database)
+    tokens = at(database, START + LIFETIMES[Kind.CODE])
+
+    assert await tokens.redeem(late, "host", "challenge", None) is None
+    assert await tokens.principal(pair.access) is not None
+
+
+async def test_a_failure_between_consuming_and_issuing_costs_no_credential(
+    database: Database,
+) -> None:
+    """U07."""
+
+    def run_dry(kind: Kind) -> str:
+        if kind is Kind.REFRESH:
+            raise RuntimeError("no randomness left")
+        return new_credential(kind)
+
+    failing = Tokens(database, clock=lambda: START, new_credential=run_dry)
+    code, pair = await approve(database), await redeemed(database)
+
+    with pytest.raises(RuntimeError):
+        await failing.redeem(code, "host", "challenge", None)
+    with pytest.raises(RuntimeError):
+        await failing.rotate(pair.refresh, "host")
+
+    tokens = at(database, START)
+    assert await tokens.principal(pair.access) is not None
+    assert await tokens.redeem(code, "host", "challenge", None) is not None
+    assert await tokens.rotate(pair.refresh, "host") is not None
+
+
+async def test_of_two_processes_exactly_one_redeems_a_code_and_one_rotates_a_token(
+    database: Database, second_process: Database
+) -> None:
+    """T10, F07 and U14."""
+    code, old = await approve(database), await redeemed(database)
+    processes = [at(database, START), at(second_process, START)] * 6
+
+    redeemed_by = await asyncio.gather(
+        *(tokens.redeem(code, "host", "challenge", None) for tokens in processes)
+    )
+    rotated_by = await asyncio.gather(*(tokens.rotate(old.refresh, "host") for tokens in processes))
+
+    for pairs in (redeemed_by, rotated_by):
+        assert sum(pair is not None for pair in pairs) == 1
+
+
+LEEWAY = dt.timedelta(seconds=30)
+
+
+def lenient(database: Database, now: dt.datetime = START) -> Tokens:
+    return Tokens(database, clock=lambda: now, leeway=LEEWAY)
+
+
+async def test_within_the_leeway_a_refresh_gives_the_same_pair_again(database: Database) -> None:
+    old = await redeemed(database)
+    new = await lenient(database).rotate(old.refresh, "host")
+    again = await lenient(database, START + LEEWAY - SECOND).rotate(old.refresh, "host")
+
+    assert new is not None
+    assert again == new
+    assert await at(database, START).principal(old.access) is None
+    assert await at(database, START).principal(new.access) is not None
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("at_its_end", [True, False])
+async def test_at_the_end_of_the_leeway_and_without_one_a_replay_revokes_everything(
+    database: Database, at_its_end: bool
+) -> None:
+    old = await redeemed(database)
+    new = await lenient(database).rotate(old.refresh, "host")
+    late = lenient(database, START + LEEWAY) if at_its_end else at(database, START)
+
+    assert new is not None
+    assert await late.rotate(old.refresh, "host") is None
+    assert await late.principal(new.access) is None
+    assert await late.rotate(new.refresh, "host") is None
+
+
+@ON_SQLITE
+async def test_a_grandparent_revokes_everything_even_within_the_leeway(database: Database) -> None:
+    old, tokens = await redeemed(database), lenient(database)
+    parent = await tokens.rotate(old.refresh, "host")
+    assert parent is not None
+    child = await tokens.rotate(parent.refresh, "host")
+    assert child is not None
+
+    assert await tokens.rotate(old.refresh, "host") is None
+    assert await tokens.principal(child.access) is None
+    assert await tokens.rotate(child.refresh, "host") is None
+
+
+async def test_the_leeway_is_for_the_client_of_a_live_grant_alone(database: Database) -> None:
+    old, tokens = await redeemed(database), lenient(database)
+    await Grants(database).add_client("foreign", "Another", (CALLBACK,))
+    new = await tokens.rotate(old.refresh, "host")
+    assert new is not None
+
+    assert await tokens.rotate(old.refresh, "foreign") is None
+    assert await tokens.principal(new.access) is not None
+    await tokens.revoke(new.access, "host")
+    assert await tokens.rotate(old.refresh, "host") is None
+
+
+@ON_SQLITE
+async def test_within_the_leeway_each_refresh_gives_its_own_pair_again(database: Database) -> None:
+    tokens = lenient(database)
+    olds = [await redeemed(database) for _ in range(3)]
+    news = [await tokens.rotate(old.refresh, "host") for old in olds]
+
+    again = [await tokens.rotate(old.refresh, "host") for old in olds]
+
+    assert None not in news
+    assert again == news
+
+
+async def test_an_inactive_account_gets_nothing_again_within_the_leeway(
+    database: Database,
+) -> None:
+    old, tokens = await redeemed(database), lenient(database)
+    await tokens.rotate(old.refresh, "host")
+    await Accounts(database).set_active("ada@example.com", active=False)
+
+    assert await tokens.rotate(old.refresh, "host") is None
+
+
+async def test_a_principal_is_the_account_of_its_grant_until_its_token_ends(
+    database: Database,
+) -> None:
+    code, moment = await approve(database), START + 10 * SECOND
+    pair = await at(database, moment).redeem(code, "host", "challenge", CALLBACK)
+    assert pair is not None
+    await Accounts(database).add("eve@example.com", Plan.NONE)
+    [grant] = await Grants(database).of_account(1)
+
+    principal = await at(database, moment).principal(pair.access)
+
+    assert principal is not None
+    assert principal.account.email == "ada@example.com"
+    assert principal.key == Key(grant.prefix, "A host", START, None)
+    assert principal.expires_at == moment + LIFETIMES[Kind.ACCESS]
+
+
+async def test_a_rotation_ends_the_access_tokens_of_its_grant_alone(database: Database) -> None:
+    rotated, other, tokens = await redeemed(database), await redeemed(database), at(database, START)
+
+    new = await tokens.rotate(rotated.refresh, "host")
+
+    assert new is not None
+    assert await tokens.principal(rotated.access) is None
+    assert await tokens.principal(new.access) is not None
+    assert await tokens.principal(other.access) is not None
+    assert await tokens.rotate(other.refresh, "host") is not None
+
+
+async def test_a_replay_revokes_one_grant_and_tells_the_operator_which(
+    database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    """F12."""
+    tokens, code = at(database, START), await approve(database)
+    by_code = await tokens.redeem(code, "host", "challenge", None)
+    by_token, other = await redeemed(database), await redeemed(database)
+    await tokens.rotate(by_token.refresh, "host")
+
+    await tokens.redeem(code, "host", "challenge", None)
+    await tokens.rotate(by_token.refresh, "host")
+    await tokens.rotate("unknown", "host")
+
+    assert by_code is not None
+    assert await tokens.principal(by_code.access) is None
+    assert await tokens.principal(other.access) is not None
+    grants = await Grants(database).of_account(1)
+    ended = {grant.prefix for grant in grants if grant.revoked_at is not None}
+    assert (len(grants), len(ended)) == (3, 2)
+    messages = [record.getMessage() for record in caplog.records]
+    assert len(messages) == 2
+    assert messages[0].startswith("Client host reused a used code; ")
+    assert messages[1].startswith("Client host reused a used refresh token; ")
+    told = {message.split("; ")[1] for message in messages}
+    assert told == {f"grant {prefix} is revoked." for prefix in ended}
+
+
+async def test_what_is_revoked_already_is_neither_revoked_nor_told_again(
+    database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    code = await approve(database)
+    pair = await at(database, START).redeem(code, "host", "challenge", None)
+    assert pair is not None
+    await at(database, START + SECOND).revoke(pair.access, "host")
+
+    later = at(database, START + 2 * SECOND)
+    await later.revoke(pair.access, "host")
+    await later.redeem(code, "host", "challenge", None)
+
+    [grant] = await Grants(database).of_account(1)
+    assert grant.revoked_at == START + SECOND
+    assert caplog.records == []
+
+
+async def test_of_two_processes_all_get_the_same_pair_within_the_leeway(
+    database: Database, second_process: Database
+) -> None:
+    """Decision 6, F07."""
+    old = await redeemed(database)
+    processes = [lenient(database), lenient(second_process)]
+
+    pairs = await asyncio.gather(*(tokens.rotate(old.refresh, "host") for tokens in processes * 6))
+
+    assert len(set(pairs)) == 1
+    assert pairs[0] is not None
+    assert await processes[0].principal(pairs[0].access) is not None
+
+
+@ON_SQLITE
+async def test_a_dump_does_not_lead_to_what_was_derived(database: Database) -> None:
+    """U04: with the seed and every hash, but without the old token."""
+    old = await redeemed(database)
+    new = await lenient(database).rotate(old.refresh, "host")
+    assert new is not None
+    async with database.read() as connection:
+        rows = list(await connection.execute(tables.tokens.select()))
+    [seed] = [row.seed for row in rows if row.seed]
+    stored = {str(value) for row in rows for value in row}
+    pairs = {old.access, old.refresh, new.access, new.refresh}
+
+    assert successor(Kind.REFRESH, old.refresh, seed) == new.refresh
+    assert stored.isdisjoint(pairs)
+    derived = {successor(kind, value, seed) for kind in Kind for value in stored}
+    assert derived.isdisjoint(pairs)
+    assert hash_secret(new.refresh) in stored
+
+
+def test_successors_look_like_all_credentials_and_never_repeat() -> None:
+    tokens = [new_credential(Kind.REFRESH) for _ in range(20)]
+    seeds = [new_seed() for _ in range(20)]
+    everything = set[str]()
+    for kind in (Kind.ACCESS, Kind.REFRESH):
+        made = {successor(kind, token, seed) for token in tokens for seed in seeds}
+        everything |= made
+        assert {len(one) for one in made} == {len(new_credential(kind))}
+        assert all(one.removeprefix(PREFIXES[kind]).isalnum() for one in made)
+        assert all(one.startswith(PREFIXES[kind]) for one in made)
+
+    assert len(everything) == 800
+
+
+async def test_a_grant_is_refreshed_so_often_within_an_hour_and_its_token_stays_good(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("store.accounts.tokens.REFRESHES_AN_HOUR", 2)
+    pair, now = await redeemed(database), START
+    for _ in range(2):
+        now += SECOND
+        fresh = await at(database, now).rotate(pair.refresh, "host")
+        assert fresh is not None
+        used, pair = pair, fresh
+
+    with pytest.raises(TooOftenError) as refusal:
+        await at(database, now).rotate(pair.refresh, "host")
+
+    assert refusal.value.wait == 3600
+    assert await at(database, now).principal(pair.access) is not None
+    assert await at(database, START + HOUR + SECOND).rotate(pair.refresh, "host") is not None
+    # A token that was used before is never excused by the pace.
+    assert await at(database, now).rotate(used.refresh, "host") is None
+    [grant] = await Grants(database).all_grants()
+    assert grant.revoked_at is not None
+
+
+async def test_of_the_used_tokens_of_a_grant_the_oldest_are_forgotten(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("store.accounts.tokens.REMEMBERED", 3)
+    pair, now = await redeemed(database), START
+    for _ in range(6):
+        now += SECOND
+        fresh = await at(database, now).rotate(pair.refresh, "host")
+        assert fresh is not None
+        pair = fresh
+
+    async with database.read() as connection:
+        rows = await connection.scalar(sa.select(sa.func.count()).select_from(tables.tokens))
+    assert rows == 3 + 2

@@ -1,0 +1,64 @@
+"""The account database: what a probe says of it, and what is counted of its statements."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from prometheus_client import REGISTRY
+
+from store.database.database import Database
+from store.errors import DatabaseError, DatabaseUnavailableError
+
+
+@pytest.mark.parametrize("name", ["away.sqlite", "n" * 300])  # the system refuses to look for it
+async def test_a_probe_of_a_file_that_cannot_be_looked_for_is_an_error_of_the_store(
+    tmp_path: Path, name: str
+) -> None:
+    async with Database(f"sqlite+aiosqlite:///{tmp_path / name}") as database:
+        with pytest.raises(DatabaseUnavailableError):
+            await database.probe()
+
+
+def counted(name: str, **labels: str) -> float:
+    """What this process has counted."""
+    return REGISTRY.get_sample_value(name, labels) or 0
+
+
+async def test_a_wait_is_timed_once_as_a_connection_or_as_a_statement(database: Database) -> None:
+    def waits() -> tuple[float, ...]:
+        name = "screener_database_wait_seconds_count"
+        return tuple(counted(name, step=step) for step in ("connection", "statement"))
+
+    async def counts_one_of_each_kind_for_each_transaction() -> bool:
+        before = waits()
+        async with database.write() as connection:
+            await connection.execute(sa.text("SELECT version_num FROM alembic_version"))
+        async with database.read() as connection:
+            await connection.execute(sa.text("SELECT version_num FROM alembic_version"))
+        return waits() == (before[0] + 2, before[1] + 2)
+
+    # The server that other tests use runs in this process and may count in the meantime.
+    assert any([await counts_one_of_each_kind_for_each_transaction() for _ in range(10)])
+
+
+async def test_a_failed_transaction_is_counted_by_its_reason(
+    database: Database, tmp_path: Path
+) -> None:
+    def failures() -> tuple[float, ...]:
+        name = "screener_database_failures_total"
+        return tuple(counted(name, reason=reason) for reason in ("unavailable", "refused"))
+
+    before = failures()
+    with pytest.raises(DatabaseError):
+        async with database.read() as connection:
+            await connection.execute(sa.text("SELECT nothing FROM nowhere"))
+    assert failures() == (before[0], before[1] + 1)
+
+    away = Database(f"sqlite+aiosqlite:///{tmp_path / 'away' / 'accounts.sqlite'}")
+    for ask in (away.probe, away.read().__aenter__):
+        with pytest.raises(DatabaseUnavailableError):
+            await ask()
+    await away.close()
+    assert failures() == (before[0] + 2, before[1] + 1)

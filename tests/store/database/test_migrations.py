@@ -1,0 +1,95 @@
+"""Migrations: they make the tables that the program knows, and what was there still works."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+
+from store.database import tables
+from store.database.database import Database
+from store.database.migration import drop
+from tests.postgres import ENGINES, fresh_database
+
+SCHEMAS = Path(__file__).with_name("schemas")
+"""What the versions up to schema 0007 ran, statement by statement."""
+
+PROGRAMS = {
+    "sqlite": "SELECT sql FROM sqlite_schema WHERE type = 'trigger'",
+    "postgresql": "SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal UNION ALL "
+    "SELECT pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = 'public'::regnamespace",
+}
+
+
+@pytest.fixture(params=ENGINES)
+async def empty(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
+    """A database without tables."""
+    url = f"sqlite+aiosqlite:///{tmp_path / 'accounts.sqlite'}"
+    if request.param != "sqlite":
+        url = await fresh_database(request.getfixturevalue("postgres_url"), tmp_path.name)
+    async with Database(url) as database:
+        yield database
+
+
+async def test_the_migrations_make_the_tables_that_the_program_knows(database: Database) -> None:
+    def differences(connection: sa.Connection) -> list[object]:
+        return list(compare_metadata(MigrationContext.configure(connection), tables.metadata))
+
+    async with database.read() as connection:
+        assert await connection.run_sync(differences) == []
+
+
+async def test_a_dropped_schema_can_be_made_again(empty: Database) -> None:
+    await empty.migrate()
+    async with empty.exclusive() as connection:
+        await connection.run_sync(drop)
+    assert await empty.migrate() is None
+    assert await empty.faults() == []
+
+
+@pytest.mark.parametrize("transaction", [Database.snapshot, Database.exclusive])
+async def test_what_fails_beside_the_database_is_not_blamed_on_it(
+    empty: Database, transaction: Callable[[Database], AbstractAsyncContextManager[object]]
+) -> None:
+    with pytest.raises(OSError, match="No space left"):
+        async with transaction(empty):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+async def test_a_database_that_earlier_versions_made_comes_to_the_same_schema(
+    empty: Database,
+) -> None:
+    await empty.migrate()
+    async with empty.exclusive() as connection:
+        here = await connection.run_sync(shape)
+        await connection.run_sync(drop)
+        made = SCHEMAS / f"0007.{connection.dialect.name}.sql"
+        for statement in made.read_text().split("\n\n"):
+            await connection.exec_driver_sql(statement)
+    assert await empty.migrate() == "0007"
+
+    async with empty.read() as connection:
+        assert await connection.run_sync(shape) == here
+
+
+def shape(connection: sa.Connection) -> dict[str, object]:
+    """The tables, with the order of their columns; what is beside them; triggers and functions."""
+    inspector = sa.inspect(connection)
+    found: dict[str, object] = {}
+    for table in inspector.get_table_names():
+        found[table] = (
+            [{**column, "type": str(column["type"])} for column in inspector.get_columns(table)],
+            inspector.get_pk_constraint(table),
+            sorted(inspector.get_foreign_keys(table), key=str),
+            sorted(inspector.get_unique_constraints(table), key=str),
+            sorted(inspector.get_indexes(table), key=str),
+        )
+    programs = PROGRAMS[connection.dialect.name]
+    return found | {"programs": sorted(connection.exec_driver_sql(programs).scalars())}
