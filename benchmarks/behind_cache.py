@@ -23,7 +23,7 @@ import httpx
 
 from benchmarks.serving.process import Server, environment, free_port
 from benchmarks.serving.stage import LIMITS, READY, SCREENER
-from screener.settings import Settings
+from screener.settings.settings import Settings
 from tests.conftest import seal_night
 from tests.deploy.proxies import Proxy, nginx
 from tests.service import TRACKED, copy_night, new_key

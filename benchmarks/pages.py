@@ -28,8 +28,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
-from screener.nightly import seal_sample
-from screener.settings import Settings
+from screener.commands.nights.nightly import seal_sample
+from screener.settings.settings import Settings
 from tests.web.pages import PAGES, walk_over
 
 REQUESTS, ROUNDS = 40, 7

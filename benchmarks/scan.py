@@ -30,8 +30,8 @@ from mcp_server.operations.scan import scan
 from mcp_server.operations.services import Services
 from mcp_server.operations.surfaces import NO_CONDITIONS, REST
 from nightly.features import COLUMNS
-from screener.nightly import seal_sample
-from screener.settings import Settings
+from screener.commands.nights.nightly import seal_sample
+from screener.settings.settings import Settings
 from store.accounts.keys import Keys
 from store.accounts.principals import Principals, changes_of
 from store.accounts.tokens import Tokens

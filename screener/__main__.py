@@ -5,7 +5,7 @@ from __future__ import annotations
 
 def main() -> None:
     """The `screener` command."""
-    from screener.cli import main
+    from screener.commands.cli import main
 
     main()
 

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from nightly.parameters import DETECTORS
-from screener.nightly import order_of, seal, seal_sample
-from screener.settings import Settings
+from screener.commands.nights.nightly import order_of, seal, seal_sample
+from screener.settings.settings import Settings
 from tests.counting import backend as backend
 from tests.counting import clock as clock
 from tests.counting import counting as counting

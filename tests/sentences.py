@@ -4,7 +4,7 @@ python -m tests.sentences [PLACE ...]
 
 A sentence is a text of at least three words in a template or in the code of the product; a part
 that is filled in is shown as …. Without a PLACE all of the product is read; a PLACE is a file or a
-folder of it, such as `web` or `screener/ticker.py`.
+folder of it, such as `web` or `screener/commands/patterns/ticker.py`.
 """
 
 from __future__ import annotations

@@ -16,9 +16,9 @@ import uvicorn
 from starlette.types import Receive, Scope, Send
 
 from oauth.fetching import Fetcher
-from screener.app import Clock, build_app
-from screener.serving import server_config
-from screener.settings import Settings
+from screener.server.serving import server_config
+from screener.service.app import Clock, build_app
+from screener.settings.settings import Settings
 from store.accounts.accounts import Accounts, Plan, utc_now
 from store.accounts.keys import Keys
 from store.accounts.watchlist import Watchlist

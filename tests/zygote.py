@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
-LOADED = ["screener.cli", "screener.app", "screener.serving"]
+LOADED = ["screener.commands.cli", "screener.service.app", "screener.server.serving"]
 """What the commands load, but for numba and polars, whose threads do not outlive a fork."""
 
 _processes = multiprocessing.get_context("forkserver")
@@ -57,6 +57,6 @@ def _become(
         assert isinstance(stream, io.TextIOWrapper)
         stream.reconfigure(line_buffering=True, encoding=environment.get("PYTHONIOENCODING"))
     sys.argv = ["screener", *arguments]
-    from screener.cli import main
+    from screener.commands.cli import main
 
     main()

@@ -30,9 +30,9 @@ from benchmarks.serving.process import Server, environment, free_port
 from benchmarks.serving.rounds import Contender
 from benchmarks.serving.writers import add_crowd
 from nightly.parameters import DETECTORS
-from screener.nightly import order_of
-from screener.nightly import seal as seal_night
-from screener.settings import Settings
+from screener.commands.nights.nightly import order_of
+from screener.commands.nights.nightly import seal as seal_night
+from screener.settings.settings import Settings
 from store.accounts.accounts import Accounts, Plan
 from store.accounts.keys import Keys
 from store.accounts.watchlist import Watchlist

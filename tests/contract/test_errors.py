@@ -10,7 +10,7 @@ import pytest
 
 from mcp_server.operations.errors import CATALOGUE
 from mcp_server.surface.toolsets import EXTENDED, FULL, Toolset
-from screener.settings import Settings
+from screener.settings.settings import Settings
 from store.accounts.accounts import Plan
 from tests.agent import ERAS, call, connected, texts
 from tests.contract.cases import MALFORMED, REFUSED, Case

@@ -11,7 +11,7 @@ import pytest
 import zstandard
 
 from rest_facade.routes import ROUTES
-from screener.settings import Settings
+from screener.settings.settings import Settings
 from store.errors import ManifestError
 from store.ledger.manifest import SCHEMA_VERSION, read_manifest
 from store.nights.book import Book

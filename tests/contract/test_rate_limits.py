@@ -14,8 +14,8 @@ from typing import Any
 import httpx
 import pytest
 
-from screener.app import BASE
-from screener.settings import Settings
+from screener.service.app import BASE
+from screener.settings.settings import Settings
 from tests.agent import message
 from tests.contract.test_auth import KEYED, KEYLESS
 from tests.service import Service, copy_night, new_key, serving

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from nightly.parameters import DETECTORS
-from screener.nightly import order_of, seal
-from screener.settings import Settings
+from screener.commands.nights.nightly import order_of, seal
+from screener.settings.settings import Settings
 from store.nights.nights import Nights
 from tests.service import Service, new_key, serving
 

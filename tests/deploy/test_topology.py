@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from screener.settings import Settings
+from screener.settings.settings import Settings
 from tests.deploy.activated import Manager, managed
 from tests.deploy.load import Request, under_load
 from tests.deploy.proxies import Proxy, caddy, needs_caddy, needs_nginx, nginx

@@ -9,8 +9,8 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from screener.serving import check_active_night
-from screener.settings import Settings
+from screener.server.serving import check_active_night
+from screener.settings.settings import Settings
 from store.errors import StoreError
 from tests.drills.drill import Drill
 from tests.drills.server import Server

@@ -53,7 +53,7 @@ def watch(folder: str, number: int) -> None:
 def main() -> None:
     """Run the command."""
     folder, number, *command = sys.argv[1:]
-    from screener.cli import app
+    from screener.commands.cli import app
 
     watch(folder, int(number))
     app(command)

@@ -16,7 +16,7 @@ from typing import Self
 import httpx
 
 from benchmarks.serving.process import environment, family
-from screener.settings import Settings
+from screener.settings.settings import Settings
 from store.accounts.accounts import Accounts, Plan
 from store.accounts.keys import Keys
 from store.accounts.watchlist import Watchlist

@@ -18,7 +18,7 @@ import obstore
 from obstore.store import S3Store
 
 from benchmarks.serving.process import family
-from screener.settings import Settings
+from screener.settings.settings import Settings
 from tests.deploy.proxies import HAPROXY, HAPROXY_FILE, replaced
 from tests.drills.nights import SESSIONS, Nights
 from tests.drills.server import Place, Server

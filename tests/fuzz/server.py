@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.serving.process import Server, environment, free_port
-from screener.settings import Settings
+from screener.settings.settings import Settings
 from store.accounts.accounts import Plan
 from tests.fuzz.exchange import Answer, Visitor, faults_of, request, send
 from tests.fuzz.hostile import encoded

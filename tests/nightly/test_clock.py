@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from nightly.night import make_night
-from screener.nightly import order_of
-from screener.settings import Settings
+from screener.commands.nights.nightly import order_of
+from screener.settings.settings import Settings
 from store.errors import HeldBackError, PublishError
 from store.ledger.manifest import Inputs
 from store.nights.nights import Nights

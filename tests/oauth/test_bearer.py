@@ -13,8 +13,8 @@ from starlette.types import Scope
 from mcp_server.http.edge import Edge
 from mcp_server.operations.callers import Caller
 from oauth.bearer import Bearer
-from screener.app import build_app
-from screener.settings import Settings
+from screener.service.app import build_app
+from screener.settings.settings import Settings
 from store.accounts.accounts import Accounts, Plan
 from store.accounts.credentials import LIFETIMES, Kind
 from store.accounts.grants import Grants

@@ -72,7 +72,7 @@ def watcher(data: Path, copies: Path) -> Callable[[str, Sequence[object]], None]
 
 def main() -> None:
     """Run the command on the folder, and copy the folder at each moment."""
-    from screener.cli import app
+    from screener.commands.cli import app
 
     data, copies, *command = sys.argv[1:]
     Path(copies).mkdir()

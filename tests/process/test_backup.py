@@ -9,9 +9,9 @@ from pathlib import Path
 
 import anyio
 
-from screener.backup import DRAFT
-from screener.serving import check_active_night
-from screener.settings import Settings
+from screener.commands.backup import DRAFT
+from screener.server.serving import check_active_night
+from screener.settings.settings import Settings
 from store.folder.lock import READY, STAGE
 from tests.process.moments import digest, moments
 from tests.screener.command import COMMAND, check_refusal, environment, run

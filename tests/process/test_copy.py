@@ -18,13 +18,13 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from screener.cli import main
-from screener.settings import Settings
+from screener.commands.cli import main
+from screener.settings.settings import Settings
 from tests.oauth.conversation import new_host
 from tests.postgres import ENGINES, fresh_database
 from tests.screener.command import environment, run, run_process
+from tests.screener.commands.test_copy import COPY, closed, rows_at
 from tests.screener.process import until
-from tests.screener.test_copy import COPY, closed, rows_at
 from tests.service import TRACKED, apart, copy_night, new_key, serving
 from tests.web.browser import Browser
 from tests.web.people import new_person, signed_in

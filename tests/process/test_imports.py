@@ -71,7 +71,7 @@ def test_a_command_loads_only_what_it_uses(data_dir: Path, command: str, unused:
 @pytest.mark.parametrize(
     ("modules", "unused"),
     [
-        ("screener.__main__, screener.serving", {"typer", *OF_OTHERS}),
+        ("screener.__main__, screener.server.serving", {"typer", *OF_OTHERS}),
         ("screener.__main__, mcp_server.drawing.chart", {"typer", "pydantic"}),
     ],
 )

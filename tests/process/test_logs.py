@@ -12,9 +12,9 @@ from typing import Any
 import httpx
 import pytest
 
-from screener.settings import Settings
+from screener.settings.settings import Settings
 from tests.screener.process import Server, serving_process
-from tests.screener.test_logs import LINE
+from tests.screener.settings.test_logs import LINE
 from tests.service import copy_night, new_key
 
 UPGRADE = {"Connection": "Upgrade", "Upgrade": "h2c"}
@@ -100,7 +100,7 @@ def test_the_access_log_has_a_line_for_each_request_and_nothing_of_who_sent_it(
 def test_a_command_logs_in_the_same_format_on_stderr(tmp_path: Path) -> None:
     code = (
         "import logging\n"
-        "from screener.console import settings\n"
+        "from screener.settings.console import settings\n"
         "settings()\n"
         "logging.getLogger('nightly.bars').warning('Read', extra={'rows': 3})\n"
     )

@@ -14,7 +14,7 @@ from obstore.store import from_url
 import nightly.cluster as clusters
 from benchmarks.market import write_market
 from nightly.night import COMPILING, FINDING
-from screener.console import USAGE
+from screener.settings.console import USAGE
 from store.folder.progress import ProgressFile
 from store.nights.nights import Nights
 from store.remote.opening import open_objects

@@ -14,11 +14,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from screener.settings import Settings
-from screener.supervisor import EXIT_CODE
+from screener.service.supervisor import EXIT_CODE
+from screener.settings.settings import Settings
 from tests.postgres import PostgresServer, fresh_database
 from tests.screener.process import Server, serving_process, until
-from tests.screener.test_health import READY, parts
+from tests.screener.service.test_health import READY, parts
 from tests.service import Service, apart, new_key
 
 AWAY_SECONDS = 10.0

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from screener.settings import Settings
+from screener.settings.settings import Settings
 from store.accounts.accounts import Plan
 from tests.oauth.conversation import Host, error_of, new_host
 from tests.postgres import ENGINES, migrated_database

@@ -15,7 +15,7 @@ import httpx
 import psutil
 import pytest
 
-from screener.settings import Settings
+from screener.settings.settings import Settings
 from store.accounts.keys import Keys
 from store.accounts.usage import UsageLog
 from store.database.database import Database

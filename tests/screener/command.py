@@ -40,7 +40,7 @@ def run(data: Path, *arguments: str, stdin: str = "", **settings: str) -> Finish
 
 
 def _invoke(settings: Mapping[str, str], arguments: tuple[str, ...], stdin: str) -> Finished:
-    from screener.cli import app
+    from screener.commands.cli import app
 
     done = CliRunner().invoke(app, arguments, input=stdin, env=settings)
     if done.exception is not None and not isinstance(done.exception, SystemExit):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from screener.settings import Settings
+from screener.settings.settings import Settings
 from store.accounts.audit import Kind
 from store.database import tables
 from store.database.database import Database

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from screener.settings import Settings
+from screener.settings.settings import Settings
 from store.accounts.accounts import Accounts, Plan, utc_now
 from store.accounts.grants import Grants
 from store.accounts.keys import Keys

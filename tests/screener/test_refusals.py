@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from screener.console import REFUSED
+from screener.settings.console import REFUSED
 from tests.node import ROOT
 from tests.screener.command import check_refusal, run, run_process
 from tests.screener.process import free_port

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from PIL import Image
 
 from mcp_server.drawing import USUAL
-from screener.chart import draw_setup
-from screener.nightly import seal_sample
-from screener.settings import Settings
+from screener.commands.nights.nightly import seal_sample
+from screener.commands.patterns.chart import draw_setup
+from screener.settings.settings import Settings
 from tests.chromium import fresh_profile
 from tests.contract.market import active_book
 from tests.web.pages import PAGES, Page, Walk, walk_over

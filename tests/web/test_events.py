@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from screener.door import Bounds
+from screener.server.door import Bounds
 from store.accounts.accounts import Plan
 from store.folder.progress import ProgressFile
 from store.nights.nights import Nights

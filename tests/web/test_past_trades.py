@@ -17,8 +17,8 @@ from PIL import Image
 
 from mcp_server.operations.past import Past, marks_of, past_view, with_lines
 from nightly.parameters import DETECTORS
-from screener.nightly import order_of, seal
-from screener.settings import Settings
+from screener.commands.nights.nightly import order_of, seal
+from screener.settings.settings import Settings
 from store.ledger.ledger import Ledger
 from store.ledger.ledger_file import decoded, encoded
 from store.nights.book import Book, Prices

@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from screener.policies import MOST_BYTES
-from screener.settings import Settings
+from screener.service.policies import MOST_BYTES
+from screener.settings.settings import Settings
 from tests.screener.command import check_refusal, run
 from tests.service import Service, serving
 from tests.web.browser import Browser

@@ -12,9 +12,9 @@ import httpx
 import pytest
 from starlette.routing import Route
 
-import screener.app
-from screener.app import build_app
-from screener.settings import Settings
+import screener.service.app
+from screener.service.app import build_app
+from screener.settings.settings import Settings
 from tests.service import serving
 from tests.web.browser import Browser
 from tests.web.pages import NOT_PAGES, PAGES, Page, Walk
@@ -75,7 +75,7 @@ def test_every_route_of_the_pages_is_in_the_table(
         found.extend(web_routes(site, reference))
         return found
 
-    monkeypatch.setattr(screener.app, "web_routes", noted)
+    monkeypatch.setattr(screener.service.app, "web_routes", noted)
     build_app(Settings(data_dir=tmp_path, sign_up=True))
     paths = {route.path for route in found if not route.path.startswith("/assets/")}
     listed = {page.route for page in PAGES if page.route}

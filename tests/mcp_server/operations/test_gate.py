@@ -21,8 +21,8 @@ from mcp_server.operations.gate import Raw, invoke
 from mcp_server.operations.services import Services
 from mcp_server.operations.surfaces import REST, Surface
 from mcp_server.operations.table import OPERATIONS, Operation
-from screener.app import services_of
-from screener.settings import Settings
+from screener.service.app import services_of
+from screener.settings.settings import Settings
 from store.accounts.accounts import Accounts, Plan
 from store.accounts.keys import Keys
 from store.accounts.usage import Use

@@ -21,8 +21,8 @@ from mcp_server.operations.callers import Caller
 from mcp_server.surface.endpoint import McpEndpoint
 from mcp_server.surface.server import build_server
 from mcp_server.surface.toolsets import FULL
-from screener.app import services_of
-from screener.settings import Settings
+from screener.service.app import services_of
+from screener.settings.settings import Settings
 from store.accounts.keys import Keys, Principal
 from store.database.database import Database
 from tests.agent import INITIALIZE

@@ -1,0 +1,1 @@
+"""The command line: the first start, accounts, backups."""

@@ -1,0 +1,179 @@
+"""`screener backup` and `screener restore`: all that a service needs, in one file."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated
+
+import typer
+
+from screener.settings.console import err, fail, out, plainly, prepare_data_dir, settings
+
+if TYPE_CHECKING:
+    from screener.settings.settings import Settings
+    from store.backup.backup import Header
+    from store.backup.restore import Checked
+
+STDOUT = Path("-")
+
+DRAFT = ".backup-draft"
+"""The suffix of a backup that is still being written."""
+
+STALE_SECONDS = 86_400
+"""Seconds since a draft was written last, after which it is one of a backup that was killed."""
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(help="Where to write it; - is stdout.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+) -> None:
+    """Write accounts, the active night and the ledger to one file, while everything runs.
+
+    In it: all accounts with keys, sign-ins, tracked symbols, usage and audit log; the active night;
+    the ledger with its withdrawals. Not in it: charts and checkpoints, which are made again; bars,
+    settings and other sealed nights. The file is as private as the data folder: keep it so, and on
+    another machine. `screener restore --check FILE` reads it again and compares every byte.
+    """
+    import anyio
+
+    from screener.commands.nights.watch import watched
+    from screener.settings.databases import database_of
+    from store.backup.backup import back_up
+
+    chosen = settings()
+
+    async def work(target: IO[bytes]) -> tuple[Header, str]:
+        async with database_of(chosen) as database:
+            with watched() as watch:
+                return await back_up(database, chosen.data_dir, target, watch)
+
+    with plainly():
+        prepare_data_dir(chosen)
+        with _target(file, force) as target:
+            header, digest = anyio.run(work, target)
+    told = f"{file}: {_told(header)}; SHA-256 {digest}."
+    (err if file == STDOUT else out).print(told)
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(help="A file that `screener backup` wrote.")],
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Remove the accounts and nights that are there.")
+    ] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Only read the file and compare every byte.")
+    ] = False,
+) -> None:
+    """Put a backup in the place of what is there; all of it, or nothing.
+
+    The whole file is checked before anything is touched. Without --replace, data folder and account
+    database must be empty. It goes into the database of SCREENER_DATABASE_URL, whatever it was made
+    from: SQLite and PostgreSQL can be exchanged so. A backup of an older version is migrated. If it
+    is killed, the old state stands or the new one; run it again, or start the service, to end it.
+    A service that runs goes over to the restored state by itself; restart it, so that it counts the
+    day's calls from there.
+    """
+    with plainly():
+        found = _checked(file) if check else _restored(settings(), file, replace)
+    what = f"{_told(found.header)}; {found.rows} rows"
+    out.print(f"{file} is whole: {what}." if check else f"Restored: {what}.")
+    if not check:
+        out.print("Start the service, or restart it if it runs.")
+
+
+def _checked(file: Path) -> Checked:
+    from screener.commands.nights.watch import watched
+    from store.backup.archive import ArchiveReader
+    from store.backup.restore import check
+
+    with ArchiveReader(file) as archive, watched() as watch:
+        return check(archive, watch)
+
+
+def _restored(chosen: Settings, file: Path, replace: bool) -> Checked:
+    import anyio
+
+    from screener.commands.nights.watch import watched
+    from screener.settings.databases import database_of
+    from store.backup.archive import ArchiveReader
+    from store.backup.restore import restore as put_back
+
+    async def work(archive: ArchiveReader) -> Checked:
+        async with database_of(chosen) as database:
+            with watched() as watch:
+                return await put_back(
+                    database, chosen.data_dir, archive, replace=replace, progress=watch
+                )
+
+    with ArchiveReader(file) as archive:
+        prepare_data_dir(chosen)
+        return anyio.run(work, archive)
+
+
+@contextmanager
+def _target(file: Path, force: bool) -> Iterator[IO[bytes]]:
+    """The file to write to, a draft until the block ends without an error; private to its owner."""
+    if file == STDOUT:
+        if sys.stdout.isatty():
+            fail("a backup is not text; write it to a file or a pipe.")
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    draft = _draft(file, force)
+    try:
+        with draft.open("wb") as target:
+            yield target
+            with _writing(file):
+                target.flush()
+                os.fsync(target.fileno())
+        with _writing(file):
+            _publish(draft, file, force)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _draft(file: Path, force: bool) -> Path:
+    """A new draft beside the file; those that killed backups left there are removed."""
+    if file.exists() and not force:
+        fail(f"{file} exists; choose another name, or replace it with --force.")
+    with _writing(file):
+        for old in file.parent.glob(f".*{DRAFT}"):
+            if time.time() - old.stat().st_mtime > STALE_SECONDS:
+                old.unlink(missing_ok=True)
+        handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.", suffix=DRAFT)
+        os.close(handle)
+    return Path(name)
+
+
+@contextmanager
+def _writing(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        fail(f"{file} cannot be written ({error.strerror}).")
+
+
+def _publish(draft: Path, file: Path, force: bool) -> None:
+    from store.folder.files import sync_directory
+
+    if not force:
+        try:
+            # Reserves the name; a link would do both at once, but not every file system has links.
+            os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        except FileExistsError:
+            fail(f"{file} exists; choose another name, or replace it with --force.")
+    draft.replace(file)
+    sync_directory(file.parent)
+
+
+def _told(header: Header) -> str:
+    night = f"night {header.night}" if header.night else "no night"
+    schema = f"accounts of schema {header.revision}" if header.revision else "no accounts"
+    made = f"{header.made_at:%Y-%m-%d %H:%M} UTC"
+    return f"{schema}, {night}, {header.ledger} objects of the ledger, of {made}"

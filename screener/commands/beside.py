@@ -1,0 +1,111 @@
+"""Beside: a nightly as a process of its own beside the service that shows it at work."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.context import SpawnProcess
+from pathlib import Path
+from threading import Event, Thread
+
+from nightly.bars import Adjustment
+from nightly.pool import follow_parent
+from screener.commands.nights.night import nightly
+from screener.server.interrupts import ignored_by_children, never_lost
+from screener.settings.console import DRIFT, EXITS, err
+from screener.settings.errors import EndedError
+from screener.settings.settings import Settings
+from store.errors import SealedError
+from store.folder.progress import ProgressFile
+
+STOP_SECONDS = 5.0
+"""For which a nightly that is told to end may tidy up; whatever it leaves, the next one removes."""
+
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a night is to be made of."""
+
+    bars: Path
+    reference: Path | None = None
+    symbol: str | None = None
+    adjustment: Adjustment = "split"
+    session: str | None = None
+
+
+@contextmanager
+def nightly_beside(settings: Settings, wanted: Wanted | None) -> Iterator[None]:
+    """Run `screener nightly`, if a night is wanted, from the beginning of the block to its end."""
+    if wanted is None:
+        yield
+        return
+    record, page = ProgressFile(settings.data_dir), f"{settings.url}/screen"
+    record.announce(wanted.bars.resolve().name)
+    # Spawned as the nightly's own workers are, and so without what the service has open.
+    child = multiprocessing.get_context("spawn").Process(target=_run, args=(wanted,))
+    with ignored_by_children():
+        child.start()
+    stopping = Event()
+    waiter = Thread(target=_wait, args=(child, record, stopping, page), daemon=True)
+    waiter.start()
+    try:
+        yield
+    finally:
+        stopping.set()
+        _stop(child, waiter)
+
+
+def _run(wanted: Wanted) -> None:
+    """The child: ends when it is told to or when its parent is gone, but not by Ctrl-C, which is
+    the parent's to hear.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    never_lost(signal.SIGTERM)
+    follow_parent()
+    try:
+        nightly(
+            bars=str(wanted.bars),
+            symbol=wanted.symbol,
+            reference=wanted.reference,
+            adjustment=wanted.adjustment,
+            session=wanted.session,
+        )
+    except EndedError as end:
+        sys.exit(end.code)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+def _wait(child: SpawnProcess, record: ProgressFile, stopping: Event, page: str) -> None:
+    """Wait for the child, and say how it ended unless it was told to."""
+    child.join()
+    record.retract()
+    code = child.exitcode or 0
+    if stopping.is_set():
+        return
+    if code in (0, DRIFT, EXITS[SealedError]):
+        err.print(f"The patterns: {page}")
+    elif code < 0:
+        err.print(f"The nightly was killed (signal {-code}) and published nothing.")
+    if code:
+        err.print("The service goes on; Ctrl-C ends it.")
+
+
+def _stop(child: SpawnProcess, waiter: Thread) -> None:
+    """End the child. The thread alone waits for it, since only one waiter learns how it ended."""
+    if not waiter.is_alive():
+        return
+    with contextlib.suppress(OSError):
+        child.terminate()
+    waiter.join(STOP_SECONDS)
+    if waiter.is_alive():
+        child.kill()
+        waiter.join(STOP_SECONDS)

@@ -1,0 +1,153 @@
+"""The command line: `screener up` is all a new user needs; `screener --help` teaches the rest."""
+
+from __future__ import annotations
+
+import io
+import signal
+import sys
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+import typer
+from typer.core import TyperGroup
+
+from screener.commands import access, account, audit, backup, db, keys, listing, up
+from screener.commands.nights import bars, ledger, night, research
+from screener.commands.patterns import patterns
+from screener.commands.up import Host, Port
+from screener.doctor import doctor
+from screener.notify import notify
+from screener.server.interrupts import never_lost
+from screener.server.loading import loading
+from screener.settings.console import err, out, plainly, prepare_data_dir, settings
+from screener.settings.errors import EndedError
+from telemetry.version import VERSION
+
+
+class Commands(TyperGroup):
+    """The commands; whatever an operator can put right is one line of any of them."""
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as typer's
+        """Run the command that was called."""
+        try:
+            with plainly():
+                return super().invoke(ctx)
+        except EndedError as end:
+            raise typer.Exit(end.code) from end
+
+
+app = typer.Typer(
+    cls=Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(account.accounts_app, name="account")
+app.add_typer(keys.keys_app, name="key")
+app.add_typer(night.nights_app, name="night")
+app.add_typer(ledger.ledger_app, name="ledger")
+app.add_typer(bars.bars_app, name="bars")
+app.add_typer(access.sessions_app, name="session")
+app.add_typer(access.grants_app, name="grant")
+app.add_typer(access.clients_app, name="client")
+app.command()(patterns.scan)
+app.command()(patterns.show)
+app.command()(patterns.chart)
+app.command()(access.purge)
+app.add_typer(db.db_app, name="db")
+app.command()(audit.audit)
+app.command()(backup.backup)
+app.command()(backup.restore)
+app.command()(doctor.doctor)
+app.command()(listing.listing)
+app.command()(night.nightly)
+app.command()(notify.notify)
+app.command()(research.detect)
+app.command()(up.up)
+
+HIDDEN = "***"
+
+Workers = Annotated[int | None, typer.Option(help="Processes that serve; SCREENER_WORKERS.")]
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        out.print(VERSION)
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Breakout chart patterns of a nightly market scan, served to agents over MCP and REST."""
+
+
+@app.command("serve")
+def serve_command(host: Host = None, port: Port = None, workers: Workers = None) -> None:
+    """Serve the active night; a new one is noticed within a second."""
+    from screener.server.listening import bind
+
+    with loading():
+        from screener.server.serving import check_active_night, serve
+        from screener.service.policies import policies_of
+
+    chosen = settings(host=host, port=port, workers=workers)
+    with plainly():
+        policies_of(chosen)  # a text that cannot be used is told now, and not by each worker
+        prepare_data_dir(chosen)
+        check_active_night(chosen)
+        with bind(chosen) as listener:
+            # The socket of a service manager may have another port.
+            chosen = chosen.model_copy(update={"port": listener.getsockname()[1]})
+            err.print(f"Serving {chosen.url}")
+            doctor.warn_at_start(chosen)
+            serve(chosen, listener)
+
+
+@app.command("settings")
+def show_settings() -> None:
+    """List every setting, its value and what it is for."""
+    chosen = settings()
+    for name, field in type(chosen).model_fields.items():
+        value, default = _plain(getattr(chosen, name)), _plain(field.default)
+        if name in ("database_url", "limits_url") and value:
+            value = _without_password(value)
+        is_secret = name in ("nights_url", "scratch_url") and _has_secret(value)
+        if is_secret or (name == "notify" and value):
+            value = HIDDEN  # such addresses hold passwords and tokens
+        out.print(f"SCREENER_{name.upper()}={value}")
+        out.print(f"    {field.description} (default: {default or 'unset'})")
+
+
+def _has_secret(url: str) -> bool:
+    """Whether an address of a store may hold one, or cannot be read; such a one is refused."""
+    try:
+        parts = urlsplit(url)
+        return bool(parts.username or parts.password or parts.query or parts.fragment)
+    except ValueError:
+        return True
+
+
+def _without_password(url: str) -> str:
+    from store.database.reaching import without_password
+
+    return without_password(url)
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return "" if value is None else str(value)
+
+
+def main() -> None:
+    """The `screener` command."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A letter that the terminal does not have is printed as its number, as stderr does it.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    never_lost(signal.SIGINT)
+    app()

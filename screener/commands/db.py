@@ -1,0 +1,167 @@
+"""`screener db`: the schema of the account database, whether it is sound, and moving it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from screener.settings.console import Table, err, out, plainly, prepare_data_dir, settings, warn
+from screener.settings.errors import EndedError
+
+if TYPE_CHECKING:
+    from screener.settings.settings import Settings
+    from store.database.database import Database
+
+db_app = typer.Typer(
+    no_args_is_help=True, help="Bring the account database up to date, check or copy it."
+)
+
+FAULT = 1
+"""The exit code of a check that found something."""
+
+CONFIGURED = "-"
+"""What stands for the database that the settings name."""
+
+NAMED = "A URL, the path of an SQLite file, or - for the one that the settings name."
+
+T = TypeVar("T")
+
+
+@db_app.command("upgrade")
+def upgrade() -> None:
+    """Migrate the account database to this program's schema. Back it up first.
+
+    Every command that uses accounts does that too, as does `screener serve` at its start. It runs
+    once, in one transaction, however many begin it together. There is no way back but a backup.
+    """
+    from store.database.migration import HEAD
+
+    before = _on_database(lambda database: database.migrate())
+    if before == HEAD:
+        out.print(f"The account database is at schema {HEAD} already.")
+    else:
+        out.print(f"The account database went from schema {before or 'none'} to {HEAD}.")
+
+
+@db_app.command("check")
+def check() -> None:
+    """Check the account database: its schema, its file, and that its rows belong together.
+
+    Nothing is changed. It ends with 0 if all is well, with 1 if there is something to do, and says
+    what. All rows are read, which takes some seconds for a million.
+    """
+    from store.backup.copies import is_closed
+    from store.database.migration import HEAD, why_unknown
+    from store.errors import DatabaseMovedError
+
+    async def work(database: Database) -> list[str]:
+        revision = await database.revision()
+        if revision == HEAD:
+            if await is_closed(database):
+                return [str(DatabaseMovedError())]
+            faults = await database.faults()
+            advice = "; restore a backup (docs/backup.md)."
+            return [f"{fault}{advice}" for fault in faults]
+        if revision is None:
+            return ["there are no tables yet; `screener db upgrade` makes them."]
+        if why := why_unknown(revision):
+            return [f"it {why}"]
+        return [f"schema {revision} is older than {HEAD}; back up, then `screener db upgrade`."]
+
+    faults = _on_database(work)
+    for fault in faults:
+        err.print(f"screener: the account database: {fault}")
+    if faults:
+        raise EndedError(FAULT)
+    out.print(f"The account database is sound, at schema {HEAD}.")
+
+
+@db_app.command("copy")
+def copy(
+    origin: Annotated[str, typer.Argument(metavar="FROM", help=NAMED)],
+    target: Annotated[str, typer.Argument(metavar="TO", help=NAMED)],
+    leave_open: Annotated[
+        bool, typer.Option("--leave-open", help="Let FROM take changes afterwards, to try it.")
+    ] = False,
+) -> None:
+    """Copy all accounts into an empty database, SQLite or PostgreSQL, while a service runs.
+
+    All of it or nothing. The service goes on reading; whatever changes accounts waits or is told to
+    try again. All rows are compared, then FROM refuses every change, so that none is lost: name TO
+    in SCREENER_DATABASE_URL and restart. `screener db reopen FROM` takes that back. A password in
+    an argument can be seen by others on this machine: name that database in SCREENER_DATABASE_URL
+    and write -, or keep the password in ~/.pgpass.
+    """
+    from screener.commands.nights.watch import watched
+    from store.backup.copies import copy as copy_rows
+
+    async def work(first: Database, second: Database) -> Mapping[str, int]:
+        with watched() as watch:
+            return await copy_rows(first, second, leave_open=leave_open, progress=watch)
+
+    counts = _on_databases(work, origin, target)
+    table = Table("table", "rows", right=("rows",))
+    for name, count in counts.items():
+        table.add_row(name, f"{count:,}")
+    out.print(table)
+    out.print(f"Copied and compared {sum(counts.values()):,} rows.")
+    if not leave_open:
+        out.print(
+            "FROM takes no more changes: name TO in SCREENER_DATABASE_URL and restart the service."
+        )
+
+
+@db_app.command("reopen")
+def reopen(database: Annotated[str, typer.Argument(metavar="DATABASE", help=NAMED)]) -> None:
+    """Let a database take changes again that `screener db copy` has closed.
+
+    What was changed in the copy since then is not in it.
+    """
+    from store.backup.copies import reopen as reopen_database
+
+    closed = _on_databases(reopen_database, database)
+    out.print("It takes changes again." if closed else "It takes changes already.")
+
+
+def _on_database(work: Callable[[Database], Coroutine[Any, Any, T]]) -> T:
+    return _on_databases(work, CONFIGURED)
+
+
+def _on_databases(work: Callable[..., Coroutine[Any, Any, T]], *named: str) -> T:
+    import anyio
+
+    from screener.settings.databases import database_of
+
+    chosen = settings()
+
+    async def run() -> T:
+        if CONFIGURED in named:
+            prepare_data_dir(chosen)
+        async with AsyncExitStack() as stack:
+            opened = [database_of(chosen, _url(name, chosen)) for name in named]
+            return await work(*[await stack.enter_async_context(each) for each in opened])
+
+    with plainly():
+        return anyio.run(run)
+
+
+def _url(named: str, chosen: Settings) -> str:
+    """The URL of a database that an argument names."""
+    if named == CONFIGURED:
+        return chosen.accounts_url
+    if "://" not in named:
+        return f"sqlite+aiosqlite:///{Path(named).absolute()}"
+    if _has_password(named):
+        warn("others on this machine can see the password; keep it in ~/.pgpass, or write -.")
+    scheme, _, rest = named.partition("://")
+    return f"sqlite+aiosqlite://{rest}" if scheme == "sqlite" else named
+
+
+def _has_password(url: str) -> bool:
+    from store.database.reaching import without_password
+
+    return without_password(url) != url

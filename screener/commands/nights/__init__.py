@@ -1,0 +1,1 @@
+"""Commands of nights: bars, the nightly, the ledger, reports."""

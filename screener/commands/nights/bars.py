@@ -1,0 +1,258 @@
+"""`screener bars`: a local store of daily bars, fetched from a provider and kept up to date.
+
+Providers and Polars are imported by the commands that need them (`screener.settings.console`
+says why).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from screener.settings.console import (
+    USAGE,
+    Table,
+    err,
+    fail,
+    out,
+    plainly,
+    prepare_data_dir,
+    settings,
+)
+from screener.settings.errors import EndedError
+from screener.settings.options import Jobs, ReferenceTable, Symbol, read_adjustment, read_date
+
+if TYPE_CHECKING:
+    from nightly.providers.fetch import Fetched
+    from nightly.providers.run import Run
+
+bars_app = typer.Typer(
+    no_args_is_help=True,
+    help="Check daily bars, fetch them from a provider, list those stored.",
+)
+
+PARTIAL = 1
+"""The exit code when the bars of some symbols are missing and those of others are not."""
+INTERRUPTED = 130
+"""The exit code after Ctrl-C, as shells have it."""
+MOST = 20
+"""Failures that are named; more are counted."""
+
+Store = Annotated[
+    Path | None,
+    typer.Option("--store", help="Folder of the bars; `bars` in the data folder if left out."),
+]
+
+
+@bars_app.command("fetch")
+def fetch(
+    provider: Annotated[str, typer.Option(help="yfinance, or ccxt:EXCHANGE such as ccxt:binance.")],
+    symbols: Annotated[
+        str | None,
+        typer.Option(
+            help="As the provider spells them: AAPL,MSFT or @FILE; those stored if left out."
+        ),
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(help="First day (YYYY-MM-DD); all there are if left out.")
+    ] = None,
+    store: Store = None,
+    url: Annotated[
+        str | None, typer.Option(help="Another address for the provider's API, such as a mirror.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The report as JSON.")] = False,
+) -> None:
+    """Fetch the bars that are missing up to the last finished day; `--bars` reads the folder.
+
+    A symbol that fails stops no other. Exits with 1 if some are missing, with 2 if all are, with
+    130 after Ctrl-C. Run it again to go on.
+    """
+    from nightly.providers.fetch import Fetcher
+    from nightly.providers.kept import BarStore
+    from nightly.providers.provider import open_provider
+    from nightly.providers.run import Run
+
+    with plainly():
+        if store is None:
+            prepare_data_dir(settings())
+        kept, first = BarStore(_folder(store)), read_date(since, "--since")
+        wanted = _symbols(symbols) or [
+            known.origin.symbol for known in kept.all() if known.origin.provider == provider
+        ]
+        if not wanted:
+            fail(f"No symbol of {provider} is stored yet; name some with --symbols.")
+        opened = open_provider(provider, url)
+        kept.prepare()
+        ending = Event()
+        fetcher = Fetcher(opened, kept, dt.datetime.now(dt.UTC), ending.wait, first)
+        run = Run(fetcher.fetch, wanted, opened.parallel)
+        done, interrupted = _follow(run, ending, len(wanted))
+    report = _report if not as_json else _report_json
+    report(done, run.gave_up, kept.folder)
+    missing = sum(fetched.missing for fetched in done)
+    if interrupted:
+        raise EndedError(INTERRUPTED)
+    if missing:
+        raise EndedError(USAGE if missing == len(done) else PARTIAL)
+
+
+def _follow(run: Run, ending: Event, total: int) -> tuple[list[Fetched], bool]:
+    """The results of a run, and whether Ctrl-C ended it. Whatever ends it, what is under way is
+    waited for, but not tried again.
+    """
+    from screener.commands.nights.watch import watched
+
+    done: list[Fetched] = []
+    interrupted = False
+    with watched() as step:
+        try:
+            step("fetching bars", 0, total)
+            for fetched in run.results():
+                done.append(fetched)
+                step("fetching bars", len(done), total)
+        except KeyboardInterrupt:
+            interrupted = True
+            err.print("Stopping, once the requests under way are finished.")
+        ending.set()
+        return done + run.end("The run was interrupted."), interrupted
+
+
+@bars_app.command("list")
+def list_bars(store: Store = None) -> None:
+    """List the symbols that are stored, with their first and last day."""
+    from nightly.providers.kept import BarStore
+
+    with plainly():
+        listed = Table("symbol", "provider", "spelled", "bars", "first", "last")
+        for kept in BarStore(_folder(store)).all():
+            days = kept.bars["date"]
+            ends = (str(days.min() or "-"), str(days.max() or "-"))
+            origin = kept.origin
+            listed.add_row(kept.symbol, origin.provider, origin.symbol, str(len(days)), *ends)
+    out.print(listed)
+
+
+@bars_app.command("check")
+def check_bars(
+    path: Annotated[
+        str,
+        typer.Argument(help="Bars as for `nightly --bars`: a folder or zip of files, or one file."),
+    ],
+    reference: ReferenceTable = None,
+    adjustment: Annotated[
+        str, typer.Option(help="What the bars are: split, none (raw) or split+div.")
+    ] = "split",
+    symbol: Symbol = None,
+    jobs: Jobs = None,
+    as_json: Annotated[bool, typer.Option("--json", help="All of it as JSON.")] = False,
+) -> None:
+    """Say what a night would make of some bars: what is read, and what is left out and why.
+
+    It writes nothing. Exits with 2 if no symbol can be used.
+    """
+    from nightly.check import check
+    from nightly.sources import read_source
+    from screener.commands.nights.check import print_check
+    from screener.commands.nights.nightly import Work, order_of
+    from screener.commands.nights.watch import watched
+
+    with (
+        plainly(),
+        tempfile.TemporaryDirectory(prefix="pattern-screener-") as work,
+        watched() as step,
+    ):
+        order = order_of(
+            settings(),
+            path,
+            work=Work(Path(work)),
+            step=step,
+            opening=read_source,
+            symbol=symbol,
+            reference=reference,
+            adjustment=read_adjustment(adjustment),
+            jobs=jobs,
+        )
+        found = check(order, dt.datetime.now(dt.UTC), step)
+    if as_json:
+        out.print_json(found.as_dict())
+    else:
+        print_check(path, found)
+    if not found.covered:
+        fail(f"No symbol of {path} can be used; the lines above say why.")
+
+
+def _folder(store: Path | None) -> Path:
+    return store or settings().data_dir / "bars"
+
+
+def _symbols(text: str | None) -> list[str]:
+    """The symbols of `A,B`, or of a file with some a line after an @; each once, in order."""
+    if text is None:
+        return []
+    if text.startswith("@"):
+        try:
+            text = Path(text[1:]).read_text(encoding="utf-8")
+        except (OSError, UnicodeError) as error:
+            fail(f"{text[1:]} cannot be read ({type(error).__name__}); name a file of symbols.")
+    words = (word.strip() for line in text.splitlines() for word in line.split(","))
+    found = list(dict.fromkeys(word for word in words if word and not word.startswith("#")))
+    if not found:
+        fail("--symbols names no symbol; write it as AAPL,MSFT or @FILE.")
+    return found
+
+
+def _report(done: Sequence[Fetched], gave_up: str, folder: Path) -> None:
+    shown = Table("symbol", "result", "bars added", "first", "last")
+    moved = [fetched for fetched in done if not fetched.missing and fetched.status != "current"]
+    for fetched in moved[:MOST]:
+        days = (str(fetched.first), str(fetched.last))
+        shown.add_row(fetched.symbol, fetched.status, str(fetched.added), *days)
+    if moved:
+        out.print(shown)
+    if len(moved) > MOST:
+        out.print(f"And {len(moved) - MOST} more.")
+    if refetched := _of(done, "refetched"):
+        told = _named(refetched)
+        out.print(f"Fetched again in full, as their history changed or goes further back: {told}")
+    failed = _of(done, "failed")
+    for fetched in failed[:MOST]:
+        err.print(f"Failed: {fetched.symbol}: {fetched.reason}")
+    if len(failed) > MOST:
+        err.print(f"And {len(failed) - MOST} more failed; --json names them all.")
+    if gave_up:
+        err.print(f"Ended early: {gave_up}")
+    if untried := _of(done, "untried"):
+        err.print(f"Not tried: {_named(untried)}")
+    counts = ", ".join(f"{number} {status}" for status, number in _counts(done).items())
+    out.print(f"Symbols: {len(done)} ({counts}); stored in {folder}")
+
+
+def _report_json(done: Sequence[Fetched], gave_up: str, folder: Path) -> None:
+    out.print_json(
+        {
+            "store": str(folder),
+            "counts": _counts(done),
+            "ended_early": gave_up or None,
+            "symbols": [fetched.as_dict() for fetched in done],
+        }
+    )
+
+
+def _of(done: Sequence[Fetched], status: str) -> list[Fetched]:
+    return [fetched for fetched in done if fetched.status == status]
+
+
+def _counts(done: Sequence[Fetched]) -> dict[str, int]:
+    return dict(sorted(Counter(fetched.status for fetched in done).items()))
+
+
+def _named(fetched: Sequence[Fetched]) -> str:
+    more = f" and {len(fetched) - MOST} more" if len(fetched) > MOST else ""
+    return ", ".join(one.symbol for one in fetched[:MOST]) + more

@@ -1,0 +1,210 @@
+"""`screener ledger`: what every published night served, whether it is unchanged, and how it did.
+
+Its own parts are imported by the commands that use them (`screener.settings.console` says why).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from screener.settings.console import Table, fail, out, plainly, settings
+from screener.settings.options import Bars, Executor, Jobs, ReferenceTable, Symbol, read_adjustment
+from store.wire.lines import harmless
+
+if TYPE_CHECKING:
+    from store.ledger.ledger import Ledger
+    from store.nights.grade import Grade, Side
+
+ledger_app = typer.Typer(
+    no_args_is_help=True, help="Check and show what every published night served."
+)
+
+Simulated = Annotated[
+    bool,
+    typer.Option("--simulated", help="Of the nights that `screener ledger backfill` replayed."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="As JSON, for programs.")]
+
+MOST = 40
+"""Disagreements that are printed; `--json` has them all."""
+
+
+@ledger_app.command("verify")
+def verify(simulated: Simulated = False) -> None:
+    """Check that no object of the ledger was changed, removed or put in, and that totals add up."""
+    from store.ledger.chain import Chain
+
+    with plainly():
+        chain = Chain.of(_ledger(simulated))
+    for fault in chain.faults:
+        out.print(f"{fault.file}: {fault.what}.")
+    if chain.faults:
+        fail(f"The ledger is not what was written: {len(chain.faults):,} faults.")
+    if chain.unnoted:
+        out.print("The newest object is not noted in head.json yet; the next run notes it.")
+    out.print(f"{len(chain.nights):,} nights and {chain.withdrawals:,} withdrawals are unchanged.")
+
+
+@ledger_app.command("list")
+def list_objects(simulated: Simulated = False) -> None:
+    """List the objects of the ledger, oldest first."""
+    from store.ledger.ledger_file import NightHead
+
+    listed = Table("number", "kind", "version", "session", "since", "written (UTC)", "KB")
+    with plainly():
+        ledger = _ledger(simulated)
+        for name in ledger.names():
+            head = ledger.head(name)
+            if isinstance(head, NightHead):
+                since, written = head.since, head.published_at
+            else:
+                since, written = None, head.at
+            listed.add_row(
+                str(head.number),
+                head.kind,
+                head.data_version,
+                str(head.as_of_session),
+                "-" if since is None else str(since),
+                f"{written:%Y-%m-%d %H:%M}",
+                f"{(ledger.folder / name.file).stat().st_size / 1e3:.1f}",
+            )
+    out.print(listed)
+
+
+@ledger_app.command("show")
+def show(
+    which: Annotated[
+        str, typer.Argument(metavar="NUMBER|VERSION", help="An object's number, or a data_version.")
+    ],
+    simulated: Simulated = False,
+) -> None:
+    """Print one object as lines of JSON; of a version, the newest one about it."""
+    import orjson
+
+    with plainly():
+        ledger = _ledger(simulated)
+        names = [n for n in ledger.names() if which in (n.version, str(n.number))]
+        if not names:
+            fail(f"The ledger has no object {which!r}; `screener ledger list` shows them all.")
+        written = ledger.read(names[-1])
+    out.print(written.head.model_dump_json())
+    for row in written.rows:
+        out.print(orjson.dumps(row).decode())
+
+
+@ledger_app.command("grade")
+def grade(as_json: AsJson = False, simulated: Simulated = False) -> None:
+    """Compare what was served with what the active night's history says of the same time.
+
+    Both sides are the first attempts entered after the first night; the rest is counted apart.
+    """
+    import orjson
+
+    from store.nights.book import Book
+    from store.nights.grade import grade as compare
+    from store.nights.nights import Nights
+
+    with plainly():
+        nights = Nights(_folder(simulated), simulated=simulated)
+        manifest = nights.check_active()
+        book = Book.open(nights.folder / manifest.book.file, manifest)
+        try:
+            found = compare(nights.ledger, book)
+        finally:
+            book.close()
+    if as_json:
+        out.print_json(orjson.loads(orjson.dumps(found, option=orjson.OPT_NON_STR_KEYS)))
+    else:
+        _print_grade(found)
+
+
+@ledger_app.command("backfill")
+def backfill(
+    bars: Bars,
+    first: Annotated[str, typer.Option("--from", help="The first session (YYYY-MM-DD).")],
+    last: Annotated[str, typer.Option("--to", help="The last session (YYYY-MM-DD).")],
+    symbol: Symbol = None,
+    reference: ReferenceTable = None,
+    adjustment: Annotated[
+        str, typer.Option(help="What the bars are: split, none (raw) or split+div.")
+    ] = "split",
+    jobs: Jobs = None,
+    executor: Executor = None,
+) -> None:
+    """Replay past sessions, for research: a night of each, on the bars up to it.
+
+    The nights are kept apart from the published ones. Interrupted, it goes on where it stopped.
+    """
+    from screener.commands.nights.backfill import replay
+    from screener.commands.nights.nightly import order_of, working
+    from screener.settings.options import read_date
+
+    chosen = settings()
+    with plainly():
+        days = (read_date(first, "--from"), read_date(last, "--to"))
+        kind = read_adjustment(adjustment)
+        with working(chosen, executor) as (work, step):
+            order = order_of(
+                chosen,
+                bars,
+                work=work,
+                step=step,
+                symbol=symbol,
+                reference=reference,
+                adjustment=kind,
+                jobs=jobs,
+                executor=executor,
+            )
+            made = replay(_folder(simulated=True), order, days, step)
+    out.print(
+        f"{made.new:,} nights replayed, {made.known:,} were there already. `screener ledger grade "
+        "--simulated` compares them with the history of the last one."
+    )
+
+
+def _folder(simulated: bool) -> Path:
+    from store.ledger.ledger import SIMULATED
+
+    folder = settings().data_dir
+    return folder / SIMULATED if simulated else folder
+
+
+def _ledger(simulated: bool) -> Ledger:
+    from store.ledger.ledger import Ledger
+
+    return Ledger(_folder(simulated), simulated=simulated)
+
+
+def _print_grade(found: Grade) -> None:
+    table = Table("family", "", "trades", "wins", "losses", "reached", "avg R", "open")
+    for family, side in found.served.items():
+        table.add_row(family.label, "as served", *_cells(side))
+        table.add_row("", "history", *_cells(found.history[family]))
+    out.print(table)
+    out.print(
+        f"First attempts entered after {found.first_session}, up to {found.last_session}, from "
+        f"{found.nights:,} nights. Not in the table: {found.earlier:,} trades that were running on "
+        f"the first night and are resolved, {found.later_attempts:,} of later attempts."
+    )
+    out.print(f"Disagreements: {len(found.disagreements):,}.")
+    for item in found.disagreements[:MOST]:
+        out.print(
+            f"    {item.symbol} {item.lineage_id} {item.family}: "
+            f"{item.kind.replace('_', ' ')} ({harmless(item.why)})"
+        )
+    if len(found.disagreements) > MOST:
+        out.print(f"    and {len(found.disagreements) - MOST:,} more; --json names them all.")
+
+
+def _cells(side: Side) -> tuple[str, ...]:
+    return (
+        f"{side.trades:,}",
+        f"{side.wins:,}",
+        f"{side.losses:,}",
+        "-" if side.win_rate_pct is None else f"{side.win_rate_pct:.1f}%",
+        "-" if side.avg_r is None else f"{side.avg_r:+.3f}",
+        f"{side.open:,}",
+    )

@@ -1,0 +1,240 @@
+"""Running the nightly: from what the operator asked for to an order, with progress to watch."""
+
+from __future__ import annotations
+
+import datetime as dt
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from nightly.bars import Adjustment
+from nightly.errors import SourceError
+from nightly.night import LeaveOut, make_night
+from nightly.plan import Order, Step, held_back, plan, silent
+from nightly.pool import default_jobs
+from nightly.reference import Reference, read_reference
+from nightly.report import Report
+from nightly.sample import SAMPLE_SESSION, sample_reference, sample_source
+from nightly.scratch import Scratch, scratch_in
+from nightly.sessions import settled_at
+from nightly.sources import (
+    BarSource,
+    Opened,
+    SpilledSource,
+    fetch_bars,
+    file_digest,
+    is_bucket,
+    open_source,
+    prepare_source,
+)
+from screener.commands.nights.watch import Watch, watched
+from screener.service.sharing import looking, nights_of
+from screener.settings.console import err, prepare_data_dir
+from screener.settings.settings import Settings
+from store.folder.checkpoints import Checkpoints
+from store.folder.lock import locked
+from store.ledger.manifest import SAMPLE, Manifest
+from store.nights.difference import Difference, difference
+from store.nights.nights import Nights
+from store.nights.publish import fall_behind
+
+LOOK_SECONDS = 60.0
+"""How often a wait looks at the clock."""
+
+
+def order_of(
+    settings: Settings,
+    bars: str = SAMPLE,
+    *,
+    work: Work | None = None,
+    step: Step = silent,
+    opening: Callable[..., Opened] = prepare_source,
+    symbol: str | None = None,
+    reference: Path | None = None,
+    adjustment: Adjustment = "split",
+    session: dt.date | None = None,
+    jobs: int | None = None,
+    executor: str | None = None,
+    accept_fall: bool = False,
+    full: bool = False,
+    only_new: bool = False,
+) -> Order:
+    """The order that the command line describes; `bars` is `sample`, a path or an address in an
+    object store.
+
+    Bars that do not lie by symbol are sorted into the folder of `work`, if there is one, and shared
+    if it has a scratch. `symbol` is that of the one series that has none of its own. `opening` may
+    be one that lets bars pass of which nothing can be used.
+
+    Raises:
+        SourceError: the bars or the reference table cannot be read.
+        ObjectsError: a store does not answer.
+    """
+    if bars == SAMPLE:
+        if symbol is not None:
+            raise SourceError("The sample has symbols of its own; leave --symbol out.")
+        opened, known = Opened(sample_source()), sample_reference()
+        name, session = SAMPLE, session or SAMPLE_SESSION
+    else:
+        path = work.fetched(bars, step) if work else Path(bars)
+        with _named(path, bars):
+            opened = _opened(path, work, step, symbol, opening)
+        known, name = Reference(), path.resolve().name
+    if reference is not None:
+        known = read_reference(reference)
+    return Order(
+        source=opened.source,
+        name=name,
+        told=opened.told,
+        left=opened.left,
+        reference=known,
+        reference_sha256=file_digest(reference) if reference else None,
+        adjustment=adjustment,
+        session=session,
+        quorum=settings.session_quorum,
+        behind_limit=settings.behind_limit,
+        running_sessions=settings.running_sessions,
+        jobs=jobs or default_jobs(),
+        executor=executor,
+        source_label=settings.source,
+        disclaimer=settings.disclaimer,
+        chart_symbols=settings.chart_symbols,
+        accept_fall=accept_fall,
+        full=full,
+        only_new=only_new,
+    )
+
+
+def _opened(
+    path: Path, work: Work | None, step: Step, symbol: str | None, opening: Callable[..., Opened]
+) -> Opened:
+    if work is None:
+        return Opened(open_source(path, symbol))
+    opened = opening(path, work.folder, step, symbol, always=work.scratch is not None)
+    return replace(opened, source=work.shared(opened.source, step))
+
+
+@contextmanager
+def _named(path: Path, bars: str) -> Iterator[None]:
+    """Name bars in errors as the operator did, and not the copy of them."""
+    try:
+        yield
+    except SourceError as error:
+        raise SourceError(str(error).replace(str(path), bars)) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Where a run works: a folder of this machine, and one that the workers of a cluster see."""
+
+    folder: Path
+    scratch: Scratch | None = None
+
+    def fetched(self, bars: str, step: Step) -> Path:
+        """The path of bars on this machine, after copying them from an object store.
+
+        Raises:
+            SourceError, ObjectsError: they cannot be had.
+        """
+        return fetch_bars(bars, self.folder / "fetched", step) if is_bucket(bars) else Path(bars)
+
+    def shared(self, source: BarSource, step: Step) -> BarSource:
+        """The source, after its sorted bars were moved to where workers read them, if there is such
+        a place.
+
+        Raises:
+            ObjectsError: the store cannot be written.
+        """
+        if self.scratch is None or not isinstance(source, SpilledSource):
+            return source
+        there = self.scratch.share(source, self.folder / "bars", step)
+        for copy in ("bars", "fetched"):
+            shutil.rmtree(self.folder / copy, ignore_errors=True)
+        return there
+
+
+def seal(
+    settings: Settings, order: Order, step: Step = silent, leave_out: LeaveOut | None = None
+) -> tuple[Manifest, Report]:
+    """Make the night of an order and publish it in the configured data folder.
+
+    Raises:
+        NightlyError, StoreError: nothing was published.
+    """
+    prepare_data_dir(settings)
+    nights = nights_of(settings)
+    now = dt.datetime.now(dt.UTC)
+    with locked(settings.data_dir, now):
+        nights.sweep()
+        checkpoints = Checkpoints(settings.data_dir)
+        made = make_night(
+            order, nights, now=now, step=step, checkpoints=checkpoints, leave_out=leave_out
+        )
+    if checkpoints.damage:
+        err.print(
+            f"{checkpoints.path} was damaged ({checkpoints.damage}); every symbol was "
+            "walked from its first bar."
+        )
+    return made
+
+
+def try_out(
+    settings: Settings, order: Order, step: Step = silent
+) -> tuple[Manifest, Report, Difference, str | None]:
+    """Make the night of an order without publishing it: what it would change, and what would hold
+    it back.
+    """
+    now = dt.datetime.now(dt.UTC)
+    late = held_back(order, plan(order, now))
+    with tempfile.TemporaryDirectory(prefix="pattern-screener-") as folder:
+        aside, nights = Nights(Path(folder)), looking(settings)
+        order = replace(order, accept_fall=True)
+        manifest, report = make_night(order, aside, now=now, step=step, compared=nights.ledger)
+        old = nights.check_active() if nights.pointer.exists() else None
+        found = difference((nights, old) if old else None, (aside, manifest))
+        return manifest, report, found, late or (fall_behind(old, manifest) if old else None)
+
+
+def wait_for_session(settle: dt.timedelta) -> None:
+    """Wait until the newest session that has begun is over and has settled; says until when."""
+    until = settled_at(dt.datetime.now(dt.UTC), settle)
+    if until > dt.datetime.now(dt.UTC):
+        err.print(f"Waiting until {until:%Y-%m-%d %H:%M} UTC; Ctrl-C ends it.")
+    while (left := (until - dt.datetime.now(dt.UTC)).total_seconds()) > 0:
+        # In pieces, because a machine that sleeps does not count its sleep.
+        time.sleep(min(left, LOOK_SECONDS))
+
+
+def seal_sample(settings: Settings) -> Manifest:
+    """Seal the sample night."""
+    return seal(settings, order_of(settings))[0]
+
+
+@contextmanager
+def working(settings: Settings, executor: str | None = None) -> Iterator[tuple[Work, Watch]]:
+    """Where to work: a folder in the data folder, and with an executor the scratch that its workers
+    read; and progress to watch.
+
+    Raises:
+        ObjectsError: the store of the scratch does not answer.
+    """
+    url = settings.scratch_url or settings.nights_url
+    setting = "SCREENER_SCRATCH_URL" if settings.scratch_url else "SCREENER_NIGHTS_URL"
+    with ExitStack() as ending:
+        folder = ending.enter_context(Nights(settings.data_dir).workspace())
+        scratch = None
+        if executor is not None and url is not None:
+            now = dt.datetime.now(dt.UTC)
+            scratch = ending.enter_context(scratch_in(url, now, setting))
+        yield Work(folder, scratch), ending.enter_context(watched())
+
+
+@contextmanager
+def timed() -> Iterator[Callable[[], float]]:
+    """Seconds since entering."""
+    start = time.perf_counter()
+    yield lambda: time.perf_counter() - start

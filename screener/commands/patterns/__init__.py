@@ -1,0 +1,1 @@
+"""Commands that show patterns, setups and charts."""

@@ -1,0 +1,191 @@
+"""`screener scan`, `show` and `chart`: the patterns of the active night, without a server.
+
+The answers are those of the API: the operations make them from the night's book. Their modules are
+imported by the commands (`screener.settings.console` says why).
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from screener.settings.console import err, fail, out, plainly, settings
+
+if TYPE_CHECKING:
+    from store.nights.book import Book
+
+Symbol = Annotated[str, typer.Argument(help="A symbol of the night, such as AAPL or aapl.")]
+AsJson = Annotated[bool, typer.Option("--json", help="As JSON, for programs.")]
+
+
+def scan(
+    family: Annotated[
+        str | None,
+        typer.Option(
+            help="rising_wedge, falling_wedge, bullish_pennant, bearish_pennant or triangle."
+        ),
+    ] = None,
+    direction: Annotated[str | None, typer.Option(help="bullish or bearish.")] = None,
+    status: Annotated[
+        str, typer.Option(help="forming, in_progress (the trigger fired) or all.")
+    ] = "forming",
+    max_distance: Annotated[
+        str | None, typer.Option(help="Forming setups at most so many percent from the trigger.")
+    ] = None,
+    filters: Annotated[
+        list[str] | None,
+        typer.Option("--filter", help="A filter such as 'rsi<40', in quotes; may be repeated."),
+    ] = None,
+    sort: Annotated[
+        str | None,
+        typer.Option(
+            help="rank, symbol, distance, reward_to_risk, gain, typical_gain, expected_r, win_rate "
+            "or sample; - in front (--sort=-gain) for the other way round."
+        ),
+    ] = None,
+    limit: Annotated[int, typer.Option(help="Rows, 1 to 200.")] = 50,
+    offset: Annotated[int, typer.Option(help="Rows to skip.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="As GET /api/v1/scan answers.")] = False,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="As a flat table for spreadsheets.")
+    ] = False,
+    kinds: Annotated[
+        bool, typer.Option("--kinds", help="List the filters, and how each is written.")
+    ] = False,
+) -> None:
+    """List the setups of the active night by rank: forming ones unless you say otherwise.
+
+    Rank 1 has the largest typical gain if the trade wins; it says nothing of how often trades win.
+
+    A filter is a kind, an operator and a value; some kinds take a period after a colon. Every
+    filter must match. Quote them, since a shell reads < and > as files.
+
+    \b
+    screener scan --max-distance 2
+    screener scan --family triangle --direction bullish --filter 'min_rr>=2'
+    screener scan --status in_progress --sort=-gain
+    screener scan --filter 'rsi<40' --filter 'sma_distance:50>0'
+    screener scan --filter 'industry=Software' --filter 'sma_cross=true'
+    screener scan --status all --csv > setups.csv
+    """
+    from screener.commands.patterns.setups import Form, print_scan, scan_arguments
+    from screener.commands.patterns.tonight import tonight
+
+    if kinds:
+        _print_kinds()
+        return
+    if as_json and as_csv:
+        fail("--json and --csv exclude each other; give one of them.")
+    arguments = scan_arguments(
+        family=family,
+        direction=direction,
+        status=status,
+        max_distance_pct=max_distance,
+        filters=filters or (),
+        sort=sort,
+        limit=limit,
+        offset=offset,
+    )
+    form: Form = "json" if as_json else "csv" if as_csv else "table"
+    with plainly(), tonight(settings()) as book:
+        print_scan(book, arguments, form)
+
+
+def show(
+    symbol: Symbol,
+    history: Annotated[
+        int, typer.Option(min=1, max=100, help="Past trades to show, newest first.")
+    ] = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Show a symbol's setups, its own record and its families', and its past trades.
+
+    \b
+    screener show AAPL
+    screener show AAPL --history 100
+    screener show AAPL --json
+    """
+    from screener.commands.patterns.ticker import answers_of, print_ticker
+    from screener.commands.patterns.tonight import tonight
+
+    with plainly(), tonight(settings()) as book:
+        known = _known(book, symbol)
+        answers = answers_of(book, known, history)
+        if as_json:
+            out.print_json(answers)
+        else:
+            print_ticker(book, known, answers)
+
+
+def chart(
+    symbol: Symbol,
+    setup: Annotated[
+        str | None,
+        typer.Option(help="A setup_id of `screener show`; the first by rank when unset."),
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option("--out", help="File to write, - for stdout; SYMBOL.png when unset."),
+    ] = None,
+    theme: Annotated[str, typer.Option(help="light or dark.")] = "light",
+    width: Annotated[int, typer.Option(help="Pixels: 320 (a thumbnail), 720 or 1200.")] = 1200,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+) -> None:
+    """Draw the chart of a symbol's setup, or without one of its past trades, as a PNG file.
+
+    \b
+    screener chart AAPL
+    screener chart AAPL --theme dark --width 720 --out aapl.png
+    """
+    from screener.commands.patterns.chart import draw_setup, look_of, write_picture
+    from screener.commands.patterns.tonight import age_of, tonight
+
+    look = look_of(theme, width)
+    if target == "":
+        fail("--out names no file; give one, or - for stdout.")
+    if target == "-" and sys.stdout.isatty():
+        fail("a picture is not text; write it to a file or a pipe.")
+    with plainly(), tonight(settings()) as book:
+        known = _known(book, symbol)
+        png, words = draw_setup(book, known, setup, look)
+        age = age_of(book)
+    if target == "-":
+        sys.stdout.buffer.write(png)
+    else:
+        path = Path(target or f"{known}.png")
+        write_picture(path, png, replace=force)
+        out.print(str(path))
+    told = err if target == "-" else out
+    told.print_text(age)
+    told.print_text(words)
+
+
+def _known(book: Book, symbol: str) -> str:
+    """A symbol that the night knows, in upper case."""
+    from mcp_server.operations.arguments import SymbolArguments, read_arguments
+    from screener.commands.patterns.setups import refusing
+
+    with refusing():
+        wanted = read_arguments(SymbolArguments, {"symbol": symbol}).symbol
+    if book.coverage(wanted) is None:
+        from mcp_server.operations.directory import Directory
+
+        near = Directory.of(book).nearest(symbol)
+        meant = f"did you mean {' or '.join(near)}?" if near else "`screener scan` lists setups."
+        fail(f"the night of {book.session} has no symbol {wanted!r}; {meant}")
+    return wanted
+
+
+def _print_kinds() -> None:
+    from mcp_server.operations.kinds import KINDS
+    from screener.commands.patterns.predicates import example
+
+    for kind in KINDS.values():
+        out.print(example(kind))
+        periods = f"Periods: {', '.join(map(str, kind.periods))}." if kind.periods else ""
+        choices = f"One of {', '.join(kind.choices)}." if kind.choices else ""
+        unit = f"({kind.unit})" if kind.unit else ""
+        out.print_text(" ".join(filter(None, (kind.meaning, unit, periods, choices))), "    ")

@@ -1,0 +1,177 @@
+"""What a night says of one symbol: its setups, its record and its families', its past trades."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import orjson
+
+from mcp_server.operations.arguments import HistoryArguments, RecordArguments
+from mcp_server.operations.patterns import history_body, patterns_body, record_body
+from screener.commands.patterns.setup_tables import history_table
+from screener.commands.patterns.tonight import age_of, entries_of
+from screener.settings.console import out, terminal_width
+from store.nights.book import Book
+from store.nights.companies import company_name
+from store.wire.families import Family
+from store.wire.figures import change, dollars, ratio
+from store.wire.lines import short
+from store.wire.setup_view import PlanView, SetupView
+from store.wire.setup_words import (
+    VERDICTS,
+    age_words,
+    attempt_words,
+    chance_words,
+    expected_words,
+    loss_words,
+    place_words,
+    sample_words,
+    status_words,
+    win_words,
+)
+
+Fields = Mapping[str, Any]
+
+MOST_NAME: Final = 80
+"""Characters of a company's name that are shown at most."""
+
+LABELLED: Final = 15
+"""Columns of the labels in front of facts."""
+
+
+def answers_of(book: Book, symbol: str, rows: int) -> dict[str, Any]:
+    """The answers of the API's patterns, record and history routes on a symbol."""
+    bodies = {
+        "patterns": patterns_body(book, symbol),
+        "record": record_body(book, RecordArguments(symbol=symbol)),
+        "history": history_body(book, HistoryArguments(symbol=symbol, limit=rows)),
+    }
+    return {name: orjson.loads(book.enveloped(body)) for name, body in bodies.items()}
+
+
+def print_ticker(book: Book, symbol: str, answers: Fields) -> None:
+    """Print the answers on a symbol for people."""
+    setups = orjson.loads(patterns_body(book, symbol))["setups"]
+    out.print_text(_heading(book, symbol))
+    out.print_text(age_of(book))
+    out.print_text(_state(book, symbol, len(setups)))
+    for setup in setups:
+        out.print()
+        _print_setup(book.scan.by_id[setup["setup_id"]], setup["lines"])
+    own = answers["record"]["records"] or _own(setups)
+    _print_records(book, own, setups, answers["record"].get("reason"))
+    _print_history(symbol, answers["history"])
+    out.print()
+    out.print_text(book.disclaimer)
+
+
+def _heading(book: Book, symbol: str) -> str:
+    entry = entries_of(book).get(symbol, {})
+    facts = [entry.get(name) for name in ("asset_type", "exchange", "industry", "country")]
+    parts = [short(company_name(entry), MOST_NAME), ", ".join(fact for fact in facts if fact)]
+    return "; ".join([symbol, *(part for part in parts if part)])
+
+
+def _state(book: Book, symbol: str, setups: int) -> str:
+    known = book.coverage(symbol)
+    if known is not None and not known.covered:
+        reason = known.reason or "not_covered"
+        stored = (book.report() or {}).get("refused", {}).get(reason, {}).get(symbol, "")
+        return f"This night does not cover {symbol}: {reason}. {stored}".strip()
+    if not setups:
+        return f"No pattern on {symbol} is forming or in progress."
+    return f"Current setups: {setups}."
+
+
+def _print_setup(setup: SetupView, lines: Fields) -> None:
+    kind = f"{setup.pattern}, {setup.direction}, {status_words(setup.status)}"
+    out.print_text(f"{kind} (setup {setup.setup_id})")
+    _fact("drawn", "; ".join(filter(None, _times(setup))))
+    _fact("last close", ", ".join(filter(None, (dollars(setup.last_close), place_words(setup)))))
+    for side in ("upper", "lower"):
+        _fact(f"{side} line", _line(lines[side]))
+    _fact("trigger", setup.trigger_rule)
+    for plan in setup.plans:
+        _fact("plan", _plan(plan))
+    if record := setup.record:
+        _fact("record", f"{win_words(record)}, {loss_words(record)}: {sample_words(setup, record)}")
+        _fact("", "; ".join(filter(None, (chance_words(record), expected_words(setup)))))
+
+
+def _times(setup: SetupView) -> Iterator[str]:
+    later = attempt_words(setup.attempt, setup.attempts)
+    yield f"{setup.pattern_start} to {setup.pattern_end}"
+    yield f"{later}, which records do not count" if (setup.attempt or 1) > 1 else later
+    yield age_words(setup.sessions_running)
+
+
+def _fact(label: str, text: str) -> None:
+    out.print_text(text, f"  {label:<{LABELLED - 2}}")
+
+
+def _line(line: Fields) -> str:
+    start, end = line["start"], line["end"]
+    return (
+        f"{start['date']} at {dollars(start['price'])} to {end['date']} at "
+        f"{dollars(end['price'])}, touches: {line['touch_count']}"
+    )
+
+
+def _plan(plan: PlanView) -> str:
+    stop = f"stop {dollars(plan.stop)} ({change(plan.stop_pct)})"
+    target = f"target {dollars(plan.target)} ({change(plan.target_pct)})"
+    start = f"{plan.direction} from the {plan.start_name}, {dollars(plan.start)}"
+    return f"{start}: {stop}, {target}; reward to risk {ratio(plan.reward_to_risk)}"
+
+
+def _own(setups: Sequence[Fields]) -> list[Fields]:
+    """The ticker's records beside its setups; a night may have been sealed with these alone."""
+    records = (setup["track_record"]["ticker"] for setup in setups)
+    return list({record["family"]: record for record in records if record}.values())
+
+
+def _print_records(
+    book: Book, own: Sequence[Fields], setups: Sequence[Fields], reason: str | None
+) -> None:
+    out.print()
+    out.print("Own record:")
+    for record in own:
+        _print_record(record)
+    if not own:
+        reasons = {
+            "not_sealed": "this night was sealed without records of tickers",
+            "not_covered": "a night has no records of symbols that it does not cover",
+        }
+        out.print_text(f"{reasons.get(reason or '', 'no resolved trade yet')}.", "  ")
+    families = {row["family"] for row in setups or own}
+    entries = [orjson.loads(book.family(family)) for family in Family if family in families]
+    if entries:
+        out.print()
+        out.print("Family record:")
+    for entry in entries:
+        _print_record(entry["track_record"], entry["label"])
+        if entry.get("as_served"):
+            out.print_text(entry["as_served"]["summary"], "  ")
+
+
+def _print_record(record: Fields | None, label: str = "") -> None:
+    if record is None:
+        out.print_text(f"{label}: no resolved trade.", "  ")
+        return
+    verdict = record.get("verdict")
+    against = f" Verdict: {VERDICTS[verdict]}." if verdict else ""
+    out.print_text(f"{record['summary']}{against}", "  ")
+
+
+def _print_history(symbol: str, history: Fields) -> None:
+    rows, total = history["occurrences"], history["total"]
+    out.print()
+    if not rows:
+        out.print("Past trades: none.")
+        return
+    more = ", newest first" if len(rows) == total else f", the newest {len(rows)}"
+    out.print(f"Past trades: {total}{more}.")
+    out.print(history_table(rows, terminal_width()))
+    if len(rows) < total:
+        out.print(f"More: `screener show {symbol} --history 100`.")

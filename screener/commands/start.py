@@ -1,0 +1,111 @@
+"""The first start: a night, an account and a key, so that a first answer is one paste away."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+
+from mcp_server.operations.host_values import DEMO, claude_mcp_add
+from screener.server.serving import check_active_night
+from screener.settings.databases import database_of
+from screener.settings.settings import Settings
+from store.accounts.accounts import FIRST_EMAIL, Accounts, Plan
+from store.accounts.keys import Keys
+from store.accounts.passwords import Passwords
+from store.accounts.watchlist import Watchlist
+from store.ledger.manifest import SAMPLE
+from store.nights.nights import Nights
+
+KEYED_CURL = 'curl -H "Authorization: Bearer $SCREENER_KEY"'
+
+
+def seal_first_night(settings: Settings) -> None:
+    """Seal the sample night where there is none yet; a damaged active night is an error. Where
+    nights come from a shared store, none is made.
+    """
+    if settings.nights_url is not None or Nights(settings.data_dir).pointer.exists():
+        check_active_night(settings)
+        return
+    # Imported where it is needed: a process that only serves does without numba and Polars.
+    from screener.commands.nights.nightly import order_of, seal
+    from screener.commands.nights.watch import watched
+    from screener.service.recording import recorded
+
+    with watched() as watch, recorded(settings, SAMPLE, watch) as step:
+        step.publish(*seal(settings, order_of(settings), step, step.leave_out))
+
+
+async def first_account(settings: Settings, tracked: Sequence[str]) -> tuple[str, str] | None:
+    """Make the first account, tracking some symbols; its key's secret and its password, None if
+    there is an account already.
+    """
+    async with database_of(settings) as database:
+        await database.migrate()
+        accounts = Accounts(database)
+        if await accounts.all():
+            return None
+        password = secrets.token_urlsafe(12)  # 96 random bits, which are 16 characters
+        hashed = await Passwords().hash(password)
+        account = await accounts.add(FIRST_EMAIL, Plan.PREMIUM_PLUS, hashed)
+        await Watchlist(database).replace(account.id, tracked, len(tracked))
+        keys = Keys(database, prefix=settings.key_prefix)
+        return (await keys.create(FIRST_EMAIL, "first key"))[1], password
+
+
+def greeting(settings: Settings, first: tuple[str, str] | None, *, own_bars: bool) -> str:
+    """What to paste next; with bars of the reader's own, what they can be asked."""
+    night = Nights(settings.data_dir).active()
+    session = f"session {night.as_of_session}" if night else "no night yet"
+    offer = settings.offer
+    if first is None:
+        return (
+            f"Serving {offer.public_url}, {session}. Your first key and password were shown once, "
+            "when they were made; make others with:\n"
+            f"  screener key create {FIRST_EMAIL} --name NAME\n"
+            f"  screener account password {FIRST_EMAIL}\n"
+        )
+    key, password = first
+    return (
+        f"Serving {offer.public_url}, {session}.\n\n"
+        f"Your API key, shown this once:\n\n  {key}\n\n"
+        "To sign in on the pages, for a watchlist and keys, the same:\n\n"
+        f"  e-mail address  {FIRST_EMAIL}\n  password        {password}\n\n"
+        "Give it to your shell: this waits for you to paste the key, and keeps it out of the "
+        "history:\n"
+        "  read -rs SCREENER_KEY && export SCREENER_KEY\n\n"
+        f"{_of_own_bars(settings) if own_bars else _of_the_sample(settings)}"
+        f"Another password: screener account password {FIRST_EMAIL}\n"
+        "Here `screener` is .venv/bin/screener; `source .venv/bin/activate` makes it a command.\n"
+    )
+
+
+def _of_the_sample(settings: Settings) -> str:
+    offer = settings.offer
+    symbol = settings.demo_symbols[0] if settings.demo_symbols else "AAPL"
+    return (
+        "Ask a question with curl:\n"
+        f"  {KEYED_CURL} {offer.base_url}/tickers/{symbol}/patterns\n\n"
+        "Give it to Claude:\n"
+        f"  {claude_mcp_add(offer.mcp_url, key='$SCREENER_KEY')}\n\n"
+        "Or try it without a key:\n"
+        f"  curl {offer.base_url}/demo/{symbol}\n"
+        f"  {claude_mcp_add(offer.demo_url, DEMO)}\n\n"
+    )
+
+
+def _of_own_bars(settings: Settings) -> str:
+    offer = settings.offer
+    return (
+        "When the night is out, ask for its setups:\n"
+        f"  {KEYED_CURL} '{offer.base_url}/scan?status=all'\n\n"
+        "Charts and history are answered for symbols on your list; put some on it:\n"
+        f"  {KEYED_CURL} -X PATCH -H 'Content-Type: application/json' "
+        f'-d \'{{"add": ["SYMBOL"]}}\' {offer.base_url}/tickers\n\n'
+        "Give it to Claude, with the tools that scan and change the list:\n"
+        f"  {claude_mcp_add(_most_tools(settings), key='$SCREENER_KEY')}\n\n"
+    )
+
+
+def _most_tools(settings: Settings) -> str:
+    offer = settings.offer
+    return offer.extended_url if offer.extended else offer.mcp_url

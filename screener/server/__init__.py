@@ -1,0 +1,1 @@
+"""The port, the connections to it, and the processes that serve them."""

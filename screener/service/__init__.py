@@ -1,0 +1,1 @@
+"""What a serving process is made of, and what it looks after."""

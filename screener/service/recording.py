@@ -1,0 +1,88 @@
+"""Recording: a run of the nightly keeps a record of its progress, which the pages show."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nightly.errors import NightlyError
+from screener.settings.settings import Settings
+from store.errors import HeldBackError, SealedError, StoreError
+from store.folder.progress import STOPPED, ProgressFile, Recorder, State
+from store.folder.trouble import trouble_of
+from store.ledger.manifest import SAMPLE, Manifest
+
+if TYPE_CHECKING:
+    from nightly.plan import Step
+    from nightly.report import Report
+
+FAULT = "The run failed unexpectedly; its terminal or log says more."
+
+
+class Record:
+    """The record of one run: notes each step and passes it on to who shows it on the terminal."""
+
+    def __init__(self, recorder: Recorder, shown: Step) -> None:
+        self._recorder = recorder
+        self._shown = shown
+        self.leave_out = recorder.leave_out
+
+    def __call__(self, name: str, done: int, total: int) -> None:
+        """Note that so much of a step is done."""
+        self._shown(name, done, total)
+        self._recorder.step(name, done, total)
+
+    def publish(self, manifest: Manifest, report: Report) -> None:
+        """Note the night that was published, and whom it left out."""
+        version, left = manifest.data_version, report.refused
+        self._recorder.end("published", data_version=version, left=left)
+
+
+@contextmanager
+def recorded(
+    settings: Settings,
+    bars: str,
+    shown: Step,
+    reference: Path | None = None,
+    *,
+    dry_run: bool = False,
+) -> Iterator[Record]:
+    """Record a run within the block, and how it ends; a dry run leaves no record.
+
+    Of the operator's folders no path is told.
+    """
+    name = bars if bars == SAMPLE else Path(bars).resolve().name
+    with ProgressFile(settings.data_dir).recording(name, apart=dry_run) as recorder:
+        try:
+            yield Record(recorder, shown)
+        except (NightlyError, StoreError) as error:
+            recorder.end(_state(error), without_folders(str(error), settings, bars, reference))
+            raise
+        except BaseException as error:
+            if words := trouble_of(error):
+                recorder.end("failed", without_folders(words, settings, bars, reference))
+                raise
+            stopped = isinstance(error, KeyboardInterrupt | SystemExit)
+            recorder.end("failed", STOPPED if stopped else FAULT)
+            raise
+
+
+def _state(error: Exception) -> State:
+    if isinstance(error, SealedError):
+        return "unchanged"
+    return "held_back" if isinstance(error, HeldBackError) else "failed"
+
+
+def without_folders(text: str, settings: Settings, bars: str, reference: Path | None) -> str:
+    """The text with each path of a run by its name alone; one without a name, such as `.`, tells
+    nothing.
+    """
+    paths = [one for one in (Path(bars), settings.data_dir, reference) if one and bars != SAMPLE]
+    names = {str(form): form.name for path in paths for form in (path.resolve(), path)}
+    for path in sorted(filter(names.get, names), key=len, reverse=True):
+        whole = rf"(?<![\w./]){re.escape(path)}(?!\w)"
+        text = re.sub(whole, names[path].replace("\\", r"\\"), text)
+    return text

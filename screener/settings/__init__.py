@@ -1,0 +1,1 @@
+"""Settings: what an operator may choose, and what every command needs: console, logs, database."""

@@ -1,0 +1,291 @@
+"""Console: where the command line writes, and how it fails: one line and an exit code.
+
+Names that strangers gave are printed too. So no text is markup here, and whatever is printed is one
+line without control characters, which could steer the terminal.
+
+Here and in the modules of commands, a function imports what it needs when it is called: `--help`
+and a list of keys should not wait for a web server and a detector to load.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import shutil
+import sys
+import textwrap
+import unicodedata
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
+
+from nightly.errors import NightlyError, WorkerError
+from screener.settings.errors import EndedError, SettingsError
+from screener.settings.extras import uninstalled
+from store.errors import (
+    BusyError,
+    DatabaseUnavailableError,
+    HeldBackError,
+    ObjectsError,
+    OvertakenError,
+    SealedError,
+    StoreError,
+)
+from store.folder.files import narrow, private_folder
+from store.folder.trouble import is_of_disk, trouble_of
+from store.wire.lines import harmless
+
+if TYPE_CHECKING:
+    from screener.settings.settings import Settings
+    from store.accounts.accounts import Accounts
+    from store.accounts.keys import Keys
+    from store.database.database import Database
+
+NO_NIGHT = 1
+"""The exit code of a command that reads a night, where there is none yet."""
+
+USAGE = 2
+"""The exit code of everything that the operator can put right."""
+
+REFUSED = 8
+"""The exit code if the disk, the account database or the shared store refuses: the same may work
+later."""
+
+EXITS: Mapping[type[Exception], int] = {
+    BusyError: 3,
+    HeldBackError: 4,
+    SealedError: 5,
+    WorkerError: 7,
+    DatabaseUnavailableError: REFUSED,
+    ObjectsError: REFUSED,
+    OvertakenError: 9,
+}
+"""The exit codes that a scheduler can tell apart (docs/scheduling.md); 6 is `DRIFT`."""
+
+DRIFT = 6
+"""The night is published, but a walk that was resumed is not what its bars give."""
+
+DATA = (
+    *("nights", "ledger", "charts", "bars", "manifest.json", "checkpoints.sqlite", "nightly.lock"),
+    *("progress.json", "progress.lock", "told.json", "doctor.token", ".restore"),
+    *("followed.json",),
+    *("accounts.sqlite", "accounts.sqlite-wal", "accounts.sqlite-shm"),
+)
+"""What the data folder holds. Nothing else in it is touched, since it may be a folder of yours."""
+
+LEAST_WIDTH = 40
+"""A terminal is taken to have so many columns at least."""
+
+FORMULA = ("=", "+", "-", "@")
+"""What a formula begins with in a spreadsheet."""
+
+T = TypeVar("T")
+
+
+class Table:
+    """Cells under names, each column as wide as its widest cell: nothing is cut."""
+
+    def __init__(self, *names: str, right: Collection[str] = ()) -> None:
+        """Take the names; the cells under those of `right` end below each other, as numbers do."""
+        self._rows = [names]
+        self._right = [name in right for name in names]
+
+    def add_row(self, *cells: str) -> None:
+        """Add a row with a cell for each column."""
+        self._rows.append(tuple(map(harmless, cells)))
+
+    @property
+    def width(self) -> int:
+        """The cells of a terminal that it takes."""
+        return sum(self._widths()) + 2 * (len(self._right) - 1)
+
+    def lines(self) -> Iterator[str]:
+        """The table as text."""
+        from rich.cells import cell_len
+
+        widths = self._widths()
+        for row in self._rows:
+            padded = []
+            for cell, width, right in zip(row, widths, self._right, strict=True):
+                space = " " * (width - cell_len(cell))
+                padded.append(space + cell if right else cell + space)
+            yield "  ".join(padded).rstrip()
+
+    def _widths(self) -> list[int]:
+        from rich.cells import cell_len
+
+        return [max(map(cell_len, column)) for column in zip(*self._rows, strict=True)]
+
+
+class Output:
+    """Prints lines on one of the standard streams."""
+
+    def __init__(self, stream: Literal["stdout", "stderr"]) -> None:
+        self._stream = stream
+
+    def print(self, what: str | Table = "") -> None:
+        """Print one line, or a table."""
+        self._write_lines(what.lines() if isinstance(what, Table) else [harmless(what)])
+
+    def print_text(self, text: str, label: str = "") -> None:
+        """Print a paragraph, behind a label if one is given, in lines that a terminal need not
+        break; no word is broken.
+        """
+        lines = textwrap.wrap(
+            harmless(text),
+            terminal_width(),
+            initial_indent=harmless(label),
+            subsequent_indent=" " * len(label),
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        self._write_lines(lines)
+
+    def print_csv(self, rows: Iterable[Sequence[object]]) -> None:
+        """Print rows of values as CSV (RFC 4180: lines end in CRLF, quotes are doubled)."""
+        text = io.StringIO(newline="")
+        csv.writer(text).writerows(map(_cells, rows))
+        self._write(text.getvalue())
+
+    def print_json(self, value: object) -> None:
+        """Print JSON values, indented, in ASCII: whatever is not is escaped."""
+        self._write(f"{json.dumps(value, indent=2)}\n")
+
+    def _write_lines(self, lines: Iterable[str]) -> None:
+        self._write("".join(f"{line}\n" for line in lines))
+
+    def _write(self, text: str) -> None:
+        """Write now, since at the end of the process a full disk could not be told any more."""
+        stream = getattr(sys, self._stream)
+        try:
+            stream.write(text)
+            stream.flush()
+        except BrokenPipeError:  # whoever reads has enough; the command ends quietly
+            raise
+        except OSError as error:
+            with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - takes what is left at the end
+                os.dup2(nowhere.fileno(), stream.fileno())
+            if self._stream == "stderr":
+                raise EndedError(USAGE) from error
+            fail(f"the output cannot be written ({error.strerror}); make room for it.")
+
+
+def _cells(row: Sequence[object]) -> list[object]:
+    return [_cell(value) if isinstance(value, str) else value for value in row]
+
+
+def _cell(text: str) -> str:
+    """A text that neither steers a terminal nor is a formula to a spreadsheet."""
+    plain = harmless(text)
+    # A spreadsheet passes over spaces, and takes full-width signs as the usual ones.
+    read = unicodedata.normalize("NFKC", plain).lstrip()
+    return f"'{plain}" if read.startswith(FORMULA) else plain
+
+
+def terminal_width() -> int:
+    """The columns of the terminal; COLUMNS sets them, and 80 is taken where there is none."""
+    return max(LEAST_WIDTH, shutil.get_terminal_size().columns)
+
+
+err = Output("stderr")
+out = Output("stdout")
+
+
+def fail(message: str, code: int = USAGE) -> NoReturn:
+    """End the command with one line on stderr."""
+    err.print(f"screener: {message}")
+    raise EndedError(code)
+
+
+def warn(message: str) -> None:
+    """One line on stderr about what does not stop the command."""
+    err.print(f"screener: warning: {message}")
+
+
+def exit_code(error: Exception) -> int:
+    """What a command ends with that failed as expected."""
+    refused = any(is_of_disk(each) for each in (error, error.__cause__))
+    return EXITS.get(type(error), REFUSED if refused else USAGE)
+
+
+@contextmanager
+def plainly() -> Iterator[None]:
+    """Turn every expected failure into its one line."""
+    try:
+        yield
+    except (NightlyError, SettingsError, StoreError) as error:
+        fail(str(error), exit_code(error))
+    except Exception as error:
+        words = uninstalled(error) or trouble_of(error)
+        if words is None:
+            raise
+        fail(words, exit_code(error))
+
+
+def settings(*, quiet: bool = False, **overrides: object) -> Settings:
+    """The settings, or one line that says which one is wrong; the logs follow them.
+
+    A variable that is none, unlike any setting, is warned of, unless `quiet`.
+    """
+    from screener.settings.logs import configure
+    from screener.settings.settings import load_settings, unknown_settings
+
+    with plainly():
+        chosen = load_settings(**overrides)
+    for stranger in () if quiet else unknown_settings():
+        warn(stranger.words)
+    configure(chosen.log_level, chosen.log_format)
+    return chosen
+
+
+def with_database(work: Callable[[Database, Settings], Coroutine[Any, Any, T]]) -> T:
+    """Run work on the configured database, brought up to date first."""
+    import anyio
+
+    from screener.settings.databases import database_of
+
+    chosen = settings()
+
+    async def run() -> T:
+        prepare_data_dir(chosen)
+        async with database_of(chosen) as database:
+            await database.migrate()
+            return await work(database, chosen)
+
+    with plainly():
+        return anyio.run(run)
+
+
+def with_accounts(work: Callable[[Accounts], Coroutine[Any, Any, T]]) -> T:
+    """Run work on the accounts of the configured database."""
+    from store.accounts.accounts import Accounts
+
+    return with_database(lambda database, _chosen: work(Accounts(database)))
+
+
+def with_keys(work: Callable[[Keys], Coroutine[Any, Any, T]]) -> T:
+    """Run work on the keys of the configured database."""
+    from store.accounts.keys import Keys
+
+    return with_database(lambda database, chosen: work(Keys(database, prefix=chosen.key_prefix)))
+
+
+def prepare_data_dir(chosen: Settings) -> None:
+    """Make the data folder; what others may read in it becomes its owner's alone.
+
+    Raises:
+        StoreError: it cannot be made, written or restricted.
+    """
+    try:
+        private_folder(chosen.data_dir.resolve())
+        narrow(chosen.data_dir / name for name in DATA)
+        probe = chosen.data_dir / ".writable"
+        probe.touch(mode=0o600)
+        probe.unlink()
+    except OSError as error:
+        raise StoreError(
+            f"The data folder {chosen.data_dir} cannot be written ({error.strerror}); "
+            "set SCREENER_DATA_DIR to one that can."
+        ) from error

@@ -1,0 +1,128 @@
+"""Logs: what a process writes on stderr, each line with its time (UTC, ISO 8601), level and logger.
+
+Every module logs by the standard library; structlog writes the lines (`log_lines.py`).
+`SCREENER_LOG_LEVEL` is the level of this project's loggers. Libraries stay at warnings, since at
+DEBUG some of them write header fields, whole tokens and the parameters of SQL statements.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from functools import cached_property
+from logging.config import dictConfig
+from typing import Any, Literal
+
+LogFormat = Literal["console", "json"]
+
+PACKAGES = (
+    "mcp_server", "nightly", "oauth", "rest_facade", "screener", "store", "telemetry", "web",
+)  # fmt: skip
+
+EVERY_SECONDS = 60.0
+"""How often one message may be written, however often it is logged."""
+
+MOST_MESSAGES = 1000
+"""Messages whose times are remembered."""
+
+MOST_LETTERS = 200
+"""Characters by which messages are told apart."""
+
+ACCESS = "access"
+"""The logger of the access log, of which each line counts."""
+
+NOT_REPEATED = (
+    "screener.",
+    "mcp_server.operations.redis_counting",
+    "store.remote.follower",
+    "store.accounts.told_changes",
+    ACCESS,
+)
+"""Loggers that no request makes repeat a line: those of what is told once when it changes, whose
+last line says how things stand, and the access log.
+"""
+
+
+class Lines(logging.Formatter):
+    """Formats a record as lines for people, or as one JSON object in one line.
+
+    What callers sent may be part of a message or of an error. It can neither steer the terminal nor
+    begin a line that looks like a record: the lines of a traceback are marked with a bar.
+    """
+
+    def __init__(self, log_format: LogFormat = "console") -> None:
+        super().__init__()
+        self._format = log_format
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The lines, without a last newline."""
+        return self._formatter.format(record)
+
+    @cached_property
+    def _formatter(self) -> logging.Formatter:
+        # structlog takes longer to load than many commands take, and most of them log nothing.
+        from screener.settings.log_lines import formatter_of
+
+        return formatter_of((*PACKAGES, ACCESS), as_json=self._format == "json")
+
+
+class OncePerMinute(logging.Filter):
+    """Lets each message through once a minute, and counts the others.
+
+    Otherwise whoever repeats a request that is worth a line could fill the disk. Lines at DEBUG
+    pass, as do those of `NOT_REPEATED`.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._seen: dict[tuple[object, ...], tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record is written; `held_back` then says how many like it were not."""
+        if record.levelno <= logging.DEBUG or record.name.startswith(NOT_REPEATED):
+            return True
+        now, kind = self._clock(), record.exc_info[0] if record.exc_info else None
+        message = (record.name, str(record.msg)[:MOST_LETTERS], kind)
+        written, held_back = self._seen.pop(message, (now - EVERY_SECONDS, 0))
+        if now - written < EVERY_SECONDS:
+            self._seen[message] = written, held_back + 1
+            return False
+        while len(self._seen) >= MOST_MESSAGES:
+            del self._seen[next(iter(self._seen))]
+        self._seen[message] = now, 0
+        record.held_back = held_back
+        return True
+
+
+def log_config(
+    level: str, log_format: LogFormat = "console", *, access_log: bool = False
+) -> dict[str, Any]:
+    """The configuration of all loggers, as `logging.config.dictConfig` takes it."""
+    ours = {name: {"level": level.upper()} for name in PACKAGES}
+    # uvicorn says at INFO when it starts and stops.
+    served = "INFO" if level == "debug" else level.upper()
+    access = "INFO" if access_log else "WARNING"
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "filters": {"once": {"()": "screener.settings.logs.OncePerMinute"}},
+        "formatters": {"lines": {"()": "screener.settings.logs.Lines", "log_format": log_format}},
+        "handlers": {
+            "stderr": {
+                "class": "logging.StreamHandler",
+                "filters": ["once"],
+                "formatter": "lines",
+                "stream": "ext://sys.stderr",
+            }
+        },
+        "root": {"level": "WARNING", "handlers": ["stderr"]},
+        "loggers": {**ours, "uvicorn": {"level": served}, ACCESS: {"level": access}},
+    }
+
+
+def configure(level: str, log_format: LogFormat = "console") -> None:
+    """Configure the logs of this process, unless whoever embeds it has done so."""
+    if not logging.getLogger().handlers:
+        dictConfig(log_config(level, log_format))

@@ -1,0 +1,334 @@
+"""Backup and restore: what is put back is the same, all of it or nothing, on both databases.
+
+Over 400 lines, because every way to break a backup is tried on the same installation.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import os
+import re
+import shutil
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+
+from screener.commands.backup import DRAFT
+from screener.settings.settings import Settings
+from store.backup.archive import ArchiveReader, ArchiveWriter
+from store.backup.restore import check
+from store.errors import BackupError
+from store.folder.lock import STAGE, locked
+from store.ledger.ledger import Ledger
+from store.ledger.ledger_file import NEWEST
+from store.nights.nights import Nights
+from tests.screener.command import check_refusal, run
+from tests.screener.installation import backup as backup
+from tests.screener.installation import files_of, options, state_of
+from tests.screener.installation import new_url as new_url
+from tests.screener.installation import sealed as sealed
+from tests.screener.process import until
+from tests.service import Service, serving
+from tests.web.browser import Browser
+from tests.web.people import new_person, signed_in
+
+
+def test_what_is_restored_serves_the_same_from_either_database_to_either(
+    product_night: Path, tmp_path: Path, new_url: Callable[[], str | None]
+) -> None:
+    data, file = tmp_path / "data", tmp_path / "b.tar.zst"
+    shutil.copytree(product_night, data)
+    with serving(data, database_url=new_url()) as live:
+        person = new_person(live, tracked=("AAPL", "IBM"))
+        browser = signed_in(live, person)
+        expected = {path: live.get(path).json() for path in ("/tickers", "/scan", "/families")}
+        calls = remaining(live, live.key)
+    url = live.settings.database_url
+    assert run(data, "backup", str(file), **options(url)).returncode == 0
+
+    for target in (None, new_url()):
+        folder = tmp_path / f"to-{target is None}-{len(list(tmp_path.iterdir()))}"
+        done = run(folder, "restore", str(file), **options(target))
+        assert done.returncode == 0, done.stderr
+        settings = Settings(data_dir=folder, database_url=target)
+        assert state_of(settings) == state_of(live.settings)
+        with serving(folder, database_url=target, email="later@example.com") as restored:
+            for path, answer in expected.items():
+                assert restored.get(path, key=live.key).json() == answer
+            assert remaining(restored, live.key) == calls - len(expected) - 1
+            again = Browser(restored)
+            assert again.get("/keys").status_code == 303
+            again.cookies.update(browser.cookies)
+            assert again.get("/keys").status_code == 200
+
+
+def remaining(service: Service, key: str) -> int:
+    """The calls that a key has left today."""
+    answer = service.get("/me", key=key)
+    return int(re.findall(r"r=(\d+)", answer.headers["ratelimit"])[-1])
+
+
+def test_a_backup_is_private_and_replaces_nothing_unless_told(sealed: Path, backup: Path) -> None:
+    before = backup.read_bytes()
+
+    assert backup.stat().st_mode & 0o777 == 0o600
+    check_refusal(run(sealed, "backup", str(backup)), "--force")
+    assert backup.read_bytes() == before
+    assert run(sealed, "backup", "--force", str(backup)).returncode == 0
+    assert [path.name for path in sealed.parent.iterdir() if "draft" in path.name] == []
+    check_refusal(run(sealed, "backup", str(sealed / "no" / "folder")), "cannot be written")
+
+
+def test_a_backup_unpacks_with_common_tools(backup: Path) -> None:
+    unpack = zstandard.ZstdDecompressor()
+    stream = unpack.stream_reader(backup.read_bytes(), read_across_frames=True)
+    with tarfile.open(fileobj=io.BytesIO(stream.read())) as tar:
+        names = tar.getnames()
+
+    assert names[0] == "backup.json"
+    assert names[-1] == "contents.json"
+    assert {"night/manifest.json", "ledger/head.json"} < set(names)
+
+
+def test_nothing_is_replaced_unless_told(sealed: Path, backup: Path, tmp_path: Path) -> None:
+    shutil.copytree(sealed, tmp_path / "data")
+    before = files_of(tmp_path / "data")
+
+    check_refusal(run(tmp_path / "data", "restore", str(backup)), "--replace")
+    for path in ("manifest.json", "nights", "ledger"):
+        moved = tmp_path / "data" / path
+        moved.rename(tmp_path / path)
+    check_refusal(run(tmp_path / "data", "restore", str(backup)), "accounts already")
+    assert run(tmp_path / "data", "restore", str(backup), "--replace").returncode == 0
+    assert files_of(tmp_path / "data") == before
+
+
+def test_a_running_service_goes_over_to_the_restored_state(
+    night: Path, backup: Path, sealed: Path, tmp_path: Path
+) -> None:
+    data = tmp_path / "data"
+    shutil.copytree(night, data)
+    with serving(data) as live:
+        assert live.get("/me").status_code == 200
+        old = live.get("/scan").json()["data_version"]
+        assert run(data, "restore", str(backup), "--replace").returncode == 0
+        assert live.get("/me").status_code == 401
+        new = Nights(sealed).check_active().data_version
+        assert new != old
+        until(lambda: bool(live.get("/families", key="").json()["data_version"] == new))
+
+
+def test_a_restore_waits_for_no_nightly_and_does_not_disturb_it(
+    backup: Path, tmp_path: Path
+) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    with locked(data, dt.datetime.now(dt.UTC)):
+        done = run(data, "restore", str(backup))
+
+    assert done.returncode == 3
+    assert "wait for it to end" in done.stderr
+    assert not (data / "manifest.json").exists()
+
+
+@examples(max_examples=90)
+@given(data=st.data())
+def test_a_file_that_is_changed_cut_or_continued_is_noticed_before_anything_is_touched(
+    backup: Path, data: st.DataObject
+) -> None:
+    body = backup.read_bytes()
+    place = data.draw(st.integers(0, len(body) - 1))
+    changed = bytearray(body)
+    changed[place] ^= data.draw(st.integers(1, 255))
+    for wrong in (changed, body[:place], body + data.draw(st.binary(min_size=1, max_size=50))):
+        path = backup.with_name("wrong")
+        path.write_bytes(wrong)
+        with ArchiveReader(path) as archive, pytest.raises(BackupError):
+            check(archive)
+
+
+def test_a_damaged_file_touches_nothing_and_is_one_line(backup: Path, tmp_path: Path) -> None:
+    body = bytearray(backup.read_bytes())
+    body[len(body) // 2] ^= 1
+    (tmp_path / "bad").write_bytes(body)
+    data = tmp_path / "data"
+
+    check_refusal(run(data, "restore", str(tmp_path / "bad")), "damaged")
+    check_refusal(run(data, "restore", "--check", str(tmp_path / "bad")), "damaged")
+    check_refusal(run(data, "restore", str(tmp_path / "none")), "cannot be read")
+    assert not (data / "accounts.sqlite").exists()
+    assert not (data / "nights").exists()
+
+
+def member(name: str, body: bytes = b"{}", **fields: object) -> tuple[tarfile.TarInfo, bytes]:
+    entry = tarfile.TarInfo(name)
+    entry.size = len(body)
+    for field, value in fields.items():
+        setattr(entry, field, value)
+    return entry, body
+
+
+HOSTILE = {
+    "a path out": member("../../etc/passwd"),
+    "an absolute path": member("/tmp/x"),  # noqa: S108
+    "a path within": member("ledger/../../x"),
+    "a link": member("night/manifest.json", b"", type=tarfile.SYMTYPE, linkname="/etc/passwd"),
+    "a hard link": member("night/manifest.json", b"", type=tarfile.LNKTYPE, linkname="backup.json"),
+    "a device": member("night/manifest.json", b"", type=tarfile.CHRTYPE),
+    "a folder": member("night/manifest.json", b"", type=tarfile.DIRTYPE),
+    "another file": member("accounts.sqlite"),
+    "a long name": member("n" * 5000),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_archive_is_refused_however_right_its_digest(name: str, tmp_path: Path) -> None:
+    path, plain = tmp_path / "hostile", io.BytesIO()
+    with tarfile.open(fileobj=plain, mode="w", format=tarfile.GNU_FORMAT) as tar:
+        for entry, body in (header(), HOSTILE[name]):
+            tar.addfile(entry, io.BytesIO(body))
+    write_archive(path, plain.getvalue())
+
+    check_refusal(run(tmp_path / "data", "restore", str(path)), "which no backup has")
+    assert not (tmp_path / "data" / "accounts.sqlite").exists()
+
+
+def header(revision: str = "0007") -> tuple[tarfile.TarInfo, bytes]:
+    made = f'"made_at":"2026-01-01T00:00:00Z","revision":"{revision}"'
+    return member("backup.json", f'{{"format":1,{made},"night":null,"ledger":0}}'.encode())
+
+
+def write_archive(path: Path, plain: bytes) -> None:
+    """A file whose digest is right, whatever is in it."""
+    with path.open("wb") as file:
+        writer = ArchiveWriter(file)
+        writer._packed.write(plain)
+        writer.end()
+
+
+@pytest.mark.parametrize(
+    ("revision", "words"),
+    [("0099", "newer than this program's"), ("0006", "an earlier version")],
+)
+def test_a_schema_that_is_not_known_is_refused_in_one_line(
+    revision: str, words: str, tmp_path: Path
+) -> None:
+    with (tmp_path / "b").open("wb") as file:
+        writer = ArchiveWriter(file)
+        writer.add("backup.json", header(revision)[1])
+        writer.end()
+
+    check_refusal(run(tmp_path / "data", "restore", str(tmp_path / "b")), words)
+
+
+def test_a_backup_removes_the_drafts_of_killed_ones_and_no_other_file(
+    sealed: Path, tmp_path: Path
+) -> None:
+    stale, fresh = tmp_path / f".a.tar.zst.x{DRAFT}", tmp_path / f".b.tar.zst.y{DRAFT}"
+    other = tmp_path / ".manifest.json.z.draft"
+    for path in (stale, fresh, other):
+        path.touch()
+    for path in (stale, other):
+        os.utime(path, (0, 0))
+
+    assert run(sealed, "backup", str(tmp_path / "b.tar.zst")).returncode == 0
+    assert not stale.exists()
+    assert fresh.exists()
+    assert other.exists()
+
+
+def test_a_backup_needs_no_links(
+    sealed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("os.link")
+    assert run(sealed, "backup", str(tmp_path / "b")).returncode == 0
+    assert run(sealed, "restore", "--check", str(tmp_path / "b")).returncode == 0
+
+
+def test_a_damaged_book_or_ledger_makes_no_backup(sealed: Path, tmp_path: Path) -> None:
+    for pattern in ("nights/*.book", "ledger/0*"):
+        data = tmp_path / pattern[:6]
+        shutil.copytree(sealed, data)
+        path = next(data.glob(pattern))
+        body = bytearray(path.read_bytes())
+        body[len(body) // 2] ^= 1
+        path.write_bytes(body)
+
+        check_refusal(run(data, "backup", str(tmp_path / "b")), path.name)
+        assert not (tmp_path / "b").exists()
+
+
+def rewritten(backup: Path, path: Path, suffix: str, change: Callable[[bytes], bytes]) -> Path:
+    """A backup with other bytes in the members of a suffix, and a digest that is right."""
+    with ArchiveReader(backup) as archive, path.open("wb") as file:
+        writer = ArchiveWriter(file)
+        for member in archive.members():
+            body = member.read()
+            writer.add(member.name, change(body) if member.name.endswith(suffix) else body)
+        writer.end()
+    return path
+
+
+def test_a_ledger_whose_newest_object_is_another_is_refused_by_the_check_too(
+    backup: Path, tmp_path: Path
+) -> None:
+    def at_another_time(body: bytes) -> bytes:
+        return bytes([*body[:4], body[4] ^ 1, *body[5:]])  # as gzip keeps it
+
+    path = rewritten(backup, tmp_path / "b", ".jsonl.gz", at_another_time)
+
+    for more in (("--check",), ()):
+        check_refusal(run(tmp_path / "data", "restore", *more, str(path)), "was appended")
+
+
+def test_a_book_larger_than_its_manifest_says_is_not_unpacked(backup: Path, tmp_path: Path) -> None:
+    path = rewritten(backup, tmp_path / "b", ".book", lambda body: body + b"x")
+
+    check_refusal(run(tmp_path / "data", "restore", str(path)), "too large")
+    assert not (tmp_path / "data" / STAGE).exists()
+
+
+def publish_by_half(data: Path) -> Ledger:
+    """As a nightly leaves it that was stopped between appending to the ledger and activating."""
+    ledger = Ledger(data)
+    newest = ledger.newest()
+    assert newest is not None
+    (ledger.folder / NEWEST).write_bytes(newest.model_copy(update={"pending": True}).encode())
+    return ledger
+
+
+def test_a_backup_waits_while_a_night_is_published_by_half(
+    sealed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits = list[float]()
+
+    def published(seconds: float) -> None:
+        waits.append(seconds)
+        ledger.settle()
+
+    shutil.copytree(sealed, tmp_path / "data")
+    ledger = publish_by_half(tmp_path / "data")
+    monkeypatch.setattr("store.backup.backup.time.sleep", published)
+    assert run(tmp_path / "data", "backup", str(tmp_path / "b")).returncode == 0
+    assert run(tmp_path / "restored", "restore", str(tmp_path / "b")).returncode == 0
+
+    assert len(waits) == 1
+    assert files_of(tmp_path / "restored") == files_of(sealed)
+
+
+def test_a_night_that_stays_published_by_half_makes_no_backup(
+    sealed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("store.backup.backup.SETTLE_SECONDS", 0.0)
+    shutil.copytree(sealed, tmp_path / "data")
+    publish_by_half(tmp_path / "data")
+
+    check_refusal(run(tmp_path / "data", "backup", str(tmp_path / "b")), "screener nightly")
+    assert not (tmp_path / "b").exists()

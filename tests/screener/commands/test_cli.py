@@ -1,0 +1,259 @@
+"""The command line: what it prints, what it exits with, and that a failure loses nothing.
+
+Over 400 lines, because one night is sealed for all commands.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from importlib import metadata
+from pathlib import Path
+from typing import get_args
+
+import anyio
+import pytest
+from typer.testing import CliRunner
+
+from nightly.parameters import DETECTORS
+from screener.commands.account import PlanName
+from screener.commands.cli import app
+from screener.settings.settings import Settings
+from store.accounts.accounts import Plan
+from store.accounts.passwords import Passwords
+from telemetry.version import VERSION
+from tests.screener.command import check_refusal, run
+from tests.service import copy_night
+
+FIELDS = {
+    *("symbol", "detector", "family", "pattern_type", "direction", "lineage", "attempt"),
+    "quality",
+    *("first_served", "last_served", "end_reason", "status", "pattern_start", "pattern_end"),
+    *("upper", "lower", "trigger_date", "entry_price", "stop_price", "target_price"),
+    *("outcome", "exit_date", "exit_price"),
+}
+
+
+def test_a_key_s_secret_alone_goes_to_stdout(tmp_path: Path) -> None:
+    run(tmp_path, "account", "add", "ada@example.com", "--plan", "premium_plus")
+    created = run(tmp_path, "key", "create", "ada@example.com", "--name", "laptop")
+    prefix = created.stdout.strip()[:16]
+
+    listed = run(tmp_path, "key", "list", "ada@example.com")
+    replaced = run(tmp_path, "key", "replace", prefix)
+    revoked = run(tmp_path, "key", "revoke", replaced.stdout.strip()[:16])
+
+    assert len(created.stdout.strip().splitlines()) == 1
+    assert created.stdout.startswith("ps_live_")
+    assert prefix in listed.stdout
+    assert created.stdout.strip() not in listed.stdout + listed.stderr
+    assert replaced.stdout != created.stdout
+    assert revoked.returncode == 0
+
+
+def test_accounts_are_listed_changed_and_silenced(tmp_path: Path) -> None:
+    added = run(
+        tmp_path,
+        *("account", "add", "ada@example.com", "--plan", "premium", "--password-stdin"),
+        stdin="correct horse battery\n",
+    )
+    run(tmp_path, "account", "plan", "ada@example.com", "none")
+    run(tmp_path, "account", "deactivate", "ada@example.com")
+    listed = run(tmp_path, "account", "list").stdout
+
+    assert added.returncode == 0
+    assert "ada@example.com" in listed
+    assert "none" in listed
+    assert "no" in listed
+    assert "correct horse" not in listed + added.stdout + added.stderr
+    assert run(tmp_path, "account", "reactivate", "ada@example.com").returncode == 0
+
+
+def password_fits(data: Path, password: str) -> bool:
+    with closing(sqlite3.connect(data / "accounts.sqlite")) as connection:
+        ((encoded,),) = connection.execute("SELECT password_hash FROM accounts").fetchall()
+    return anyio.run(Passwords().verify, encoded, password)
+
+
+def test_a_new_password_may_be_typed_twice_and_is_not_shown(tmp_path: Path) -> None:
+    run(tmp_path, "account", "add", "ada@example.com", "--plan", "premium")
+    command, environment = (
+        ["account", "password", "ada@example.com"],
+        {"SCREENER_DATA_DIR": str(tmp_path)},
+    )
+    typed = "correct horse battery\n"
+
+    differing = CliRunner().invoke(app, command, input=typed + "other\n", env=environment)
+    same = CliRunner().invoke(app, command, input=typed * 2, env=environment)
+
+    assert differing.exit_code == 1
+    assert same.exit_code == 0
+    assert "correct horse" not in differing.output + same.output
+    assert password_fits(tmp_path, "correct horse battery")
+
+
+@pytest.mark.parametrize("password", ["elevenchars", "x" * 257, ""])
+def test_a_weak_new_password_changes_nothing(tmp_path: Path, password: str) -> None:
+    arguments = ("account", "password", "ada@example.com", "--password-stdin")
+    run(tmp_path, "account", "add", "ada@example.com", "--plan", "premium")
+    run(tmp_path, *arguments, stdin="correct horse battery\n")
+
+    check_refusal(run(tmp_path, *arguments, stdin=f"{password}\n"), "12 to 256 characters")
+    assert password_fits(tmp_path, "correct horse battery")
+    added = ("account", "add", "eve@example.com", "--plan", "premium", "--password-stdin")
+    check_refusal(run(tmp_path, *added, stdin=f"{password}\n"), "12 to 256 characters")
+    assert "eve@" not in run(tmp_path, "account", "list").stdout
+    absent = ("account", "password", "no@example.com", "--password-stdin")
+    check_refusal(run(tmp_path, *absent, stdin="correct horse battery\n"), "no account")
+
+
+def test_unknown_accounts_and_keys_are_one_line(tmp_path: Path) -> None:
+    check_refusal(run(tmp_path, "key", "create", "no@example.com", "--name", "x"), "no account")
+    check_refusal(run(tmp_path, "key", "revoke", "ps_live_nothing1"), "No live key")
+    check_refusal(run(tmp_path, "night", "activate", "20200101-000000000000"), "no night")
+    check_refusal(run(tmp_path, "night", "verify"), "run `screener nightly` first")
+
+
+def test_bars_that_cannot_be_used_are_one_line_and_leave_the_active_night(data_dir: Path) -> None:
+    before = (data_dir / "manifest.json").read_bytes()
+    bad = data_dir.parent / "bad"
+    (bad / "empty").mkdir(parents=True)
+    (bad / "table.csv").write_text("symbol,date,open,high,low\nA,2024-01-02,1,2,1\n")
+    (bad / "text.parquet").write_text("this is no parquet file")
+
+    check_refusal(run(data_dir, "nightly", "--bars", str(bad / "nowhere")), "does not exist")
+    check_refusal(run(data_dir, "nightly", "--bars", str(bad / "empty")), "no CSV or Parquet")
+    check_refusal(run(data_dir, "nightly", "--bars", str(bad / "table.csv")), "close")
+    check_refusal(run(data_dir, "nightly", "--bars", str(bad / "text.parquet")), "can be read")
+    check_refusal(run(data_dir, "nightly", "--session", "tomorrow"), "not a date")
+    check_refusal(run(data_dir, "nightly", "--session", "1999-01-04"), "None of")
+    check_refusal(run(data_dir, "nightly", "--adjustment", "some"), "split+div")
+    detect = ("detect", "--bars", "sample", "--out", str(bad / "x"), "--detector", "other")
+    check_refusal(run(data_dir, *detect), "default, reference")
+
+    assert (data_dir / "manifest.json").read_bytes() == before
+
+
+def test_a_damaged_night_is_not_served(data_dir: Path) -> None:
+    book = next((data_dir / "nights").glob("*.book"))
+    book.write_bytes(book.read_bytes()[:-100])
+
+    check_refusal(run(data_dir, "serve"), "not the one that was sealed")
+    check_refusal(run(data_dir, "night", "verify"), "not the one that was sealed")
+
+
+def test_a_data_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+
+    check_refusal(run(tmp_path / "file" / "data", "nightly"), "SCREENER_DATA_DIR")
+
+
+STORES = ("s3://AKIA:hunter2@nights", "az://nights?sig=hunter2", "s3://a:hunter2@[nights")
+DATABASES = (
+    ("postgresql+asyncpg://ada:hunter2@db/screener", "postgresql+asyncpg://ada:***@db/screener"),
+    ("postgres://ada:hunter2@db/x?sslmode=require", "postgres://ada:***@db/x?sslmode=require"),
+    ("postgresql://ada@db/x?sslpassword=hunter2", "postgresql://ada@db/x?sslpassword="),
+    ("postgresql+asyncpg://ada@db/x?password=hunter2", "postgresql+asyncpg://ada@db/x?password="),
+    *((url, "***") for url in ("postgresql+asyncpg://ada:a@hunter2/b@db/x", "hunter2")),
+    ("postgresql+asyncpg://ada:x@db:hunter2/x", "***"),
+)
+REDISES = (
+    *("redis://localhost", "redis://:hunter2@localhost:6380/2"),
+    "rediss://name:hunter2@redis.example.com/0?ssl_check_hostname=false",
+    "unix://:hunter2@/run/redis.sock?db=1",
+)
+
+
+@pytest.mark.parametrize(
+    ("setting", "url", "shown"),
+    [
+        *(("DATABASE_URL", *pair) for pair in DATABASES),
+        *((name, url, "***\n") for name in ("NIGHTS_URL", "SCRATCH_URL") for url in STORES),
+        *(("LIMITS_URL", url, url.replace("hunter2", "***") + "\n") for url in REDISES),
+    ],
+)
+def test_the_password_in_an_address_is_not_shown(
+    tmp_path: Path, setting: str, url: str, shown: str
+) -> None:
+    listed = run(tmp_path, "settings", **{f"SCREENER_{setting}": url}).stdout
+
+    assert f"SCREENER_{setting}={shown}" in listed
+    assert "hunter2" not in listed
+    if setting == "LIMITS_URL":
+        assert "hunter2" not in repr(Settings(limits_url=url))
+
+
+def test_every_setting_is_listed(tmp_path: Path) -> None:
+    listed = run(tmp_path, "settings").stdout
+
+    for name in Settings.model_fields:
+        assert f"SCREENER_{name.upper()}=" in listed
+
+
+def test_nights_are_shown_rolled_back_and_pruned(product_night: Path, tmp_path: Path) -> None:
+    data_dir = tmp_path / "data"
+    copy_night(product_night, data_dir)
+    later = run(data_dir, "nightly", "--session", "2012-10-10")
+    first = run(data_dir, "night", "list").stdout
+    versions = sorted(path.stem for path in (data_dir / "nights").glob("*.json"))
+    rolled = run(data_dir, "night", "activate", versions[0])
+    shown = json.loads(run(data_dir, "night", "show").stdout)
+    pruned = run(data_dir, "night", "prune", "--keep", "1")
+
+    assert later.returncode == 0
+    assert all(version in first for version in versions)
+    assert rolled.returncode == 0
+    assert shown["data_version"] == versions[0]
+    assert shown["report"]["covered"] == 5
+    assert "found" not in shown["report"]
+    assert "Removed 0" in pruned.stdout
+
+
+SHOWN = {
+    "default": {("MSFT", "rising_wedge", "forming"), ("MSFT", "triangle", "in_progress")},
+    "reference": {
+        ("AAPL", "triangle", "in_progress"),
+        ("MSFT", "triangle", "in_progress"),
+        ("MSFT", "triangle", "forming"),
+    },
+}
+"""What is shown on the session of the sample by each detector."""
+
+
+@pytest.mark.parametrize("detector", SHOWN)
+def test_detect_writes_every_version_with_the_agreed_fields(detector: str, tmp_path: Path) -> None:
+    target = tmp_path / "versions.json"
+    chosen = ("--detector", detector) if detector != "default" else ()
+    result = run(tmp_path, "detect", "--bars", "sample", "--out", str(target), *chosen)
+
+    versions = json.loads(target.read_text())
+    assert result.returncode == 0
+    assert set(versions[0]) == FIELDS
+    assert {v["detector"] for v in versions} == {DETECTORS[detector].detector}
+    shown = {(v["symbol"], v["family"], v["status"]) for v in versions if v["status"]}
+    assert shown == SHOWN[detector]
+    for version in versions:
+        assert version["first_served"] <= version["last_served"]
+        assert (version["status"] == "forming") == (version["end_reason"] is None)
+        assert (version["outcome"] is not None) == (version["end_reason"] == "triggered")
+
+
+def test_what_was_never_signed_in_is_listed_as_nothing_and_purged_as_nothing(
+    tmp_path: Path,
+) -> None:
+    for kind in ("session", "grant", "client"):
+        assert run(tmp_path, kind, "list").returncode == 0
+    assert "0 grants, 0 hosts, 0 keys, 0 sessions" in run(tmp_path, "purge").stderr
+    check_refusal(run(tmp_path, "grant", "revoke", "pso_app_nothing1"), "no grant")
+    check_refusal(run(tmp_path, "client", "delete", "nobody"), "no client")
+    check_refusal(run(tmp_path, "session", "end", "no@example.com"), "no account")
+
+
+def test_the_plans_of_the_command_line_are_the_plans_there_are() -> None:
+    assert get_args(PlanName) == tuple(Plan)
+
+
+def test_the_version_is_that_of_the_distribution(tmp_path: Path) -> None:
+    assert run(tmp_path, "--version").stdout == f"{VERSION}\n"
+    assert metadata.version("pattern-screener") == VERSION

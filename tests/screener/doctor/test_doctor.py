@@ -1,0 +1,199 @@
+"""`screener doctor`: what it looks at, and how it asks a running service."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from screener.service import seen
+from store.folder.lock import READY, STAGE
+from tests.screener.command import Finished, run
+from tests.screener.process import free_port
+from tests.service import serving
+
+
+def levels(done: Finished) -> dict[str, str]:
+    return {one["name"]: one["level"] for one in json.loads(done.stdout)["checks"]}
+
+
+def words(done: Finished, name: str) -> str:
+    found = [one["words"] for one in json.loads(done.stdout)["checks"] if one["name"] == name]
+    return str(found[0])
+
+
+def examined(data: Path, *options: str, **settings: str) -> Finished:
+    return run(
+        data, "doctor", "--json", *options, **{"SCREENER_PORT": str(free_port()), **settings}
+    )
+
+
+def test_nothing_is_wrong_with_a_night_and_a_free_port_and_nothing_is_changed(
+    data_dir: Path,
+) -> None:
+    before = sorted(data_dir.rglob("*"))
+    done = examined(data_dir)
+
+    assert done.returncode == 0, done.stdout
+    assert "fault" not in levels(done).values()
+    assert words(done, "demo symbols") == "MSFT, AAPL, GOOG, IBM"  # the night knows no other
+    assert [path for path in sorted(data_dir.rglob("*")) if ".verified" not in path.name] == [
+        path for path in before if ".verified" not in path.name
+    ]
+
+
+def kill_a_restore(data: Path) -> None:
+    (data / STAGE).mkdir()
+    (data / STAGE / READY).touch()
+
+
+def damage_the_book(data: Path) -> None:
+    (book,) = (data / "nights").glob("*.book")
+    content = bytearray(book.read_bytes())
+    content[-1] ^= 1
+    book.write_bytes(content)
+
+
+def damage_the_accounts(data: Path) -> None:
+    (data / "accounts.sqlite").write_bytes(b"no database" * 1000)
+
+
+@pytest.mark.parametrize(
+    ("damage", "name", "said"),
+    [
+        (kill_a_restore, "restore", "run `screener restore` again"),
+        (damage_the_book, "night", "is not the one that was sealed"),
+        (damage_the_accounts, "accounts", ""),
+    ],
+)
+def test_what_is_damaged_is_a_fault(
+    data_dir: Path, damage: Callable[[Path], None], name: str, said: str
+) -> None:
+    damage(data_dir)
+    done = examined(data_dir)
+
+    assert done.returncode == 1
+    assert levels(done)[name] == "fault"
+    assert said in words(done, name)
+
+
+def test_people_read_a_line_for_each_check(data_dir: Path) -> None:
+    done = run(data_dir, "doctor", SCREENER_PORT=str(free_port()))
+
+    assert done.returncode == 0
+    assert any(line.split()[:2] == ["ok", "clock"] for line in done.stdout.splitlines())
+
+
+def test_a_folder_that_is_not_there_yet_is_no_fault_and_is_not_made(tmp_path: Path) -> None:
+    done = examined(tmp_path / "none")
+
+    assert levels(done)["data folder"] == "warning"
+    assert not (tmp_path / "none").exists()
+
+
+def test_symbols_that_the_night_does_not_know_are_named_by_doctor(data_dir: Path) -> None:
+    done = examined(data_dir, SCREENER_DEMO_SYMBOLS="MSFT,MSFTT")
+
+    assert levels(done)["demo symbols"] == "warning"
+    assert "does not know MSFTT;" in words(done, "demo symbols")
+
+
+@pytest.mark.parametrize(
+    ("settings", "name", "said"),
+    [
+        ({"PUBLIC_URL": "https://a.example.com"}, "proxies", "share the limits of one address"),
+        ({"PUBLIC_URL": "http://a.example.com"}, "public address", "in the clear"),
+        ({"TRUSTED_PROXIES": "127.0.0.1"}, "proxies", "set SCREENER_PUBLIC_URL"),
+        ({"TRUSTED_PROXIES": "*", "HOST": "10.0.0.7"}, "proxies", "PUBLIC_URL"),
+        (
+            {"OPEN_PAGES": "true", "PUBLIC_URL": "https://a.example.com", "TRUSTED_PROXIES": "::1"},
+            "open pages",
+            "unset it",
+        ),
+        ({"SERVICE_HOST": "10.0.0.7"}, "settings", "is not a setting"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_warned_of(
+    data_dir: Path, settings: dict[str, str], name: str, said: str
+) -> None:
+    done = examined(data_dir, **{f"SCREENER_{key}": value for key, value in settings.items()})
+
+    assert levels(done)[name] == "warning"
+    assert said in words(done, name)
+
+
+def test_who_else_listens_on_the_port_is_a_fault(data_dir: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        done = examined(data_dir, SCREENER_PORT=str(taken.getsockname()[1]))
+
+    assert done.returncode == 1
+    assert levels(done)["port"] == "fault"
+
+
+def asked(data: Path, url: str, **settings: str) -> Finished:
+    return examined(data, "--url", url, SCREENER_PORT=str(urlsplit(url).port), **settings)
+
+
+def test_a_running_service_is_asked_what_arrives(data_dir: Path) -> None:
+    with serving(data_dir) as live:
+        done = asked(data_dir, live.url)
+
+    found = levels(done)
+    assert words(done, "port").startswith("the service listens at")
+    for name in ("service", "X-Forwarded-For", "Host", "bodies", "streams", "metrics", "preflight"):
+        assert found[name] == "ok", words(done, name)
+    assert not (data_dir / seen.FILE).exists()
+
+
+def test_an_address_where_nobody_answers_is_a_fault(data_dir: Path) -> None:
+    done = examined(data_dir, "--url", f"http://127.0.0.1:{free_port()}")
+
+    assert done.returncode == 1
+    assert "cannot be reached" in words(done, "service")
+
+
+def test_a_service_of_another_folder_is_a_fault(data_dir: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    with serving(data_dir) as live:
+        done = asked(tmp_path / "other", live.url)
+
+    assert "not as the service of this data folder" in words(done, "service")
+
+
+def post(url: str, secret: str | None) -> httpx.Response:
+    headers: Any = {} if secret is None else {seen.FIELD: secret}
+    return httpx.post(f"{url}{seen.PATH}", headers=headers)
+
+
+def test_only_the_token_of_the_data_folder_is_told_what_arrives(data_dir: Path) -> None:
+    with serving(data_dir) as live:
+        nowhere = httpx.post(f"{live.url}/nowhere")
+        strangers = [post(live.url, secret) for secret in (None, "guess", "")]
+        with seen.token(data_dir) as secret:
+            wrong, right = post(live.url, secret + "x"), post(live.url, secret)
+            os.utime(data_dir / seen.FILE, (1, 1))
+            old = post(live.url, secret)
+        gone = post(live.url, secret)
+
+    assert right.status_code == 200
+    assert json.loads(right.text.splitlines()[0].removeprefix("data: "))["client"] == "127.0.0.1"
+    for refused in (*strangers, wrong, old, gone):
+        assert (refused.status_code, refused.text) == (404, nowhere.text)
+
+
+@pytest.mark.parametrize("end", ["", "/"])
+def test_to_strangers_the_address_is_none_by_any_method(data_dir: Path, end: str) -> None:
+    with serving(data_dir) as live, httpx.Client(base_url=live.url) as client:
+        for method in ("GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE", "POST"):
+            none, ours = (client.request(method, f"{p}{end}") for p in ("/nowhere", seen.PATH))
+            assert (ours.status_code, ours.text) == (none.status_code, none.text), method
+            assert ours.headers.keys() == none.headers.keys()

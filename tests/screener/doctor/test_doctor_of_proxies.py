@@ -1,0 +1,248 @@
+"""What the doctor says of a proxy that does it wrong, and of whoever else answers."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import trustme
+
+from screener.doctor.checks.finding import Finding
+from screener.doctor.checks.proxy import (
+    BODY_BYTES,
+    FORGED,
+    certificate,
+    metrics,
+    preflight,
+    proxy,
+    through,
+    transport,
+)
+from screener.settings.settings import Settings
+
+CALLER = "127.0.0.2"
+"""From which the doctor asks on Linux."""
+
+pytestmark = pytest.mark.skipif(not Path("/proc").exists(), reason="loopback has one address")
+
+BELIEVED = [f"{FORGED}, {CALLER}"]
+FIELD = "X-Forwarded-For"
+
+
+class Answer(NamedTuple):
+    """What a server says to every request."""
+
+    body: bytes = b""
+    status: int = 200
+    headers: tuple[tuple[str, str], ...] = ()
+    trickles: bool = False
+
+
+@contextmanager
+def answering(answer: Answer, tls: ssl.SSLContext | None = None) -> Iterator[str]:
+    """A server with one answer, or with a byte of one after the other; its address."""
+    ended = threading.Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        def handle_one_request(self) -> None:
+            self.raw_requestline = self.rfile.readline()
+            if self.raw_requestline and self.parse_request():
+                self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                self.send_response(answer.status)
+                with suppress(OSError):  # the doctor has gone
+                    while answer.trickles and not ended.wait(0.02):
+                        self.wfile.write(b"X")
+                for name, value in answer.headers:
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(answer.body)
+            self.close_connection = True
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        if tls is not None:
+            server.socket = tls.wrap_socket(server.socket, server_side=True)
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            scheme = "http" if tls is None else "https"
+            yield f"{scheme}://localhost:{server.server_port}"
+        finally:
+            ended.set()
+            server.shutdown()
+            thread.join()
+
+
+@pytest.fixture
+def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> trustme.CA:
+    """An authority that this process trusts."""
+    made = trustme.CA()
+    made.cert_pem.write_to_path(str(tmp_path / "authority.pem"))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
+    return made
+
+
+def tls_of(authority: trustme.CA, **options: Any) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("localhost", **options).configure_cert(context)
+    return context
+
+
+@pytest.fixture
+def chosen(tmp_path: Path) -> Settings:
+    return Settings(data_dir=tmp_path, trusted_proxies=("127.0.0.0/8",))
+
+
+def arrived(**changes: Any) -> bytes:
+    told = {
+        "client": CALLER,
+        "scheme": "http",
+        "host": "elsewhere",
+        "forwarded_for": BELIEVED,
+        "forwarded_proto": ["http"],
+        "bytes": BODY_BYTES,
+    }
+    return f"data: {json.dumps(told | changes)}\n\nevent: end\n\n".encode()
+
+
+def only(found: Iterator[Finding], name: str) -> Finding:
+    (one,) = [each for each in found if each.name == name]
+    return one
+
+
+@pytest.mark.parametrize(
+    ("changes", "name", "level", "words"),
+    [
+        ({}, FIELD, "ok", "told apart"),
+        ({}, "Host", "fault", "elsewhere arrives instead of localhost"),
+        ({"host": None}, "Host", "fault", "let the proxy keep it"),
+        ({}, "streams", "warning", "holds events back"),
+        ({}, "bodies", "ok", "60 KB"),
+        ({"bytes": 1_000}, "bodies", "fault", "1,000 of 60,000 bytes"),
+        ({}, "X-Forwarded-Proto", "ok", "http"),
+        ({"scheme": "https"}, "X-Forwarded-Proto", "warning", "is http"),
+        ({"client": "10.0.0.9", "forwarded_for": []}, FIELD, "fault", "not arrive"),
+        ({"client": "10.0.0.9", "forwarded_for": [FORGED]}, FIELD, "fault", "does not arrive"),
+        ({"client": "10.0.0.9"}, FIELD, "fault", "SCREENER_TRUSTED_PROXIES=10.0.0.9"),
+        ({"client": None}, FIELD, "fault", "not believed"),
+        ({"client": FORGED}, FIELD, "warning", "narrow it"),
+        ({"client": FORGED, "forwarded_for": []}, FIELD, "fault", "pose as another"),
+        ({"client": FORGED, "forwarded_for": [FORGED]}, FIELD, "fault", "pose as another"),
+    ],
+)
+def test_what_arrives_is_judged(
+    chosen: Settings, changes: dict[str, Any], name: str, level: str, words: str
+) -> None:
+    with answering(Answer(arrived(**changes))) as url:
+        found = only(through(chosen, url), name)
+
+    assert found.level == level
+    assert words in found.words
+
+
+@pytest.mark.parametrize(("came", "said"), [(["gopher"], "'gopher' arrives"), ([], "not arrive")])
+def test_a_call_that_is_taken_for_http_is_a_fault(
+    chosen: Settings, authority: trustme.CA, came: list[str], said: str
+) -> None:
+    with answering(Answer(arrived(forwarded_proto=came)), tls_of(authority)) as url:
+        found = only(through(chosen, url), "X-Forwarded-Proto")
+
+    assert found.level == "fault"
+    assert said in found.words
+
+
+@pytest.mark.parametrize(
+    ("answer", "name"),
+    [
+        (Answer(b"data: {}\n\n"), "service"),
+        (Answer(b"data: [1]\n\n"), "service"),
+        (Answer(b'data: {"client": 1}\n\n'), "service"),
+        (Answer(b"data: \xff\xfe\n\n"), "service"),
+        (Answer(b"<html>"), "service"),
+        (Answer(), "service"),
+        (Answer(arrived(), 404), "service"),
+        (Answer(b"", 413), "bodies"),
+    ],
+)
+def test_an_answer_of_somebody_else_is_one_fault(
+    chosen: Settings, answer: Answer, name: str
+) -> None:
+    with answering(answer) as url:
+        (found,) = through(chosen, url)
+
+    assert (found.level, found.name) == ("fault", name)
+
+
+ORIGIN = ("Access-Control-Allow-Origin", "*")
+
+
+@pytest.mark.parametrize(
+    ("check", "answer", "level", "words"),
+    [
+        (metrics, Answer(b"# TYPE a counter\n"), "fault", "read by everybody"),
+        (metrics, Answer(b"# TYPE a counter\n", 404), "ok", "outside"),
+        (preflight, Answer(b"", 204, (ORIGIN,)), "ok", "may ask"),
+        (preflight, Answer(b"", 204, (ORIGIN, ORIGIN)), "fault", "sent twice"),
+        (preflight, Answer(b"", 405), "fault", "OPTIONS answers 405"),
+        (preflight, Answer(b"", 200), "fault", "let the proxy pass it on"),
+        (certificate, Answer(), "warning", "is not encrypted"),
+    ],
+)
+def test_the_rest_is_judged(
+    chosen: Settings,
+    check: Callable[[Settings, str], Iterator[Finding]],
+    answer: Answer,
+    level: str,
+    words: str,
+) -> None:
+    with answering(answer) as url:
+        (found,) = check(chosen, url)
+
+    assert found.level == level
+    assert words in found.words
+
+
+@pytest.mark.parametrize(("sent", "level"), [(0, "warning"), (1, "ok"), (2, "warning")])
+def test_hsts_is_sent_once(chosen: Settings, authority: trustme.CA, sent: int, level: str) -> None:
+    headers = (("Strict-Transport-Security", "max-age=1"),) * sent
+    with answering(Answer(headers=headers), tls_of(authority)) as url:
+        (found,) = transport(chosen, url)
+
+    assert found.level == level
+
+
+@pytest.mark.parametrize(("days", "level"), [(13, "warning"), (15, "ok")])
+def test_the_end_of_a_certificate_is_told_in_time(
+    chosen: Settings, authority: trustme.CA, days: int, level: str
+) -> None:
+    ends = dt.datetime.now(dt.UTC) + dt.timedelta(days=days)
+    with answering(Answer(), tls_of(authority, not_after=ends)) as url:
+        (found,) = certificate(chosen, url)
+
+    assert found.level == level
+    assert f"{ends:%Y-%m-%d}" in found.words
+
+
+def test_a_certificate_of_nobody_known_is_a_fault(chosen: Settings) -> None:
+    with answering(Answer(), tls_of(trustme.CA())) as url:
+        (found,) = proxy(chosen, url)
+
+    assert (found.level, found.name) == ("fault", "TLS")
+
+
+def test_an_answer_that_trickles_ends_all_checks_in_time(chosen: Settings) -> None:
+    with answering(Answer(trickles=True)) as url:
+        (found,) = proxy(chosen, url, seconds=0.2)
+
+    assert found.level == "fault"
+    assert "does not answer in time" in found.words

@@ -1,0 +1,322 @@
+"""Being told of nights: what is said, to whom, once, in a bounded time, and without secrets."""
+
+from __future__ import annotations
+
+import datetime as dt
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from screener.notify.news import MOST_CHANGES, published, trial
+from screener.notify.notifier import Notifier
+from screener.notify.telling import told
+from screener.settings.settings import Settings, SettingsError, load_settings
+from store.folder.lock import locked
+from store.nights.book import Book
+from store.nights.nights import Nights
+from tests.screener.command import Finished, check_refusal, run, run_process
+from tests.screener.market import FIRST_DAY, SYMBOLS
+from tests.screener.market import bars as bars
+from tests.screener.market import data as data
+from tests.screener.market import first as first
+from tests.screener.market import second as second
+from tests.screener.process import free_port
+from tests.screener.webhook import SECRET, Webhook, listening
+
+URL = "https://screener.example.com"
+
+pytestmark = pytest.mark.timeout(600)
+
+
+@pytest.fixture
+def hook() -> Iterator[Webhook]:
+    with listening() as running:
+        yield running
+
+
+def nightly(data: Path, bars: Path, *options: str, **settings: str) -> Finished:
+    settings = {"SCREENER_PUBLIC_URL": URL, **settings}
+    return run(data, "nightly", "--bars", str(bars), "--jobs", "1", *options, **settings)
+
+
+def test_a_published_night_is_told_with_its_counts_changes_and_links(
+    data: Path, bars: Path, hook: Webhook
+) -> None:
+    def look() -> None:
+        with locked(data, dt.datetime.now(dt.UTC)):
+            free.append(True)
+
+    free: list[bool] = []
+    hook.on_message = look
+    followed = ",".join([*(f"S{number}" for number in range(SYMBOLS)), "AWAY"])
+    done = nightly(data, bars, SCREENER_NOTIFY=hook.address(), SCREENER_NOTIFY_SYMBOLS=followed)
+    assert done.returncode == 0, done.stderr
+    (message,) = hook.got()
+    assert free == [True], "something is locked while people are told"
+    night = Nights(data).check_active()
+    changes = (Nights(data).changes(night) or {})["changes"]
+    assert changes, "a night without changes proves nothing"
+
+    assert message["title"] == f"Published: the night of {night.as_of_session}"
+    assert message["type"] == "success"
+    text = message["message"]
+    assert text.startswith(
+        f"Symbols covered: {night.counts.covered}; setups: {night.counts.setups}; "
+        f"resolved trades in all: {night.counts.resolved}."
+    )
+    assert f"Since the night of {FIRST_DAY}: " in text
+    for change in changes[:MOST_CHANGES]:
+        line = next(line for line in text.splitlines() if line.startswith(change["symbol"]))
+        assert line.endswith(f"{URL}/symbols/{change['symbol']}")
+    assert "Not covered by this night: " in text
+    assert "AWAY" in text
+    assert f"{URL}/screen\n" in text
+    assert f"{URL}/status\n" in text
+    assert text.endswith(night.disclaimer)
+    assert "win rate" not in text
+    assert "%" not in text
+
+
+def test_a_long_list_of_changes_is_cut_and_counted(second: Path) -> None:
+    nights = Nights(second)
+    manifest = nights.check_active()
+    with closing(Book.open(nights.folder / manifest.book.file, manifest)) as book:
+        found = book.changes() or {}
+
+        class Changed(Book):
+            def changes(self) -> dict[str, object]:
+                return {**found, "changes": [{**found["changes"][0], "symbol": "S1"}] * 1000}
+
+        book.__class__ = Changed
+        lines = published(URL, manifest, book, ["S1", *(f"A{n}" for n in range(999))]).lines
+    assert sum(line.startswith("S1, ") for line in lines) == MOST_CHANGES
+    assert f"And {1000 - MOST_CHANGES} more changes of your symbols: {URL}/changes" in lines
+    assert len("\n".join(lines)) < 4000
+
+
+def test_symbols_that_did_not_change_are_told_so(second: Path) -> None:
+    nights = Nights(second)
+    changes = (nights.changes(nights.check_active()) or {})["changes"]
+    with_changes = {row["symbol"] for row in changes}
+    quiet = next(f"S{n}" for n in range(SYMBOLS) if f"S{n}" not in with_changes)
+    done = run(second, "notify", SCREENER_NOTIFY_SYMBOLS=quiet)
+    assert "None of your symbols changed.\n" in done.stdout
+
+
+def test_a_night_of_an_earlier_session_than_the_one_before_is_told_so(
+    second: Path, bars: Path, tmp_path: Path, hook: Webhook
+) -> None:
+    data = Path(shutil.copytree(second, tmp_path / "data"))
+    newest = Nights(data).check_active().as_of_session
+    done = nightly(data, bars, "--session", "2024-03-15", SCREENER_NOTIFY=hook.address())
+    assert done.returncode == 0, done.stderr
+    (message,) = hook.got()
+    assert message["type"] == "warning"
+    assert message["message"].startswith(
+        f"Its session is earlier than that of the night served before, {newest}. "
+    )
+
+
+def test_a_held_back_night_is_told_once_with_its_reason_and_exit_code(
+    data: Path, bars: Path, tmp_path: Path, hook: Webhook
+) -> None:
+    few = tmp_path / bars.name
+    shutil.copytree(bars, few, ignore=shutil.ignore_patterns("S[2-9].csv"))
+    for _ in range(2):
+        done = nightly(data, few, SCREENER_NOTIFY=hook.address())
+        assert done.returncode == 4, done.stderr
+    (message,) = hook.got()
+    assert message["title"] == "Held back: a night"
+    assert message["type"] == "warning"
+    reason, code, served, *_ = message["message"].splitlines()
+    assert reason in done.stderr
+    assert code == "The exit code is 4."
+    assert served == f"The night of {FIRST_DAY} is served."
+
+
+def test_a_failed_night_is_told_again_only_when_it_fails_otherwise(
+    data: Path, tmp_path: Path, hook: Webhook
+) -> None:
+    gone, empty = tmp_path / "private" / "gone.parquet", tmp_path / "private" / "empty"
+    empty.mkdir(parents=True)
+    for path in (gone, gone, empty, empty, gone):
+        assert nightly(data, path, SCREENER_NOTIFY=hook.address()).returncode == 2
+    messages = hook.got()
+    assert [message["title"] for message in messages] == ["The nightly failed"] * 2
+    assert '"gone.parquet" does not exist' in messages[0]["message"]
+    assert "The exit code is 2." in messages[0]["message"]
+    assert not any(str(tmp_path) in message["message"] for message in messages)
+
+
+def test_a_failure_that_reached_nobody_is_told_with_the_next_attempt(
+    data: Path, tmp_path: Path, hook: Webhook
+) -> None:
+    for how in ("refuse", "ok", "ok"):
+        nightly(data, tmp_path / "gone", SCREENER_NOTIFY=hook.address(how))
+    assert len(hook.got()) == 1
+
+
+def test_a_crash_is_told_without_its_words_and_a_run_that_somebody_stops_is_not(
+    data: Path, bars: Path, hook: Webhook
+) -> None:
+    chosen = Settings(data_dir=data, notify=(hook.address(),))
+    with pytest.raises(KeyboardInterrupt), told(chosen, str(bars)):
+        raise KeyboardInterrupt
+    with pytest.raises(RuntimeError, match="a password"), told(chosen, str(bars)):
+        raise RuntimeError("a password")
+    (message,) = hook.got()
+    assert message["title"] == "The nightly failed"
+    assert "(RuntimeError)" in message["message"]
+    assert "The exit code is 1." in message["message"]
+    assert "a password" not in message["message"]
+
+
+def test_nothing_new_and_a_dry_run_are_not_told_and_the_same_night_again_once(
+    second: Path, bars: Path, tmp_path: Path, hook: Webhook
+) -> None:
+    data = Path(shutil.copytree(second, tmp_path / "data"))
+    assert nightly(data, bars, SCREENER_NOTIFY=hook.address()).returncode == 5
+    assert nightly(data, bars, "--dry-run", SCREENER_NOTIFY=hook.address()).returncode == 0
+    assert hook.got() == []
+    for _ in range(2):
+        assert nightly(data, bars, "--full", SCREENER_NOTIFY=hook.address()).returncode == 0
+    assert len(hook.got()) == 1
+
+
+def test_addresses_that_fail_are_one_line_and_change_no_exit_code(
+    data: Path, bars: Path, hook: Webhook
+) -> None:
+    addresses = [
+        hook.address("refuse"),
+        hook.address("wait", "&rto=1"),
+        f"json://me:{SECRET}@127.0.0.1:{free_port()}/{SECRET}",
+        hook.address(),
+    ]
+    # A process, since what a child of it wrote on stderr would be seen there alone.
+    settings = {"SCREENER_NOTIFY": " ".join(addresses), "SCREENER_LOG_LEVEL": "debug"}
+    done = run_process(data, "nightly", "--bars", str(bars), "--jobs", "1", **settings)
+    assert done.returncode == 0
+    assert len(hook.got()) == 1
+    refused = "refused or unreachable"
+    assert done.stderr.splitlines() == [
+        f"Not told: address 1 (JSON): {refused}; address 2 (JSON): {refused}; "
+        f"address 3 (JSON): {refused}."
+    ]
+    assert SECRET not in done.stdout
+
+
+def test_whoever_hangs_holds_up_no_other_and_not_the_end(hook: Webhook) -> None:
+    addresses = [*[hook.address("drip")] * 20, hook.address()]
+    outcomes = Notifier(addresses, seconds=5).send(trial(URL))
+    *hanging, last = [outcome.state for outcome in outcomes]
+    assert last == "sent"
+    assert "late" in hanging
+    assert "sent" not in hanging
+    assert len(hook.got()) == 1
+
+
+def test_a_messenger_that_takes_too_long_is_ended(hook: Webhook) -> None:
+    outcomes = Notifier([hook.address("drip")], seconds=600, in_all=3).send(trial(URL))
+    assert [outcome.state for outcome in outcomes] == ["late"]
+
+
+WRONG = (
+    *(f"unheard{SECRET}://x", f"slack://{SECRET}", f"mailto://{SECRET}"),
+    *(f"json://me:{SECRET}@", f"json://a,{SECRET}:/b"),
+)
+
+
+@pytest.mark.parametrize(
+    ("bad", "named"), [((SECRET,), "address 2"), (WRONG, "addresses 2, 3, 4, 5, 6 of 6;")]
+)
+@pytest.mark.parametrize("command", ["nightly", "notify"])
+def test_wrong_addresses_are_one_line_before_the_work(
+    tmp_path: Path, hook: Webhook, bad: tuple[str, ...], named: str, command: str
+) -> None:
+    options = ["--test"] if command == "notify" else []
+    addresses = " ".join((hook.address(), *bad))
+    done = run(tmp_path, command, *options, SCREENER_NOTIFY=addresses, SCREENER_LOG_LEVEL="debug")
+    check_refusal(done, "SCREENER_NOTIFY: ")
+    assert named in done.stderr
+    assert SECRET not in done.stdout + done.stderr
+    assert list(tmp_path.iterdir()) == []
+    assert hook.got() == []
+
+
+def test_without_apprise_the_setting_is_refused_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "apprise", None)
+    check_refusal(run(tmp_path, "nightly", SCREENER_NOTIFY="json://localhost"), "needs Apprise")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_withdrawn_night_is_told_with_the_reason_and_what_is_served(
+    second: Path, tmp_path: Path, hook: Webhook
+) -> None:
+    data = Path(shutil.copytree(second, tmp_path / "data"))
+    gone = Nights(data).check_active()
+    command = ("night", "withdraw", gone.data_version, "--reason", "Bars of another market.")
+    done = run(data, *command, SCREENER_NOTIFY=hook.address())
+    assert done.returncode == 0, done.stderr
+    (message,) = hook.got()
+    assert message["title"] == f"Withdrawn: the night of {gone.as_of_session}"
+    assert "Bars of another market." in message["message"]
+    assert f"The night of {FIRST_DAY} is served." in message["message"]
+
+
+def test_a_test_goes_to_all_and_says_who_failed(tmp_path: Path, hook: Webhook) -> None:
+    both = f"{hook.address()},{hook.address('refuse')}"
+    done = run(tmp_path, "notify", "--test", SCREENER_NOTIFY=both)
+    assert done.returncode == 1
+    assert done.stdout.splitlines() == [
+        "address 1 (JSON): sent",
+        "address 2 (JSON): refused or unreachable",
+    ]
+    assert len(hook.got()) == 1
+    assert run(tmp_path, "notify", "--test", SCREENER_NOTIFY=hook.address()).returncode == 0
+    assert "apprise" not in sys.modules, "it is loaded by the process that sends alone"
+
+
+def test_a_message_of_the_operator_is_sent_as_it_is(tmp_path: Path, hook: Webhook) -> None:
+    run(tmp_path, "notify", "--message", "Killed, code 9.", SCREENER_NOTIFY=hook.address())
+    (message,) = hook.got()
+    assert message["title"] == "Killed, code 9."
+
+
+def test_notify_without_an_address_or_with_two_wishes_is_refused(tmp_path: Path) -> None:
+    check_refusal(run(tmp_path, "notify", "--test"), "SCREENER_NOTIFY is not set")
+    check_refusal(run(tmp_path, "notify", "--test", "--message", "x"), "exclude each other")
+
+
+WORD = st.text(st.characters(codec="ascii", exclude_characters=", \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f"))
+
+
+@given(st.lists(WORD.map(lambda word: f"json://h/{SECRET}{word}"), max_size=9))
+def test_addresses_are_told_apart_by_spaces_and_commas(addresses: list[str]) -> None:
+    for between in (" ", ",", ", ", "\n"):
+        assert Settings(notify=between.join(addresses)).notify == tuple(addresses)  # type: ignore[arg-type]
+
+
+def test_a_comma_within_an_address_is_its_own() -> None:
+    text = "mailtos://me:x@example.com?to=a@example.com,b@example.com,json://localhost"
+    assert len(Settings(notify=text).notify) == 2  # type: ignore[arg-type]
+
+
+@given(st.lists(WORD.map(lambda word: f"{SECRET}{word}"), min_size=1, max_size=99))
+def test_no_refusal_of_the_setting_and_no_print_of_it_holds_a_secret(words: list[str]) -> None:
+    with pytest.raises(SettingsError) as refused:
+        load_settings(notify=" ".join(words))
+    assert SECRET not in str(refused.value)
+    assert SECRET not in repr(Settings(notify=(f"json://{SECRET}",)))
+
+
+def test_more_addresses_than_are_told_at_once_are_refused() -> None:
+    with pytest.raises(SettingsError, match="SCREENER_NOTIFY"):
+        load_settings(notify=" ".join(["json://localhost"] * 33))

@@ -1,0 +1,406 @@
+"""Connections: what a stranger may hold open, send and leave unread, over real sockets.
+
+Over 400 lines, because every way to hold a connection is tried on the same server.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import socket
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import anyio.to_thread
+import pytest
+import uvicorn
+
+from mcp_server.http.edge import Edge
+from mcp_server.http.requests import DisconnectedError, Receive, Scope, Send, read_body
+from mcp_server.http.responses import response
+from screener.server.door import Bounds
+from screener.server.serving import server_config
+from screener.settings.settings import Settings
+
+LONG = 60.0
+PATIENT = Bounds(LONG, LONG, LONG, LONG, LONG, LONG)
+"""No time is up within a test."""
+
+GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+BUSY = b"GET /busy HTTP/1.1\r\nHost: x\r\n\r\n"
+POST = b"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n"
+HEAD = re.compile(rb".*?\ncontent-length: (\d+)\r\n.*?\r\n\r\n", re.DOTALL)
+CHUNKED = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+class Echo:
+    """An app that answers with the body or the path, and notes that a client left."""
+
+    def __init__(self) -> None:
+        self.left = threading.Event()
+        self.begun = threading.Semaphore(0)
+        self.go = threading.Event()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        if scope["path"] == "/now":
+            await response(200)(scope, receive, send)
+            return
+        if scope["path"] == "/busy":
+            self.begun.release()
+            await anyio.to_thread.run_sync(self.go.wait)
+        if scope["path"] == "/large":
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            for _ in range(40):
+                await send({"type": "http.response.body", "body": b"a" * 10**6, "more_body": True})
+            if (await receive())["type"] == "http.request":
+                await receive()
+            self.left.set()
+            return
+        try:
+            body = await read_body(receive)
+            if scope["path"] == "/wait":
+                while (await receive())["type"] != "http.disconnect":
+                    pass
+                self.left.set()
+        except DisconnectedError:
+            self.left.set()
+            return
+        await response(200, body or scope["path"].encode())(scope, receive, send)
+
+
+@contextmanager
+def started(
+    bounds: Bounds = PATIENT, app: App | None = None, **settings: Any
+) -> Iterator[tuple[int, uvicorn.Server]]:
+    """A server with these bounds, and its port."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        edge = Edge(app or Echo(), at_once=64, is_https=False, docs_url="http://x/docs")
+
+        async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+            await edge(scope, receive, send)
+
+        config = server_config(serve, Settings(**settings), bounds, log_config=None, lifespan="off")
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            yield listener.getsockname()[1], server
+        finally:
+            server.should_exit = True
+            thread.join(timeout=30)
+            assert not thread.is_alive()
+
+
+@contextmanager
+def listening(*given: Any, **named: Any) -> Iterator[int]:
+    """The port of a server with these bounds."""
+    with started(*given, **named) as (port, _):
+        yield port
+
+
+def connect(port: int) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", port), timeout=30)
+
+
+def read_to_end(client: socket.socket) -> bytes:
+    """All that the server sends until it closes."""
+    pieces = []
+    try:
+        while piece := client.recv(65536):
+            pieces.append(piece)
+    except ConnectionError:
+        pass
+    return b"".join(pieces)
+
+
+def read_answer(client: socket.socket) -> bytes:
+    """One answer with a content length."""
+    received = b""
+    while not (head := HEAD.match(received)) or len(received) < head.end() + int(head[1]):
+        received += client.recv(65536) or pytest.fail(f"closed after {received!r}")
+    assert len(received) == head.end() + int(head[1])
+    return received
+
+
+def status(answer: bytes) -> int:
+    assert answer.count(b"HTTP/1.1 ") == 1, answer
+    return int(answer.split()[1])
+
+
+def exchange(port: int, *pieces: bytes) -> bytes:
+    """What the server sends to somebody who sends these pieces and waits for the end."""
+    with connect(port) as client:
+        for piece in pieces:
+            try:
+                client.sendall(piece)
+            except ConnectionError:
+                break
+        return read_to_end(client)
+
+
+@pytest.fixture(scope="module")
+def patient() -> Iterator[int]:
+    with listening() as port:
+        yield port
+
+
+@pytest.fixture(scope="module")
+def hasty() -> Iterator[int]:
+    """A server whose times are up at once."""
+    with listening(Bounds(0.2, 0.2, LONG, 0.2, 0.2, 0.2)) as port:
+        yield port
+
+
+def test_a_request_is_answered_and_the_connection_serves_the_next(patient: int) -> None:
+    with connect(patient) as client:
+        for piece in (GET, POST + b"hello", b"\r\n" + GET):
+            client.sendall(piece)
+            assert status(read_answer(client)) == 200
+
+
+def test_a_large_body_behind_a_small_head_is_no_large_head(patient: int) -> None:
+    body = b"a" * 65_000
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body)
+
+    with connect(patient) as client:
+        client.sendall(head + body)
+        assert read_answer(client).endswith(body)
+        client.sendall(b"POST /now HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n")
+        assert status(read_answer(client)) == 200
+        client.sendall(b"a" * 200_000 + GET)  # of no use to anybody, and no fault
+        assert status(read_answer(client)) == 200
+
+
+LARGE_HEADS = {
+    "fields": b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 102,
+    "flood": b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 50_000,
+    "value": b"GET / HTTP/1.1\r\na: " + b"b" * 70_000,
+    "name": b"GET / HTTP/1.1\r\n" + b"b" * 70_000,
+    "target": b"GET /" + b"b" * 70_000,
+    "sum": b"GET / HTTP/1.1\r\n" + (b"a: " + b"b" * 10_000 + b"\r\n") * 7 + b"\r\n",
+    "lines": b"\r\n" * 40_000,
+    "trailer": CHUNKED + b"0\r\na: " + b"b" * 80_000,
+    "trailer's name": CHUNKED + b"0\r\n" + b"a" * 80_000,
+    "extension of a chunk": CHUNKED + b"1;" + b"a" * 80_000,
+}
+
+
+@pytest.mark.parametrize("head", LARGE_HEADS.values(), ids=LARGE_HEADS)
+def test_a_head_that_is_too_large_is_refused(patient: int, head: bytes) -> None:
+    answer = exchange(patient, head[:-9], head[-9:])
+
+    assert status(answer) == 431
+    assert b"connection: close" in answer
+
+
+def test_who_still_sends_after_a_refusal_meets_no_reset() -> None:
+    """RFC 9112 section 9.6: with a reset, the client may lose the answer."""
+    with listening() as port, connect(port) as client:
+        client.sendall(b"GET / HTTP/1.1\r\na: " + b"b" * 70_000)
+        answer = read_to_end(client)
+        for _ in range(50):
+            client.sendall(b"b" * 1000)
+        client.shutdown(socket.SHUT_WR)
+
+        assert status(answer) == 431
+        assert client.recv(1) == b""
+
+
+@pytest.mark.parametrize(
+    "bytes_sent",
+    [
+        b"\x16\x03\x01\x02\x00",
+        b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n",
+        CHUNKED + b"zz\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"CONNECT a:443 HTTP/1.1\r\n\r\n",
+        b"GET http://[ HTTP/1.1\r\n\r\n",
+        CHUNKED + b"0\r\nA: b\r\n\r\n",
+        CHUNKED + b"0\r\nA: b\r\nC: d\r\n",
+    ],
+)
+def test_what_is_not_http_is_refused(patient: int, bytes_sent: bytes) -> None:
+    assert status(exchange(patient, bytes_sent)) == 400
+
+
+@pytest.mark.parametrize("protocol", [b"websocket", b"h2c"])
+@pytest.mark.parametrize("body", [b"", b"hello"])
+def test_a_request_for_another_protocol_is_answered_and_nothing_after_it_is_read(
+    patient: int, protocol: bytes, body: bytes
+) -> None:
+    head = b"POST /path HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: %b\r\n" % protocol
+    length = b"Content-Length: %d\r\n\r\n" % len(body)
+
+    answer = exchange(patient, head + length + body + GET, GET)
+
+    assert status(answer) == 200
+    assert answer.endswith(b"/path")
+    assert b"connection: close" in answer
+
+
+def test_several_requests_may_be_sent_at_once_and_are_answered_in_order(patient: int) -> None:
+    paths = [b"/%d" % n for n in range(10)]
+
+    with connect(patient) as client:
+        client.sendall(b"".join(GET.replace(b"/ ", path + b" ") for path in paths))
+        client.sendall(GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+        answers = read_to_end(client)
+
+    assert [part.rpartition(b"\r\n")[2] for part in answers.split(b"HTTP/1.1 ")[1:]] == [
+        *paths,
+        b"/",
+    ]
+
+
+def test_a_flood_of_requests_on_one_connection_ends_it(
+    patient: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO):
+        answer = exchange(patient, *[GET * 2000] * 20)
+
+    assert answer.count(b"HTTP/1.1 200") < 2000
+    assert [r.message for r in caplog.records if r.levelno > logging.INFO] == []
+
+
+def test_who_sends_nothing_is_disconnected_without_a_word(hasty: int) -> None:
+    assert exchange(hasty) == b""
+    assert exchange(hasty, b"\r\n") == b""
+
+
+@pytest.mark.parametrize("sent", [GET[:-2], GET[:1], POST + b"he", POST])
+def test_who_sends_a_part_of_a_request_is_told_when_the_time_is_up(hasty: int, sent: bytes) -> None:
+    assert status(exchange(hasty, sent)) == 408
+
+
+def test_an_idle_connection_is_closed(hasty: int) -> None:
+    with connect(hasty) as client:
+        client.sendall(GET)
+        assert status(read_answer(client)) == 200
+        assert read_to_end(client) == b""
+
+
+def test_the_first_byte_after_an_answer_starts_the_clock_of_a_head() -> None:
+    with listening(Bounds(0.2, LONG, LONG, LONG, LONG, 0.2)) as port:
+        for sent, answer in ((b"\r\n", b""), (b"G", b"HTTP/1.1 408")):
+            with connect(port) as client:
+                client.sendall(GET)
+                read_answer(client)
+                client.sendall(sent)
+                assert read_to_end(client)[:12] == answer
+
+
+def test_an_answer_that_comes_late_ends_the_connection() -> None:
+    app = Echo()
+
+    with listening(Bounds(LONG, LONG, 0.2, LONG, LONG, 0.2), app) as port:
+        assert exchange(port, GET.replace(b"/ ", b"/wait ")) == b""
+        assert app.left.wait(30)
+
+
+@pytest.mark.parametrize("by", ["the system", "the door"])
+def test_a_client_that_does_not_read_is_disconnected(
+    monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    if by == "the door":
+        monkeypatch.setattr("screener.server.connections._drop_when_unread", lambda *_: None)
+    app, bounds = Echo(), Bounds(LONG, LONG, LONG, LONG, 0.2, 0.2)
+
+    with listening(bounds, app) as port, connect(port) as client:
+        client.sendall(GET.replace(b"/ ", b"/large "))
+        assert app.left.wait(30)
+        assert len(read_to_end(client)) < 40_000_000
+
+
+def busy(port: int, app: Echo) -> socket.socket:
+    """A connection whose request the app is at work on."""
+    client = connect(port)
+    client.sendall(BUSY)
+    assert app.begun.acquire(timeout=30)
+    return client
+
+
+@pytest.mark.parametrize(
+    ("sent", "begins", "oldest", "rest"),
+    [
+        (GET, b"HTTP/1.1 200", -1, GET),
+        (POST.replace(b"x", b"x\r\nExpect: 100-continue", 1), b"HTTP/1.1 100", 0, b"hello"),
+        (POST.replace(b"/echo", b"/now"), b"HTTP/1.1 200", 0, b""),
+    ],
+    ids=["idle", "slow body", "answered without its body"],
+)
+def test_who_waits_longest_gives_way(sent: bytes, begins: bytes, oldest: int, rest: bytes) -> None:
+    """Since its last answer, or since it came."""
+    app = Echo()
+    with listening(app=app, connections=8, trusted_proxies=("127.0.0.1",)) as port:
+        working = busy(port, app)
+        waiting = [connect(port) for _ in range(7)]
+        try:
+            for client in reversed(waiting):
+                client.sendall(sent)
+                answer = client.recv(300) if b"100-continue" in sent else read_answer(client)
+                assert answer.startswith(begins)
+            with connect(port) as new:
+                new.sendall(GET)
+                assert status(read_answer(new)) == 200
+                assert read_to_end(waiting[oldest]) == b""
+            if rest:
+                waiting[3].sendall(rest)
+                assert status(read_answer(waiting[3])) == 200
+        finally:
+            app.go.set()  # or the service never ends
+        assert status(read_answer(working)) == 200
+        for client in (working, *waiting):
+            client.close()
+
+
+def test_who_does_not_read_an_answer_gives_way_too() -> None:
+    with listening(connections=8, trusted_proxies=("*",)) as port:
+        clients = [connect(port) for _ in range(8)]
+        for client in clients:
+            client.sendall(GET.replace(b"/ ", b"/large "))
+            assert client.recv(100).startswith(b"HTTP/1.1 200")  # and nothing more is read
+        with connect(port) as new:
+            new.sendall(GET)
+            assert status(read_answer(new)) == 200
+        for client in clients:
+            client.close()
+
+
+def test_with_every_connection_busy_a_new_one_is_told_to_come_back() -> None:
+    app = Echo()
+    with listening(app=app, connections=8, trusted_proxies=("127.0.0.0/8",)) as port:
+        clients = [busy(port, app) for _ in range(8)]
+        answer = exchange(port)
+
+        assert status(answer) == 503
+        assert b"retry-after: 1" in answer
+        app.go.set()
+        for client in clients:
+            assert status(read_answer(client)) == 200
+            client.close()
+
+
+def test_one_address_has_a_quarter_of_the_connections_and_gets_them_back() -> None:
+    app = Echo()
+    with listening(app=app, connections=8) as port:
+        clients = [busy(port, app) for _ in range(2)]
+        assert status(exchange(port)) == 503
+        app.go.set()
+        for client in clients:
+            assert status(read_answer(client)) == 200
+        for client in clients:  # so the first waits longest
+            client.sendall(GET)
+            assert status(read_answer(client)) == 200
+        with connect(port) as new:  # whoever of its own waits longest gives way
+            new.sendall(GET)
+            assert status(read_answer(new)) == 200
+            assert read_to_end(clients[0]) == b""
+        for client in clients:
+            client.close()

@@ -1,0 +1,75 @@
+"""The door: one clock for all connections, however many come and go."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+from prometheus_client import REGISTRY
+
+from screener.server.door import Bounds, Door
+
+
+class Visitor:
+    """A connection that does nothing."""
+
+    def __init__(self, address: str = "192.0.2.1") -> None:
+        self.address = self.network = address
+        self.is_ended = False
+
+    def is_late(self, now: float) -> bool:
+        return now < 0
+
+    def end_late(self) -> None:
+        raise AssertionError("No time is up.")
+
+    def end(self) -> None:
+        self.is_ended = True
+
+
+async def test_many_short_connections_leave_one_timer(monkeypatch: pytest.MonkeyPatch) -> None:
+    timers: list[Callable[[], None]] = []
+    loop = asyncio.get_running_loop()
+    monkeypatch.setattr(loop, "call_later", lambda _seconds, look: timers.append(look))
+    door = Door(Bounds())
+
+    for _ in range(100):
+        visitor = Visitor()
+        assert door.admit(visitor)
+        door.leave(visitor)
+    assert len(timers) == 1
+
+    timers.pop()()
+    assert timers == []  # nobody is left to watch
+
+    assert door.admit(Visitor())
+    for _ in range(3):
+        assert len(timers) == 1
+        timers.pop()()
+    assert len(timers) == 1
+
+
+@pytest.mark.parametrize(
+    ("limit", "count", "last"),
+    [("connections", 8, "192.0.2.99"), ("connections_of_network", 2, "192.0.2.0")],
+)
+async def test_a_connection_is_counted_as_refused_only_if_nobody_gave_way(
+    limit: str, count: int, last: str
+) -> None:
+    def refused() -> float:
+        name = "screener_limits_hit_total"
+        return REGISTRY.get_sample_value(name, {"limit": limit}) or 0
+
+    door, before = Door(Bounds(connections=8)), refused()
+    several = limit == "connections"
+    visitors = [Visitor(f"192.0.2.{place * several}") for place in range(count)]
+    assert all(map(door.admit, visitors))
+    newcomer = Visitor(last)
+    assert door.admit(newcomer)
+    assert visitors[0].is_ended
+    assert refused() == before
+
+    door.waiting.clear()  # each has sent a request
+    assert not door.admit(Visitor(last))
+    assert refused() == before + 1

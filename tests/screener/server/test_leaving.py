@@ -1,0 +1,116 @@
+"""A server that stops: what was sent is answered, and the last answer says that it is the last."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from screener.server.door import Bounds
+from tests.screener.process import until
+from tests.screener.server.test_connections import (
+    BUSY,
+    GET,
+    LONG,
+    POST,
+    Echo,
+    busy,
+    connect,
+    read_answer,
+    read_to_end,
+    started,
+    status,
+)
+
+PATIENT = Bounds(LONG, LONG, LONG, LONG, LONG, LONG, leave_seconds=LONG)
+CLOSE = b"connection: close"
+
+
+@contextmanager
+def stoppable(app: Echo, bounds: Bounds = PATIENT) -> Iterator[tuple[int, Callable[[], None]]]:
+    """The port of a server, and what begins its stop."""
+    with started(bounds, app) as (port, server):
+
+        def stop() -> None:
+            server.should_exit = True
+            until(lambda: not listens(port))
+
+        yield port, stop
+
+
+def listens(port: int) -> bool:
+    try:
+        connect(port).close()
+    except ConnectionError:
+        return False
+    return True
+
+
+def test_a_request_that_comes_on_an_open_connection_is_answered_as_its_last() -> None:
+    with stoppable(Echo()) as (port, stop), connect(port) as client:
+        client.sendall(GET)
+        assert CLOSE not in read_answer(client)
+        stop()
+
+        client.sendall(POST + b"hello")
+        answer = read_answer(client)
+
+        assert status(answer) == 200
+        assert CLOSE in answer
+        assert read_to_end(client) == b""
+
+
+def test_the_rest_of_a_request_is_waited_for() -> None:
+    with stoppable(Echo()) as (port, stop), connect(port) as head, connect(port) as body:
+        for client in (head, body):
+            client.sendall(GET)
+            read_answer(client)
+        head.sendall(GET[:9])
+        body.sendall(POST + b"he")
+        stop()
+
+        head.sendall(GET[9:])
+        body.sendall(b"llo")
+
+        assert CLOSE in read_answer(head)
+        assert CLOSE in read_answer(body)
+
+
+def test_of_several_requests_under_way_each_is_answered() -> None:
+    app, bounds = Echo(), replace(PATIENT, leave_seconds=0.1)
+    with stoppable(app, bounds) as (port, stop), busy(port, app) as client:
+        client.sendall(GET + GET)
+        with connect(port) as other:  # what was sent before is read by now
+            other.sendall(GET)
+            read_answer(other)
+        stop()
+        time.sleep(3 * bounds.tick)  # an answer takes longer than a request on its way may
+        app.go.set()
+
+        answers = read_to_end(client).split(b"HTTP/1.1 200")[1:]
+
+    assert [CLOSE in answer for answer in answers] == [False, False, True]
+
+
+def test_a_connection_without_a_request_is_closed_after_a_moment() -> None:
+    bounds = Bounds(LONG, LONG, LONG, LONG, LONG, LONG, leave_seconds=0.1)
+    with stoppable(Echo(), bounds) as (port, stop), connect(port) as new, connect(port) as idle:
+        idle.sendall(GET)
+        read_answer(idle)
+        stop()
+
+        assert read_to_end(idle) == b""
+        assert read_to_end(new) == b""
+
+
+def test_who_never_ends_a_head_does_not_hold_up_the_stop() -> None:
+    bounds = Bounds(LONG, LONG, LONG, LONG, LONG, 0.1, leave_seconds=0.1)
+    with stoppable(Echo(), bounds) as (port, stop), connect(port) as client:
+        client.sendall(BUSY[:9])
+        with connect(port) as other:  # what was sent before is read by now
+            other.sendall(GET)
+            read_answer(other)
+        stop()
+
+        assert status(read_to_end(client)) == 408

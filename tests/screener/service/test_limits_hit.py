@@ -1,0 +1,90 @@
+"""Limits: each that refuses is counted, by its own name and once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from functools import partial
+from pathlib import Path
+
+import anyio
+import pytest
+from prometheus_client import REGISTRY
+
+from mcp_server.http.edge import Edge
+from mcp_server.http.responses import response
+from mcp_server.operations import charts as charts_module
+from mcp_server.operations.callers import Caller
+from mcp_server.operations.charts import Charts
+from mcp_server.operations.errors import ApiError
+from mcp_server.operations.limits import Limiter, Quotas
+from oauth.quota import Quota
+from screener.server.door import Bounds, Door
+from telemetry.metrics import LIMITS
+from tests.contract.market import active_book
+from tests.counting import keyed
+from tests.mcp_server.http.test_edge import ask, scope_of
+from tests.screener.server.test_door import Visitor
+from web.throttle import Throttle, TooManyRefusal
+
+KEYLESS = Caller("192.0.2.1")
+OFTEN = 50
+
+Ask = Callable[[], object]
+
+
+async def several_keys(limiter: Limiter) -> None:
+    for prefix in ("a", "b"):
+        await limiter.count(keyed(prefix), "rest")
+
+
+def of_limiter() -> dict[str, Ask]:
+    """What the limiter of calls refuses sooner or later."""
+    one, wide = Limiter(Quotas(1, 100, 1, 1, 1)), Limiter(Quotas(100, 1, 1, 1, 1))
+    return {
+        "key_minute": partial(anyio.run, Limiter(Quotas(1, 100)).count, keyed("a"), "rest"),
+        "key_day": partial(anyio.run, Limiter(Quotas(100, 1)).count, keyed("a"), "rest"),
+        "account_minute": partial(anyio.run, several_keys, one),
+        "account_day": partial(anyio.run, several_keys, wide),
+        "address_minute": partial(anyio.run, one.count, KEYLESS, "rest"),
+        "list": partial(anyio.run, one.count_other, keyed("a"), "list"),
+        "refused": partial(anyio.run, one.count_other, KEYLESS, "refused"),
+        "page": partial(anyio.run, one.count_page, "192.0.2.1", None),
+        "pictures": partial(anyio.run, one.count_picture, "192.0.2.1", None),
+    }
+
+
+@pytest.fixture
+def asks(night: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Ask]]:
+    """What to ask for until a limit refuses it, by the limit."""
+    monkeypatch.setattr(charts_module, "QUEUE_LIMIT", 0)
+    edge = Edge(response(200), at_once=0, is_https=False, docs_url="https://example.com/docs")
+    full = Bounds(connections=0)
+    with closing(active_book(night)) as book:
+        setup = book.setup(
+            *next(iter(sorted((view.symbol, view.setup_id) for view in book.scan.rows)))
+        )
+        assert setup is not None
+        yield of_limiter() | {
+            "passwords": partial(anyio.run, Throttle().count, "ada@example.com", "192.0.2.1"),
+            "apps": partial(anyio.run, Quota(1).seconds_to_wait, "192.0.2.1"),
+            "connections": partial(Door(full, trusted=["*"]).admit, Visitor()),
+            "connections_of_network": partial(Door(full).admit, Visitor()),
+            "requests_at_once": partial(anyio.run, ask, edge, scope_of()),
+            "drawings": partial(anyio.run, Charts(tmp_path).png, book, setup),
+        }
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_each_limit_is_counted_by_its_name(asks: dict[str, Ask], limit: str) -> None:
+    def hits() -> dict[str, float]:
+        name = "screener_limits_hit_total"
+        return {each: REGISTRY.get_sample_value(name, {"limit": each}) or 0 for each in LIMITS}
+
+    before = hits()
+    for _ in range(OFTEN):
+        if hits() == before:
+            with suppress(ApiError, TooManyRefusal):
+                asks[limit]()
+
+    assert hits() == {**before, limit: before[limit] + 1}
