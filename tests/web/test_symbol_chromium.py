@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
@@ -87,7 +87,7 @@ def test_the_chart_is_read_by_keyboard_and_follows_the_theme_of_the_page(
 ) -> None:
     page, complaints, _ = opened(chromium, f"{service.url}/symbols/AAPL", 1440)
     chart = page.get_by_role("img", name="Daily candles of AAPL")
-    light = colours(page)
+    light = page.evaluate(COLOURS)
 
     chart.focus()
     page.keyboard.press("ArrowLeft")
@@ -98,14 +98,13 @@ def test_the_chart_is_read_by_keyboard_and_follows_the_theme_of_the_page(
 
     assert last
     assert spoken.text_content() != last
-    assert colours(page)["paper"] != light["paper"]
-    assert colours(page)["line"] != light["line"]
+    for part in ("paper", "line"):  # the browser tells the chart a moment later
+        page.wait_for_function(f"light => {COLOURS}.{part} !== light", arg=light[part])
     assert complaints == []
 
 
-def colours(page: Page) -> Any:
-    """The colours in which a chart is drawn."""
-    return page.evaluate("document.querySelector('.picture').chart.drawing.colours")
+COLOURS = "document.querySelector('.picture').chart.drawing.colours"
+"""The colours in which a chart is drawn."""
 
 
 def test_without_scripts_or_data_the_picture_stays(
