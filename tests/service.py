@@ -31,6 +31,12 @@ T = TypeVar("T")
 
 TRACKED = ("AAPL", "GOOG", "IBM", "MSFT")
 
+PASSWORD = "correct horse battery"
+PASSWORD_HASH = (
+    "$argon2id$v=19$m=8,t=1,p=1$ZCCQuZ2K3IAARLu9X0rN/A$asbwenr1xen8wlg5AYIEdD6Z9+CCnCkrOGRSO/syX2Y"
+)
+"""The hash of `PASSWORD`, with cheap parameters, since the tests are not about hashes."""
+
 
 @dataclass(frozen=True)
 class Service:
@@ -128,7 +134,8 @@ def new_key(
         database = await _opened(settings)
         try:
             accounts, keys = Accounts(database), Keys(database, prefix=settings.key_prefix)
-            account = await accounts.add(email, plan)
+            # With a password, since the sign-in page of a service on which nobody has one differs.
+            account = await accounts.add(email, plan, PASSWORD_HASH)
             await Watchlist(database).replace(account.id, tracked, len(tracked))
             return (await keys.create(email, "test"))[1]
         finally:

@@ -7,14 +7,10 @@ from typing import Any
 
 import httpx
 
+from tests.service import PASSWORD as PASSWORD
+from tests.service import PASSWORD_HASH as PASSWORD_HASH
 from tests.service import Service
 from tests.web.tree import Document, Element
-
-PASSWORD = "correct horse battery"
-PASSWORD_HASH = (
-    "$argon2id$v=19$m=8,t=1,p=1$ZCCQuZ2K3IAARLu9X0rN/A$asbwenr1xen8wlg5AYIEdD6Z9+CCnCkrOGRSO/syX2Y"
-)
-"""The hash of `PASSWORD`, with cheap parameters, since these tests are about the pages."""
 
 
 class Form:

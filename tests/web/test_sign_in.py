@@ -295,6 +295,7 @@ def test_a_stranger_learns_no_address_where_nobody_can_sign_in(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     with serving(tmp_path_factory.mktemp("strange")) as live:
+        live.accounts(lambda accounts: accounts.delete("reader@example.com"))
         live.accounts(lambda accounts: accounts.add("ada@example.com", Plan.PREMIUM_PLUS))
         page = Browser(live).get("/sign-in").text
 
