@@ -69,7 +69,7 @@ DRIFT = 6
 
 DATA = (
     *("nights", "ledger", "charts", "bars", "manifest.json", "checkpoints.sqlite", "nightly.lock"),
-    *("progress.json", "progress.lock", "told.json", "doctor.token", ".restore"),
+    *("progress.json", "progress.lock", "notified", "doctor.token", ".restore"),
     *("followed.json",),
     *("accounts.sqlite", "accounts.sqlite-wal", "accounts.sqlite-shm"),
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nightly.errors import Refusal
 from nightly.rules import FINDINGS
 from screener.commands.nights.quality import Quality, Total
-from screener.notify.news import FEW, named
+from screener.notify.messages import FEW, named
 from screener.settings.console import out
 
 if TYPE_CHECKING:

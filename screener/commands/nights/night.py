@@ -71,13 +71,13 @@ def nightly(
     from screener.commands.nights.nightly import wait_for_session as wait
     from screener.commands.nights.report import print_report
     from screener.commands.patterns.setups import print_forming
-    from screener.notify.news import drift
-    from screener.notify.telling import told as people_told
+    from screener.notify.messages import drift
+    from screener.notify.send import notifying
     from screener.service.recording import recorded
     from screener.settings.options import read_date
 
     chosen = settings()
-    with plainly(), people_told(chosen, bars, reference, dry_run=dry_run) as ending:
+    with plainly(), notifying(chosen, bars, reference, dry_run=dry_run) as publish:
         stop_at, kind = read_date(session), read_adjustment(adjustment)
         if wait_for_session:
             wait(dt.timedelta(minutes=settle_minutes))
@@ -106,7 +106,7 @@ def nightly(
             else:
                 manifest, report = seal(chosen, order, step, step.leave_out)
                 step.publish(manifest, report)
-                ending.publish(manifest, report)
+                publish(manifest, report)
         print_report(manifest, report, seconds(), watch.seconds())
         if not dry_run:
             print_forming(chosen)
@@ -239,8 +239,8 @@ def withdraw(
 
     If it is active, the newest other night of its session or before becomes active.
     """
-    from screener.notify import news
-    from screener.notify.telling import served, tell
+    from screener.notify import messages
+    from screener.notify.send import notify, served
     from screener.service.sharing import changing
 
     chosen = settings()
@@ -250,7 +250,7 @@ def withdraw(
     out.print(f"{version} is withdrawn.")
     if successor:
         out.print(f"{successor.data_version} is active now, session {successor.as_of_session}.")
-    tell(chosen, lambda: news.withdrawn(chosen.url, gone, reason, served(chosen)))
+    notify(chosen, lambda: messages.withdrawn(chosen.url, gone, reason, served(chosen)))
 
 
 @nights_app.command("prune")

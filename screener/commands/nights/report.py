@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from screener.commands.nights.check import print_totals
-from screener.notify.news import named
+from screener.notify.messages import named
 from screener.settings.console import Table, out
 
 if TYPE_CHECKING:

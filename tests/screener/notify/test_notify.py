@@ -1,10 +1,12 @@
-"""Being told of nights: what is said, to whom, once, in a bounded time, and without secrets."""
+"""Messages about nights: what they say, to whom, once, in a bounded time, and without secrets."""
 
 from __future__ import annotations
 
 import datetime as dt
+import os
 import shutil
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,9 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from screener.notify.news import MOST_CHANGES, published, trial
-from screener.notify.notifier import Notifier
-from screener.notify.telling import told
+from screener.notify.messages import MOST_CHANGES, REPEAT_SECONDS, published, trial
+from screener.notify.send import LAST, notifying, send
 from screener.settings.settings import Settings, SettingsError, load_settings
 from store.folder.lock import locked
 from store.nights.book import Book
@@ -45,7 +46,7 @@ def nightly(data: Path, bars: Path, *options: str, **settings: str) -> Finished:
     return run(data, "nightly", "--bars", str(bars), "--jobs", "1", *options, **settings)
 
 
-def test_a_published_night_is_told_with_its_counts_changes_and_links(
+def test_the_message_of_a_published_night_has_its_counts_changes_and_links(
     data: Path, bars: Path, hook: Webhook
 ) -> None:
     def look() -> None:
@@ -58,7 +59,7 @@ def test_a_published_night_is_told_with_its_counts_changes_and_links(
     done = nightly(data, bars, SCREENER_NOTIFY=hook.address(), SCREENER_NOTIFY_SYMBOLS=followed)
     assert done.returncode == 0, done.stderr
     (message,) = hook.got()
-    assert free == [True], "something is locked while people are told"
+    assert free == [True], "something is locked while messages are sent"
     night = Nights(data).check_active()
     changes = (Nights(data).changes(night) or {})["changes"]
     assert changes, "a night without changes proves nothing"
@@ -140,18 +141,38 @@ def test_a_held_back_night_is_told_once_with_its_reason_and_exit_code(
     assert served == f"The night of {FIRST_DAY} is served."
 
 
-def test_a_failed_night_is_told_again_only_when_it_fails_otherwise(
+def test_a_failed_night_is_sent_again_when_it_fails_otherwise_or_a_day_later(
     data: Path, tmp_path: Path, hook: Webhook
 ) -> None:
     gone, empty = tmp_path / "private" / "gone.parquet", tmp_path / "private" / "empty"
     empty.mkdir(parents=True)
-    for path in (gone, gone, empty, empty, gone):
+    for path in (gone, gone, empty, empty):
         assert nightly(data, path, SCREENER_NOTIFY=hook.address()).returncode == 2
     messages = hook.got()
     assert [message["title"] for message in messages] == ["The nightly failed"] * 2
     assert '"gone.parquet" does not exist' in messages[0]["message"]
     assert "The exit code is 2." in messages[0]["message"]
     assert not any(str(tmp_path) in message["message"] for message in messages)
+
+    before = time.time() - REPEAT_SECONDS
+    os.utime(data / LAST, (before, before))
+    nightly(data, empty, SCREENER_NOTIFY=hook.address())
+    assert len(hook.got()) == 1
+
+
+def test_what_was_sent_last_is_noted_privately_and_damage_to_it_sends_again(
+    data: Path, tmp_path: Path, hook: Webhook
+) -> None:
+    for body in (b"", b"\xff", b" " * 9999):
+        (data / LAST).write_bytes(body)
+        nightly(data, tmp_path / "gone", SCREENER_NOTIFY=hook.address())
+    assert len(hook.got()) == 3
+    assert (data / LAST).stat().st_mode & 0o777 == 0o600
+    assert "gone" not in (data / LAST).read_text()
+
+    os.utime(data / LAST, (2 * time.time(), 2 * time.time()))  # the clock was set back
+    nightly(data, tmp_path / "gone", SCREENER_NOTIFY=hook.address())
+    assert len(hook.got()) == 1
 
 
 def test_a_failure_that_reached_nobody_is_told_with_the_next_attempt(
@@ -166,9 +187,9 @@ def test_a_crash_is_told_without_its_words_and_a_run_that_somebody_stops_is_not(
     data: Path, bars: Path, hook: Webhook
 ) -> None:
     chosen = Settings(data_dir=data, notify=(hook.address(),))
-    with pytest.raises(KeyboardInterrupt), told(chosen, str(bars)):
+    with pytest.raises(KeyboardInterrupt), notifying(chosen, str(bars)):
         raise KeyboardInterrupt
-    with pytest.raises(RuntimeError, match="a password"), told(chosen, str(bars)):
+    with pytest.raises(RuntimeError, match="a password"), notifying(chosen, str(bars)):
         raise RuntimeError("a password")
     (message,) = hook.got()
     assert message["title"] == "The nightly failed"
@@ -205,25 +226,18 @@ def test_addresses_that_fail_are_one_line_and_change_no_exit_code(
     assert len(hook.got()) == 1
     refused = "refused or unreachable"
     assert done.stderr.splitlines() == [
-        f"Not told: address 1 (JSON): {refused}; address 2 (JSON): {refused}; "
-        f"address 3 (JSON): {refused}."
+        f"Not notified: address 1: {refused}; address 2: {refused}; address 3: {refused}."
     ]
     assert SECRET not in done.stdout
 
 
 def test_whoever_hangs_holds_up_no_other_and_not_the_end(hook: Webhook) -> None:
-    addresses = [*[hook.address("drip")] * 20, hook.address()]
-    outcomes = Notifier(addresses, seconds=5).send(trial(URL))
-    *hanging, last = [outcome.state for outcome in outcomes]
-    assert last == "sent"
-    assert "late" in hanging
-    assert "sent" not in hanging
+    addresses = [*[hook.address("drip")] * 3, hook.address()]
+    assert send(addresses, trial(URL), seconds=5) == [
+        *(f"address {place}: no answer in time" for place in (1, 2, 3)),
+        "address 4: sent",
+    ]
     assert len(hook.got()) == 1
-
-
-def test_a_messenger_that_takes_too_long_is_ended(hook: Webhook) -> None:
-    outcomes = Notifier([hook.address("drip")], seconds=600, in_all=3).send(trial(URL))
-    assert [outcome.state for outcome in outcomes] == ["late"]
 
 
 WRONG = (
@@ -276,8 +290,8 @@ def test_a_test_goes_to_all_and_says_who_failed(tmp_path: Path, hook: Webhook) -
     done = run(tmp_path, "notify", "--test", SCREENER_NOTIFY=both)
     assert done.returncode == 1
     assert done.stdout.splitlines() == [
-        "address 1 (JSON): sent",
-        "address 2 (JSON): refused or unreachable",
+        "address 1: sent",
+        "address 2: refused or unreachable",
     ]
     assert len(hook.got()) == 1
     assert run(tmp_path, "notify", "--test", SCREENER_NOTIFY=hook.address()).returncode == 0

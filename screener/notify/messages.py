@@ -1,4 +1,4 @@
-"""News: what people are told of a night, in a few lines of plain text.
+"""Messages: what people are told of a night, in a few lines of plain text.
 
 Every number is of the sealed night, whose session is named. No rate is told, so that none stands
 without its sample and losses.
@@ -6,7 +6,7 @@ without its sample and losses.
 
 from __future__ import annotations
 
-import datetime as dt
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from store.nights.book import Book
 
 MOST_CHANGES: Final = 10
-"""Changes that are told one by one; the others are counted."""
+"""Changes that are listed one by one; the others are counted."""
 
 MOST_SYMBOLS: Final = 20
 """Symbols named in one line; the others are counted."""
@@ -32,21 +32,21 @@ FEW: Final = 8
 
 LONGEST_REASON: Final = 600
 
-ANEW: Final = dt.timedelta(hours=20)
-"""After which the same failure is told again: each day of a schedule, but not each attempt."""
+REPEAT_SECONDS: Final = 20 * 3600.0
+"""After which the same failure is sent again: each day of a schedule, but not each attempt."""
 
 
 @dataclass(frozen=True, slots=True)
-class News:
-    """A message: `title` says what happened, `lines` say more."""
+class Message:
+    """What is sent: `title` says what happened, `lines` say more."""
 
     kind: Literal["info", "success", "warning", "failure"]
     title: str
     lines: Sequence[str]
     about: str = ""
-    """What happened, the same for what need not be told twice; empty for what is always told."""
-    anew: dt.timedelta = dt.timedelta.max
-    """After which it is told again nonetheless."""
+    """What happened, the same for what need not be sent twice; empty for what always is."""
+    repeat_seconds: float = math.inf
+    """After which it is sent again nonetheless."""
 
     @property
     def body(self) -> str:
@@ -59,71 +59,76 @@ def published(
     manifest: Manifest,
     book: Book,
     followed: Sequence[str],
-    drift: str = "",
+    drifted: Sequence[str] = (),
     before: Manifest | None = None,
-) -> News:
-    """A night is published. `followed` are the symbols whose changes are told; `drift` says what a
-    check of the checkpoints found, if anything; `before` is the night that was served until now.
+) -> Message:
+    """A night is published. `followed` are the symbols whose changes are listed, `drifted` those
+    whose stored walk was another; `before` is the night that was served until now.
     """
-    counts, changes = manifest.counts, book.changes()
-    earlier = [*_earlier(manifest, before)]
-    return News(
-        "warning" if drift or earlier else "success",
+    counts = manifest.counts
+    warnings = [*_earlier(manifest, before), *([drift(drifted)] if drifted else [])]
+    return Message(
+        "warning" if warnings else "success",
         f"Published: the night of {manifest.as_of_session}",
         [
-            *earlier,
+            *warnings,
             f"Symbols covered: {counts.covered:,}; setups: {counts.setups:,}; resolved trades in "
             f"all: {counts.resolved:,}.",
-            *([drift] if drift else []),
-            *_changes(url, changes, followed),
+            *_changes(url, book.changes(), followed),
             *_not_covered(book, followed),
             *_links(url),
             manifest.disclaimer,
         ],
-        about=f"published {manifest.data_version} {drift}",
+        about=f"published {manifest.data_version} {', '.join(drifted)}",
     )
 
 
-def held_back(url: str, reason: str, code: int, active: Manifest | None) -> News:
-    """A night was made and not published."""
-    return _not_published("warning", "Held back: a night", url, reason, code, active)
+def not_published(
+    url: str, reason: str, code: int, active: Manifest | None, *, held_back: bool
+) -> Message:
+    """A night was made and held back, or could not be made; `active` is served now."""
+    title = "Held back: a night" if held_back else "The nightly failed"
+    reason = short(reason, LONGEST_REASON)
+    return Message(
+        "warning" if held_back else "failure",
+        title,
+        [reason, f"The exit code is {code}.", _served(active), *_links(url)],
+        # Numbers of a process or the time may differ with each attempt.
+        about=f"{title} {code} {re.sub(r'[0-9]+', '#', reason)}",
+        repeat_seconds=REPEAT_SECONDS,
+    )
 
 
-def failed(url: str, reason: str, code: int, active: Manifest | None) -> News:
-    """A night could not be made."""
-    return _not_published("failure", "The nightly failed", url, reason, code, active)
-
-
-def withdrawn(url: str, gone: Manifest, reason: str, active: Manifest | None) -> News:
+def withdrawn(url: str, night: Manifest, reason: str, active: Manifest | None) -> Message:
     """A night was taken back; `active` is the one that is served now."""
-    return News(
+    return Message(
         "warning",
-        f"Withdrawn: the night of {gone.as_of_session}",
+        f"Withdrawn: the night of {night.as_of_session}",
         [
-            f"Night {gone.data_version} is withdrawn for good. Use none of its numbers.",
+            f"Night {night.data_version} is withdrawn for good. Use none of its numbers.",
             f"The reason: {short(reason, LONGEST_REASON)}",
-            *_served(active),
+            _served(active),
             *_links(url),
         ],
     )
 
 
-def trial(url: str) -> News:
+def trial(url: str) -> Message:
     """The words of a test."""
-    return News(
+    return Message(
         "info",
         "A test of the pattern screener",
         ["A message comes here when a night is published, held back, fails or is withdrawn.", url],
     )
 
 
-def said(url: str, text: str) -> News:
+def of_operator(url: str, text: str) -> Message:
     """A text of the operator's own."""
-    return News("info", short(text, LONGEST_REASON), [*_links(url)])
+    return Message("info", short(text, LONGEST_REASON), [*_links(url)])
 
 
 def drift(symbols: Sequence[str]) -> str:
-    """What is said of stored walks that differ from what their bars give."""
+    """What is wrong with stored walks that differ from what their bars give."""
     return (
         f"Drift in {len(symbols):,} of the stored walks ({named(symbols)}): their bars give other "
         "walks. The night is made of the right walks; look for a changed machine or library."
@@ -136,30 +141,10 @@ def named(names: Sequence[str], most: int = FEW) -> str:
     return ", ".join(names[:most]) + more
 
 
-def _not_published(
-    kind: Literal["warning", "failure"],
-    title: str,
-    url: str,
-    reason: str,
-    code: int,
-    active: Manifest | None,
-) -> News:
-    reason = short(reason, LONGEST_REASON)
-    return News(
-        kind,
-        title,
-        [reason, f"The exit code is {code}.", *_served(active), *_links(url)],
-        # Numbers of a process or the time may differ with each attempt.
-        about=f"{title} {code} {re.sub(r'[0-9]+', '#', reason)}",
-        anew=ANEW,
-    )
-
-
-def _served(active: Manifest | None) -> Iterator[str]:
+def _served(active: Manifest | None) -> str:
     if active is None:
-        yield "No night is served."
-    else:
-        yield f"The night of {active.as_of_session} is served."
+        return "No night is served."
+    return f"The night of {active.as_of_session} is served."
 
 
 def _earlier(manifest: Manifest, before: Manifest | None) -> Iterator[str]:
@@ -175,24 +160,24 @@ def _links(url: str) -> Iterator[str]:
     yield f"State: {url}/status"
 
 
-def _changes(url: str, found: Mapping[str, Any] | None, followed: Sequence[str]) -> Iterator[str]:
-    if found is None:
+def _changes(url: str, record: Mapping[str, Any] | None, followed: Sequence[str]) -> Iterator[str]:
+    if record is None:
         yield "It was not compared with an earlier night, so no change is known."
         return
-    since, changes = found["since_session"], found["changes"]
+    since, changes = record["since_session"], record["changes"]
     number = Counter(change["change"] for change in changes)
-    told = ", ".join(f"{number[kind]:,} {words.lower()}" for kind, words in KINDS.items())
-    yield f"Since the night of {since}: {told}."
+    counts = ", ".join(f"{number[kind]:,} {words.lower()}" for kind, words in KINDS.items())
+    yield f"Since the night of {since}: {counts}."
     mine = [change for change in changes if change["symbol"] in followed]
     for change in mine[:MOST_CHANGES]:
-        yield _told(url, change)
+        yield _change(url, change)
     if len(mine) > MOST_CHANGES:
         yield f"And {len(mine) - MOST_CHANGES:,} more changes of your symbols: {url}/changes"
     if followed and not mine:
         yield "None of your symbols changed."
 
 
-def _told(url: str, change: Mapping[str, Any]) -> str:
+def _change(url: str, change: Mapping[str, Any]) -> str:
     family = Family(change["family"]).label
     day = f" on {change['session']}" if change["session"] else ""
     price = "" if change["price"] is None else f" at {change['price']}"
