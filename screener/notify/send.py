@@ -134,7 +134,7 @@ def notifying(
     if dry_run:
         settings = settings.model_copy(update={"notify": ()})
     check(settings.notify)
-    before = served(settings)
+    before = served(settings) if settings.notify else None
     published: list[Callable[[], Message]] = []
     error: BaseException | None = None
     try:

@@ -37,7 +37,7 @@ from oauth.quota import Quota
 from oauth.routes import oauth_routes
 from rest_facade.facade import Facade
 from rest_facade.listing import listing_routes
-from screener.service import seen
+from screener.service import proxy_echo
 from screener.service.counting import Standing, counting_of, resume_days
 from screener.service.following import follower_of, loops_of
 from screener.service.health import LIVE, READY, Health, Probes
@@ -192,7 +192,10 @@ def build_app(
         *listing_routes(offer),
         *web_routes(site, reference),
         # With a slash, too: to lead from there to here would tell of it.
-        *(Route(seen.PATH + end, seen.Seen(settings.data_dir)) for end in ("", "/")),
+        *(
+            Route(proxy_echo.PATH + end, proxy_echo.ProxyEcho(settings.data_dir))
+            for end in ("", "/")
+        ),
     ]
     handlers = exception_handlers(offer.docs_url, services.limiter)
     pages = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)

@@ -224,17 +224,17 @@ def plainly() -> Iterator[None]:
         fail(words, exit_code(error))
 
 
-def settings(*, quiet: bool = False, **overrides: object) -> Settings:
+def settings(**overrides: object) -> Settings:
     """The settings, or one line that says which one is wrong; the logs follow them.
 
-    A variable that is none, unlike any setting, is warned of, unless `quiet`.
+    A variable that is none, unlike any setting, is warned of.
     """
     from screener.settings.logs import configure
     from screener.settings.settings import load_settings, unknown_settings
 
     with plainly():
         chosen = load_settings(**overrides)
-    for stranger in () if quiet else unknown_settings():
+    for stranger in unknown_settings():
         warn(stranger.words)
     configure(chosen.log_level, chosen.log_format)
     return chosen

@@ -1,4 +1,4 @@
-"""Seen: tells `screener doctor` what arrived of a request that it sent through the proxy.
+"""Proxy echo: answers `screener doctor` with what arrived of the request that it sent by the proxy.
 
 Only who can write in the data folder learns it: the doctor leaves the digest of a random token
 there for as long as it asks, and sends the token. Everybody else gets what any address that is
@@ -66,7 +66,7 @@ class Arrived(BaseModel):
     """Of the body."""
 
 
-class Seen:
+class ProxyEcho:
     """The ASGI app that answers the doctor."""
 
     def __init__(self, data_dir: Path) -> None:
@@ -75,7 +75,7 @@ class Seen:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer what arrived of the request, and a second event after a while."""
         request = Request(scope, receive)
-        if request.method != "POST" or not self._takes(request.headers.get(FIELD, "")):
+        if request.method != "POST" or not self._accepts(request.headers.get(FIELD, "")):
             raise HTTPException(404)
         arrived = Arrived(
             client=request.client.host if request.client else None,
@@ -89,16 +89,16 @@ class Seen:
         answer = StreamingResponse(_events(arrived), 200, headers, "text/event-stream")
         await answer(scope, receive, send)
 
-    def _takes(self, given: str) -> bool:
+    def _accepts(self, given: str) -> bool:
         if not given:
             return False
         try:
             age = time.time() - self._file.stat().st_mtime
             with self._file.open("rb") as file:
-                kept = file.read(100)
+                digest = file.read(100)
         except OSError:
             return False
-        return abs(age) < LIVES_SECONDS and hmac.compare_digest(kept, _digest(given))
+        return abs(age) < LIVES_SECONDS and hmac.compare_digest(digest, _digest(given))
 
 
 async def _events(arrived: Arrived) -> AsyncIterator[str]:
