@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import typer
 from typer.core import TyperGroup
 
-from screener.commands import access, account, audit, backup, db, keys, listing, up
+from screener.commands import access, accounts, backup, db, listing, up
 from screener.commands.nights import bars, ledger, night, research
 from screener.commands.patterns import patterns
 from screener.commands.up import Host, Port
@@ -42,8 +42,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.add_typer(account.accounts_app, name="account")
-app.add_typer(keys.keys_app, name="key")
+app.add_typer(accounts.accounts_app, name="account")
+app.add_typer(accounts.keys_app, name="key")
 app.add_typer(night.nights_app, name="night")
 app.add_typer(ledger.ledger_app, name="ledger")
 app.add_typer(bars.bars_app, name="bars")
@@ -55,7 +55,7 @@ app.command()(patterns.show)
 app.command()(patterns.chart)
 app.command()(access.purge)
 app.add_typer(db.db_app, name="db")
-app.command()(audit.audit)
+app.command()(access.audit)
 app.command()(backup.backup)
 app.command()(backup.restore)
 app.command()(doctor.doctor)

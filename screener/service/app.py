@@ -38,20 +38,17 @@ from oauth.routes import oauth_routes
 from rest_facade.facade import Facade
 from rest_facade.listing import listing_routes
 from screener.service import proxy_echo
+from screener.service.account_store import AccountStore
 from screener.service.counting import Standing, counting_of, resume_days
 from screener.service.following import follower_of, loops_of
 from screener.service.health import LIVE, READY, Health, Probes
 from screener.service.measuring import keep_measuring
 from screener.service.origins import origins_of
 from screener.service.policies import policies_of
-from screener.service.sessions import sessions_of
 from screener.service.supervisor import Loop, Supervisor
-from screener.service.sweeping import sweeper_of
 from screener.settings.databases import database_of
 from screener.settings.settings import Settings
-from store.accounts.accounts import Accounts, utc_now
-from store.accounts.browsers import Browsers
-from store.accounts.events import AuditLog
+from store.accounts.accounts import utc_now
 from store.accounts.grants import Grants
 from store.accounts.keys import Keys
 from store.accounts.principals import Principals, changes_of
@@ -92,7 +89,8 @@ def build_app(
     night by it.
     """
     database = database_of(settings)
-    grants = Grants(database, clock=clock)
+    store = AccountStore(settings, database, clock)
+    grants = store.grants
     counting = counting_of(settings, counters)
     quota = Quota(settings.registrations_per_minute, counting)
     clients = Clients(grants, _documents(settings, grants, quota, fetcher))
@@ -107,12 +105,12 @@ def build_app(
     news = News(services.active_night, ProgressFile(settings.data_dir))
     site = Site(
         services=services,
-        accounts=Accounts(database),
-        keys=_keys(settings, database),
-        sessions=sessions_of(settings, database, clock),
-        browsers=Browsers(database, clock=clock),
+        accounts=store.accounts,
+        keys=store.keys,
+        sessions=store.sessions,
+        browsers=store.browsers,
         grants=grants,
-        audit=AuditLog(database),
+        audit=store.audit,
         audit_days=settings.audit_days,
         policies=policies_of(settings),
         ledger=Ledger(settings.data_dir),
@@ -137,13 +135,12 @@ def build_app(
 
     endpoints = [endpoint_of(toolset) for toolset in toolsets(offer)]
     measured = settings.metrics_port is not None
-    sweeper = sweeper_of(settings, database)
     changes = services.principals.changes
     loops = [
         Loop("night", "that looks for a new night", services.active_night.keep_polling),
         Loop("news", "that looks for news of open pages", news.keep_looking),
         Loop("usage", "that writes the usage log", services.usage.keep_writing),
-        Loop("expired", "that removes what is expired", sweeper.keep_sweeping),
+        Loop("expired", "that removes what is expired", store.sweeper.keep_sweeping),
         Loop("changes", "that watches for changes of accounts", changes.keep_watching),
         Loop("health", "that looks after the parts", health.keep_looking),
         *loops_of(follower),

@@ -17,9 +17,9 @@ import shutil
 import sys
 import textwrap
 import unicodedata
-from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Literal, NoReturn, TypeVar
 
 from nightly.errors import NightlyError, WorkerError
 from screener.settings.errors import EndedError, SettingsError
@@ -39,9 +39,6 @@ from store.wire.lines import harmless
 
 if TYPE_CHECKING:
     from screener.settings.settings import Settings
-    from store.accounts.accounts import Accounts
-    from store.accounts.keys import Keys
-    from store.database.database import Database
 
 NO_NIGHT = 1
 """The exit code of a command that reads a night, where there is none yet."""
@@ -238,38 +235,6 @@ def settings(**overrides: object) -> Settings:
         warn(stranger.words)
     configure(chosen.log_level, chosen.log_format)
     return chosen
-
-
-def with_database(work: Callable[[Database, Settings], Coroutine[Any, Any, T]]) -> T:
-    """Run work on the configured database, brought up to date first."""
-    import anyio
-
-    from screener.settings.databases import database_of
-
-    chosen = settings()
-
-    async def run() -> T:
-        prepare_data_dir(chosen)
-        async with database_of(chosen) as database:
-            await database.migrate()
-            return await work(database, chosen)
-
-    with plainly():
-        return anyio.run(run)
-
-
-def with_accounts(work: Callable[[Accounts], Coroutine[Any, Any, T]]) -> T:
-    """Run work on the accounts of the configured database."""
-    from store.accounts.accounts import Accounts
-
-    return with_database(lambda database, _chosen: work(Accounts(database)))
-
-
-def with_keys(work: Callable[[Keys], Coroutine[Any, Any, T]]) -> T:
-    """Run work on the keys of the configured database."""
-    from store.accounts.keys import Keys
-
-    return with_database(lambda database, chosen: work(Keys(database, prefix=chosen.key_prefix)))
 
 
 def prepare_data_dir(chosen: Settings) -> None:

@@ -16,7 +16,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store.accounts.accounts import utc_now
-from store.accounts.audit import OPERATOR, Kind, note
+from store.accounts.audit import OPERATOR, EventKind, note
 from store.database import migration
 from store.database.tables import OWN, audit
 from store.errors import BackupError
@@ -118,14 +118,14 @@ async def mark_restored(connection: AsyncConnection, mark: str) -> None:
     """Note in the audit log that the rows were restored, under a mark by which a killed restore is
     known.
     """
-    await note(connection, Kind.RESTORED, OPERATOR, utc_now(), subject=mark)
+    await note(connection, EventKind.RESTORED, OPERATOR, utc_now(), subject=mark)
 
 
 async def is_marked(connection: AsyncConnection, mark: str) -> bool:
     """Whether a restore under a mark was committed."""
     if not await connection.run_sync(lambda sync: sa.inspect(sync).has_table(audit.name)):
         return False
-    query = sa.select(audit.c.id).where(audit.c.kind == Kind.RESTORED, audit.c.subject == mark)
+    query = sa.select(audit.c.id).where(audit.c.kind == EventKind.RESTORED, audit.c.subject == mark)
     return (await connection.execute(query.limit(1))).first() is not None
 
 
@@ -133,7 +133,7 @@ async def newest_mark(connection: AsyncConnection) -> str | None:
     """The mark of the restore that was committed last; None if there was none."""
     if not await connection.run_sync(lambda sync: sa.inspect(sync).has_table(audit.name)):
         return None
-    query = sa.select(audit.c.subject).where(audit.c.kind == Kind.RESTORED)
+    query = sa.select(audit.c.subject).where(audit.c.kind == EventKind.RESTORED)
     return (await connection.execute(query.order_by(audit.c.id.desc()).limit(1))).scalar()
 
 

@@ -11,7 +11,7 @@ import httpx
 import sqlalchemy as sa
 
 from store.accounts.accounts import Account, Plan, utc_now
-from store.accounts.events import AuditLog, Event
+from store.accounts.audit import AuditLog, Event
 from store.accounts.grants import Grant, Grants
 from store.accounts.watchlist import Watchlist
 from store.database import tables

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from store.accounts.accounts import Plan
-from store.accounts.audit import Kind
+from store.accounts.audit import EventKind
 from store.accounts.passwords import Asker, Passwords
 from tests.service import Service, serving
 from tests.web.browser import PASSWORD, Browser, unfilled
@@ -37,7 +37,7 @@ def test_a_new_account_is_signed_in_and_can_sign_in_again(open_service: Service)
     account = open_service.accounts(lambda accounts: accounts.get("new@example.com"))
     assert account.plan is Plan.PREMIUM
     made = events_of(open_service, account)[-1]
-    assert (made.kind, made.actor, made.network) == (Kind.ACCOUNT_ADDED, "owner", "127.0.0.1")
+    assert (made.kind, made.actor, made.network) == (EventKind.ACCOUNT_ADDED, "owner", "127.0.0.1")
 
 
 def test_a_new_account_has_no_access_once_the_beta_is_over(

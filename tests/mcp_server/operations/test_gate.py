@@ -25,9 +25,10 @@ from screener.service.app import services_of
 from screener.settings.settings import Settings
 from store.accounts.accounts import Accounts, Plan
 from store.accounts.keys import Keys
-from store.accounts.usage import Use
+from store.accounts.usage import UsageLine
 from store.database.database import Database
 from store.errors import DatabaseUnavailableError
+from tests.accounts import usage_lines
 from tests.service import copy_night
 
 EMAIL = "ada@example.com"
@@ -72,10 +73,10 @@ class Gate:
             await self.call(operation, *given, **how)
         return refused.value
 
-    async def uses(self) -> list[Use]:
+    async def uses(self) -> list[UsageLine]:
         """The lines of the usage log."""
         await self.services.usage.flush()
-        return [entry.use for entry in await self.services.usage.entries(1)]
+        return await usage_lines(self.database)
 
 
 async def opened(folder: Path, **settings: Any) -> Gate:

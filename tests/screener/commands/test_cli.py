@@ -17,7 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 from nightly.parameters import DETECTORS
-from screener.commands.account import PlanName
+from screener.commands.accounts import PlanName
 from screener.commands.cli import app
 from screener.settings.settings import Settings
 from store.accounts.accounts import Plan

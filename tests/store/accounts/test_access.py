@@ -11,16 +11,22 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from store.accounts.access import Ended
-from store.accounts.accounts import Account, Accounts, Plan, hash_secret, lock_account, utc_now
-from store.accounts.audit import Actor, Kind
-from store.accounts.browsers import Browsers
+from store.accounts.accounts import (
+    Account,
+    Accounts,
+    Ended,
+    Plan,
+    hash_secret,
+    lock_account,
+    utc_now,
+)
+from store.accounts.audit import Actor, EventKind
+from store.accounts.consent import Form
 from store.accounts.grants import Grants
 from store.accounts.keys import Keys
-from store.accounts.sessions import PROOF, Sessions
+from store.accounts.sessions import PROOF, Browsers, Sessions
 from store.accounts.tokens import Tokens
 from store.accounts.usage import UsageLog
-from store.accounts.used_forms import Form
 from store.accounts.watchlist import Watchlist
 from store.database import tables
 from store.database.database import Database
@@ -126,7 +132,7 @@ async def test_a_new_password_ends_keys_and_apps_only_where_that_is_chosen(house
     assert await house.opens(eve) == (True, True, True)
     assert (await house.events())[-3:] == [
         (kind, "owner", ada.account.id)
-        for kind in (Kind.PASSWORD_CHANGED, Kind.KEY_REVOKED, Kind.APP_REVOKED)
+        for kind in (EventKind.PASSWORD_CHANGED, EventKind.KEY_REVOKED, EventKind.APP_REVOKED)
     ]
 
 
@@ -153,7 +159,7 @@ async def test_everything_ends_but_the_session_that_asks_for_it(house: House) ->
     assert await house.sessions.account(asking) is not None
     assert await house.opens(eve) == (True, True, True)
     assert [kind for kind, *_ in await house.events()][-3:] == [
-        *(Kind.SESSION_ENDED, Kind.KEY_REVOKED, Kind.APP_REVOKED)
+        *(EventKind.SESSION_ENDED, EventKind.KEY_REVOKED, EventKind.APP_REVOKED)
     ]
 
 
@@ -211,7 +217,7 @@ async def test_a_deleted_account_leaves_nothing_but_that_it_was_deleted(house: H
         "usage": 1,
         "audit": 5,
     }
-    assert (await house.events())[-1] == (Kind.ACCOUNT_DELETED, "operator", eve.account.id)
+    assert (await house.events())[-1] == (EventKind.ACCOUNT_DELETED, "operator", eve.account.id)
     with pytest.raises(AccountError, match="no account"):
         await house.accounts.delete("eve@example.com")
     async with house.database.read() as connection:

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from store.accounts.accounts import Accounts, Plan, utc_now
-from store.accounts.audit import OPERATOR, Kind, note
+from store.accounts.audit import OPERATOR, EventKind, note
 from store.accounts.keys import Keys
 from store.accounts.watchlist import Watchlist
 from store.backup.copies import copy, is_closed, reopen
@@ -86,7 +86,7 @@ async def filled(database: Database) -> Database:
             line = {**use, "key_prefix": "k", "client": client, "host": "", "last_at": utc_now()}
             await connection.execute(tables.usage.insert().values(**line))
         for number in range(99):
-            await note(connection, Kind.SIGN_IN, OPERATOR, utc_now(), 1, "x" * (2 * number))
+            await note(connection, EventKind.SIGN_IN, OPERATOR, utc_now(), 1, "x" * (2 * number))
     return database
 
 
@@ -129,7 +129,7 @@ async def test_all_rows_are_copied_and_counted_and_the_copy_goes_on_as_a_new_dat
     added = await Accounts(second).add("new@example.com", Plan.PREMIUM)
     assert added.id == 1 + len(before["accounts"])
     async with second.write() as connection:
-        await note(connection, Kind.SIGN_OUT, OPERATOR, utc_now(), 1)
+        await note(connection, EventKind.SIGN_OUT, OPERATOR, utc_now(), 1)
     with pytest.raises((DatabaseError, DBAPIError)) as refused:
         async with second.write() as connection:
             await connection.execute(tables.audit.update().values(subject="changed"))
@@ -190,7 +190,7 @@ async def test_a_database_with_a_row_is_not_copied_into(pair: tuple[Database, Da
     first, second = pair
     await second.migrate()
     async with second.write() as connection:
-        await note(connection, Kind.SIGN_IN_FAILED, OPERATOR, utc_now())
+        await note(connection, EventKind.SIGN_IN_FAILED, OPERATOR, utc_now())
     before = await rows_of(second)
 
     with pytest.raises(DatabaseError, match="table audit"):
@@ -252,7 +252,7 @@ async def test_a_transaction_that_takes_tables_in_another_order_ends_and_is_copi
             began.set()
             await until_waiting(first, 1)
             await connection.execute(then.delete().where(sa.false()))
-            await note(connection, Kind.PLAN_CHANGED, OPERATOR, utc_now(), 1, "late")
+            await note(connection, EventKind.PLAN_CHANGED, OPERATOR, utc_now(), 1, "late")
 
     async with anyio.create_task_group() as group:
         group.start_soon(write, tables.accounts, tables.tokens)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import logging
 import sqlite3
-from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -14,13 +12,14 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from screener.service.sweeping import Sweeper, counted, sweeper_of
+from screener.service.account_store import AccountStore
 from screener.settings.settings import Settings, SettingsError, load_settings
 from store.accounts.accounts import Accounts, Plan, utc_now
-from store.accounts.audit import OPERATOR, Kind, note
+from store.accounts.audit import OPERATOR, EventKind, note
+from store.accounts.retention import Sweeper
 from store.database import tables
 from store.database.database import Database
-from store.errors import DatabaseUnavailableError
+from tests.accounts import PERIODS, accounts_in
 from tests.screener.command import check_refusal, run
 from tests.screener.process import until
 from tests.service import at_database, serving
@@ -39,7 +38,7 @@ def furnish(folder: Path) -> None:
         async with database.write() as connection:
             for age in (29, 31):
                 at = now - age * DAY
-                await note(connection, Kind.PLAN_CHANGED, OPERATOR, at, account.id, f"{age}")
+                await note(connection, EventKind.PLAN_CHANGED, OPERATOR, at, account.id, f"{age}")
             for age in (9, 12):
                 use = {"key_prefix": "k", "operation": "me", "client": "", "host": "", "calls": 1}
                 day = {"day": (now - age * DAY).date(), "last_at": now, "account_id": account.id}
@@ -140,7 +139,7 @@ def test_purge_says_that_a_part_failed_and_does_the_others(tmp_path: Path) -> No
 def test_the_service_sweeps_all_of_it_by_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("screener.service.sweeping.START_SECONDS", 0)
+    monkeypatch.setattr("store.accounts.retention.START_SECONDS", 0)
     furnish(tmp_path)
     assert all(kept(tmp_path)[name] > count for name, count in SWEPT.items())
 
@@ -150,28 +149,26 @@ def test_the_service_sweeps_all_of_it_by_itself(
 
 
 async def test_a_sweep_that_fails_is_logged_and_stops_no_other(
-    caplog: pytest.LogCaptureFixture,
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def busy() -> Mapping[str, int]:
-        raise DatabaseUnavailableError("The account database does not answer; try again.")
+    furnish(tmp_path)
+    settings = Settings(data_dir=tmp_path, audit_days=30)
+    with closing(sqlite3.connect(tmp_path / "accounts.sqlite")) as connection:
+        connection.execute("DROP TABLE used_forms")
+        refusal = "BEFORE DELETE ON browsers BEGIN SELECT RAISE(ABORT, 'kept'); END"
+        connection.execute(f"CREATE TRIGGER keep_browsers {refusal}")
 
-    async def broken() -> Mapping[str, int]:
-        raise ZeroDivisionError
+    async with Database(settings.accounts_url) as database:
+        rows, failures = await AccountStore(settings, database).sweeper.sweep()
 
-    async def two() -> int:
-        return 2
-
-    with caplog.at_level(logging.WARNING):
-        removed = await Sweeper(busy, broken, counted("events", two)).sweep()
-
-    assert removed == ({"events": 2}, 2)
-    assert [(one.levelname, bool(one.exc_info)) for one in caplog.records] == [
-        ("WARNING", False),
-        ("ERROR", True),
-    ]
+    assert (rows["events"], failures) == (1, 2)
+    logged = [(one.levelname, bool(one.exc_info), one.getMessage()) for one in caplog.records]
+    assert [one[:2] for one in logged] == [("ERROR", True), ("WARNING", False)]
+    assert "known browsers" in logged[0][2]
+    assert "used forms" in logged[1][2]
 
 
-async def test_a_process_sweeps_every_hour_from_a_moment_of_its_own() -> None:
+async def test_a_process_sweeps_every_hour_from_a_moment_of_its_own(tmp_path: Path) -> None:
     done = list[float | str]()
 
     async def pause(seconds: float) -> None:
@@ -179,13 +176,14 @@ async def test_a_process_sweeps_every_hour_from_a_moment_of_its_own() -> None:
         if len(done) == 5:
             raise StopAsyncIteration
 
-    async def sweep() -> int:
+    def clock() -> dt.datetime:
         done.append("swept")
-        return 0
+        return utc_now()
 
-    sweeper = Sweeper(counted("events", sweep), pause=pause, chance=lambda: 0.5)
-    with pytest.raises(StopAsyncIteration):
-        await sweeper.keep_sweeping()
+    async with accounts_in(tmp_path) as database:
+        sweeper = Sweeper(database, PERIODS, clock=clock, pause=pause, chance=lambda: 0.5)
+        with pytest.raises(StopAsyncIteration):
+            await sweeper.keep_sweeping()
 
     assert done == [150, "swept", 3600, "swept", 3600]
 
@@ -198,7 +196,7 @@ async def test_a_retention_is_a_hundred_years_at_most(tmp_path: Path, name: str)
     furnish(tmp_path)
     settings = load_settings(data_dir=tmp_path, **{name: 36_500})
     async with Database(settings.accounts_url) as database:
-        assert (await sweeper_of(settings, database).sweep()).failures == 0
+        assert (await AccountStore(settings, database).sweeper.sweep()).failures == 0
 
 
 def test_the_audit_command_filters_pages_and_prints_json(tmp_path: Path) -> None:
