@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
 
 from screener.settings.settings import Settings
-from store.accounts.accounts import Accounts, utc_now
+from store.accounts.accounts import Accounts, Clock, utc_now
 from store.accounts.audit import AuditLog
 from store.accounts.grants import Grants
 from store.accounts.keys import Keys
@@ -18,9 +17,7 @@ from store.database.database import Database
 class AccountStore:
     """What reads and changes accounts; sign-ins and approvals end by the clock."""
 
-    def __init__(
-        self, settings: Settings, database: Database, clock: Callable[[], dt.datetime] = utc_now
-    ) -> None:
+    def __init__(self, settings: Settings, database: Database, clock: Clock = utc_now) -> None:
         periods = Periods(
             usage=dt.timedelta(days=settings.usage_days),
             audit=dt.timedelta(days=settings.audit_days),

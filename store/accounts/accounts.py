@@ -27,6 +27,9 @@ EMAIL = re.compile(r"[!-?A-~]{1,64}@[!-?A-~]{1,189}")
 FIRST_EMAIL: Final = "me@localhost"
 """The account that `screener up` makes."""
 
+Clock = Callable[[], dt.datetime]
+"""Gives the time, aware, in UTC."""
+
 
 class Plan(StrEnum):
     """What an account has paid for."""
@@ -68,12 +71,7 @@ def utc_now() -> dt.datetime:
 class Accounts:
     """Accounts; each method is one transaction."""
 
-    def __init__(
-        self,
-        database: Database,
-        *,
-        clock: Callable[[], dt.datetime] = utc_now,
-    ) -> None:
+    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
         self._database = database
         self._clock = clock
 

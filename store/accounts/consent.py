@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from store.accounts.accounts import hash_secret, lock_account
+from store.accounts.accounts import Clock, hash_secret, lock_account
 from store.accounts.audit import EventKind
 from store.accounts.sessions import proven
 from store.database import tables
@@ -42,7 +41,7 @@ async def check_consent(
     connection: AsyncConnection,
     account_id: int,
     form: Form,
-    clock: Callable[[], dt.datetime],
+    clock: Clock,
     session: str | None = None,
 ) -> None:
     """Use up a consent form, in the transaction of the approval.

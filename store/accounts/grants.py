@@ -7,22 +7,16 @@ that was issued under it. The codes and tokens themselves are in `store.accounts
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from store.accounts.accounts import hash_secret, utc_now
+from store.accounts.accounts import Clock, hash_secret, utc_now
 from store.accounts.audit import OPERATOR, Actor, EventKind, note
 from store.accounts.clients import CLIENT, Client, client_of, make_room
 from store.accounts.consent import Form, check_consent, use_up
-from store.accounts.credentials import (
-    LIFETIMES,
-    Kind,
-    new_credential,
-    new_grant_prefix,
-    revoke,
-)
+from store.accounts.credentials import LIFETIMES, Kind, new_credential, new_grant_prefix, revoke
 from store.database import tables
 from store.database.database import Database
 from store.database.tables import columns_of
@@ -51,16 +45,9 @@ GRANT = columns_of(tables.grants, Grant)
 class Grants:
     """Clients and grants; each method is one transaction."""
 
-    def __init__(
-        self,
-        database: Database,
-        *,
-        clock: Callable[[], dt.datetime] = utc_now,
-        new_credential: Callable[[Kind], str] = new_credential,
-    ) -> None:
+    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
         self._database = database
         self._clock = clock
-        self._new_credential = new_credential
 
     async def add_client(
         self,
@@ -162,7 +149,7 @@ class Grants:
             SignedOutError, TooManyError, TooOftenError, UsedFormError: as `check_consent` says.
         """
         clients = tables.clients
-        code = self._new_credential(Kind.CODE)
+        code = new_credential(Kind.CODE)
         grant = {
             "prefix": new_grant_prefix(),
             "account_id": account_id,
@@ -227,12 +214,12 @@ class Grants:
         """The grants of an account, including revoked ones, oldest first."""
         return await self._grants(tables.grants.c.account_id == account_id)
 
-    async def held(self, account_id: int, besides: Collection[str] = ()) -> list[Grant]:
-        """The grants of an account that were not revoked, or have one of the prefixes `besides`,
+    async def unrevoked(self, account_id: int, include: Collection[str] = ()) -> list[Grant]:
+        """The grants of an account that were not revoked, or have one of the prefixes `include`,
         oldest first.
         """
         grants = tables.grants
-        shown = grants.c.revoked_at.is_(None) | grants.c.prefix.in_(besides)
+        shown = grants.c.revoked_at.is_(None) | grants.c.prefix.in_(include)
         return await self._grants((grants.c.account_id == account_id) & shown)
 
     async def all_grants(self) -> list[Grant]:

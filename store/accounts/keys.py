@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import datetime as dt
 import secrets
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from store.accounts.accounts import Account, Plan, account_of, hash_secret, lock_account, utc_now
+from store.accounts.accounts import (
+    Account,
+    Clock,
+    Plan,
+    account_of,
+    hash_secret,
+    lock_account,
+    utc_now,
+)
 from store.accounts.audit import OPERATOR, Actor, EventKind, note
 from store.accounts.consent import check_owner, check_pace
 from store.accounts.credentials import ALPHABET, not_expired, revoke
@@ -86,11 +94,7 @@ class Keys:
     """API keys; each method is one transaction."""
 
     def __init__(
-        self,
-        database: Database,
-        *,
-        prefix: str = "ps_live_",
-        clock: Callable[[], dt.datetime] = utc_now,
+        self, database: Database, *, prefix: str = "ps_live_", clock: Clock = utc_now
     ) -> None:
         self._database = database
         self.prefix = prefix
@@ -140,12 +144,12 @@ class Keys:
             account = await account_of(connection, email)
             return await _keys(connection, account.id)
 
-    async def held(self, account_id: int, besides: Collection[str] = ()) -> list[Key]:
-        """The keys of an account that were not revoked, or have one of the prefixes `besides`,
+    async def unrevoked(self, account_id: int, include: Collection[str] = ()) -> list[Key]:
+        """The keys of an account that were not revoked, or have one of the prefixes `include`,
         oldest first. Expired ones are among them.
         """
         keys = tables.keys
-        shown = keys.c.revoked_at.is_(None) | keys.c.prefix.in_(besides)
+        shown = keys.c.revoked_at.is_(None) | keys.c.prefix.in_(include)
         async with self._database.read() as connection:
             return await _keys(connection, account_id, shown)
 

@@ -17,7 +17,7 @@ import anyio
 import sqlalchemy as sa
 
 from store.accounts import clients
-from store.accounts.accounts import utc_now
+from store.accounts.accounts import Clock, utc_now
 from store.accounts.audit import MOST_AT_ONCE
 from store.accounts.sessions import BROWSER_LIFETIME, live
 from store.accounts.told_changes import KEPT
@@ -65,7 +65,7 @@ class Sweeper:
         database: Database,
         periods: Periods,
         *,
-        clock: Callable[[], dt.datetime] = utc_now,
+        clock: Clock = utc_now,
         most_events: int = MOST_EVENTS,
         pause: Callable[[float], Awaitable[None]] = anyio.sleep,
         chance: Callable[[], float] = random.random,  # noqa: S311 - no secret

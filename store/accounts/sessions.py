@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from store.accounts.accounts import Account, hash_secret, lock_account, to_account, utc_now
+from store.accounts.accounts import Account, Clock, hash_secret, lock_account, to_account, utc_now
 from store.accounts.audit import MAX_TEXT, OPERATOR, Actor, EventKind, note
 from store.database import tables
 from store.database.database import Database
@@ -73,7 +73,7 @@ class Sessions:
         *,
         idle: dt.timedelta,
         lifetime: dt.timedelta,
-        clock: Callable[[], dt.datetime] = utc_now,
+        clock: Clock = utc_now,
         token_factory: Callable[[], str] = lambda: secrets.token_urlsafe(TOKEN_BYTES),
     ) -> None:
         self._database = database
@@ -241,16 +241,9 @@ class Browsers:
     only keeps the guesses of strangers apart from those of the account's owner.
     """
 
-    def __init__(
-        self,
-        database: Database,
-        *,
-        clock: Callable[[], dt.datetime] = utc_now,
-        token_factory: Callable[[], str] = lambda: secrets.token_urlsafe(TOKEN_BYTES),
-    ) -> None:
+    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
         self._database = database
         self._clock = clock
-        self._token_factory = token_factory
 
     async def knows(self, token: str, email: str) -> bool:
         """Whether the account with this address has signed in with this browser."""
@@ -287,7 +280,7 @@ class Browsers:
                 )
                 if seen.rowcount:
                     return token
-            token = self._token_factory()
+            token = secrets.token_urlsafe(TOKEN_BYTES)
             row = {"token_hash": hash_secret(token), "account_id": account_id, "seen_at": now}
             await _make_room(connection, browsers, account_id, BROWSERS_PER_ACCOUNT)
             await connection.execute(browsers.insert().values(row))

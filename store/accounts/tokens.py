@@ -14,16 +14,9 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from store.accounts.accounts import hash_secret, utc_now
+from store.accounts.accounts import Clock, hash_secret, utc_now
 from store.accounts.audit import Actor, EventKind, note
-from store.accounts.credentials import (
-    LIFETIMES,
-    Kind,
-    new_credential,
-    new_seed,
-    revoke,
-    successor,
-)
+from store.accounts.credentials import LIFETIMES, Kind, new_credential, new_seed, revoke, successor
 from store.accounts.keys import ACCOUNT, Principal, principal_of
 from store.database import tables
 from store.database.database import Database
@@ -70,7 +63,7 @@ class Tokens:
         self,
         database: Database,
         *,
-        clock: Callable[[], dt.datetime] = utc_now,
+        clock: Clock = utc_now,
         new_credential: Callable[[Kind], str] = new_credential,
         leeway: dt.timedelta = dt.timedelta(0),
     ) -> None:
@@ -121,8 +114,7 @@ class Tokens:
         """
         tokens, now = tables.tokens, self._clock()
         shown = sa.and_(
-            tokens.c.token_hash == hash_secret(refresh_token),
-            tokens.c.kind == Kind.REFRESH,
+            tokens.c.token_hash == hash_secret(refresh_token), tokens.c.kind == Kind.REFRESH
         )
         if not await self._holds(tokens, shown, client_id):
             return None
@@ -189,10 +181,7 @@ class Tokens:
             raise TooOftenError(int((first + HOUR - now).total_seconds()) + 1)
 
     def _new_pair(self) -> Pair:
-        return Pair(
-            self._new_credential(Kind.ACCESS),
-            self._new_credential(Kind.REFRESH),
-        )
+        return Pair(self._new_credential(Kind.ACCESS), self._new_credential(Kind.REFRESH))
 
     async def _issued(
         self, connection: AsyncConnection, refresh_token: str, client_id: str, now: dt.datetime

@@ -184,11 +184,11 @@ BY_THE_OPERATOR = {"Accounts.set_plan", "Accounts.set_active"}
 
 SILENT = {
     "Accounts": {"all", "get", "lacking", "password_hash"},
-    "Keys": {"held", "of_account", "principal"},
+    "Keys": {"of_account", "principal", "unrevoked"},
     "Sessions": {"account", "all", "is_proven", "of_account", "prove"},
     "Grants": {
         *("add_client", "keep_document"),  # an app of nobody's yet
-        *("all_grants", "approves", "client", "clients", "held", "of_account", "refuse"),
+        *("all_grants", "approves", "client", "clients", "of_account", "refuse", "unrevoked"),
     },
     # An app refreshes its tokens every hour.
     "Tokens": {"principal", "rotate"},

@@ -209,10 +209,10 @@ async def test_what_is_held_is_what_was_not_revoked_and_what_is_asked_for(house:
     for one in (first, second):
         await house.grants.revoke_grant(house.account_id, one.prefix)
 
-    assert await house.grants.held(house.account_id) == [third]
-    assert [one.prefix for one in await house.grants.held(house.account_id, [second.prefix])] == [
-        *(second.prefix, third.prefix)
-    ]
+    assert await house.grants.unrevoked(house.account_id) == [third]
+    assert [
+        one.prefix for one in await house.grants.unrevoked(house.account_id, [second.prefix])
+    ] == [*(second.prefix, third.prefix)]
 
 
 async def client_ids(house: House) -> list[str]:

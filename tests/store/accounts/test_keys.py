@@ -237,8 +237,8 @@ async def test_what_is_held_is_what_was_not_revoked_and_what_is_asked_for(keys: 
     for one in (first, second):
         await keys.revoke(one.prefix)
 
-    assert await keys.held(1) == [third]
-    held = await keys.held(1, [second.prefix])
+    assert await keys.unrevoked(1) == [third]
+    held = await keys.unrevoked(1, [second.prefix])
     assert [one.prefix for one in held] == [second.prefix, third.prefix]
 
 
