@@ -152,7 +152,7 @@ class Sessions:
         if row is None:
             return None
         if row.stale:
-            await self._touch(token, now)
+            await self._set(token, now, seen_at=now)
         return to_account(row)
 
     async def end(self, token: str, *, actor: Actor = OPERATOR) -> None:
@@ -168,17 +168,8 @@ class Sessions:
 
     async def prove(self, token: str) -> bool:
         """Record that the password was given in this session; False if it has ended."""
-        sessions, now = tables.sessions, self._clock()
-        async with self._database.write() as connection:
-            proven = await connection.execute(
-                sessions.update()
-                .where(
-                    sessions.c.token_hash == hash_secret(token),
-                    live(now, self._idle, self.lifetime),
-                )
-                .values(proven_at=now)
-            )
-        return proven.rowcount > 0
+        now = self._clock()
+        return await self._set(token, now, proven_at=now)
 
     async def all(self) -> list[Session]:
         """Every live session, newest first."""
@@ -223,13 +214,12 @@ class Sessions:
         for account_id in ended.scalars():
             await note(connection, EventKind.SIGN_OUT, actor, self._clock(), account_id)
 
-    async def _touch(self, token: str, now: dt.datetime) -> None:
+    async def _set(self, token: str, now: dt.datetime, **times: dt.datetime) -> bool:
+        """Set times of the live session with this token; False if there is none."""
+        own = tables.sessions.c.token_hash == hash_secret(token)
+        update = tables.sessions.update().where(own, live(now, self._idle, self.lifetime))
         async with self._database.write() as connection:
-            await connection.execute(
-                tables.sessions.update()
-                .where(tables.sessions.c.token_hash == hash_secret(token))
-                .values(seen_at=now)
-            )
+            return (await connection.execute(update.values(times))).rowcount > 0
 
 
 class Browsers:

@@ -111,27 +111,27 @@ class UsageLog:
         Raises:
             DatabaseUnavailableError: nothing was written; the counts stay pending.
         """
-        taken, self._pending = self._pending, {}
-        taken_bytes, self._pending_bytes = self._pending_bytes, 0
-        if not taken:
+        batch, self._pending = self._pending, {}
+        size, self._pending_bytes = self._pending_bytes, 0
+        if not batch:
             return
-        now = dt.datetime.fromtimestamp(self._clock(), dt.UTC)
+        now = self._now()
         try:
             async with self._database.write() as connection:
-                held = await _held(connection, {line[2] for line in taken})
-                accounts = {account_id for account_id, _ in held}
+                owners = await _owners(connection, {line[2] for line in batch})
+                accounts = {account_id for account_id, _ in owners}
                 full = await _full(connection, accounts, now.date() - dt.timedelta(days=1))
                 rows = [
                     _to_line(line, full, calls, now)._asdict()
-                    for line, calls in sorted(taken.items())
-                    if (line[0], line[2]) in held
+                    for line, calls in sorted(batch.items())
+                    if (line[0], line[2]) in owners
                 ]
                 if rows:  # all processes in one order, or two would wait for each other's lines
                     await connection.execute(_adding(connection), rows)
         except BaseException as error:
-            for line, calls in taken.items():
+            for line, calls in batch.items():
                 self._pending[line] = self._pending.get(line, 0) + calls
-            self._pending_bytes += taken_bytes
+            self._pending_bytes += size
             if isinstance(error, IntegrityError):
                 raise DatabaseUnavailableError("An account was deleted just now.") from error
             raise
@@ -149,12 +149,10 @@ class UsageLog:
 
     async def calls_today(self) -> list[tuple[int, str, int]]:
         """The account, the prefix of the key or grant and its calls of this UTC day, of all."""
-        usage, today = tables.usage, int(self._clock() // SECONDS_A_DAY)
+        usage, today = tables.usage, self._now().date()
         query = (
             sa.select(usage.c.account_id, usage.c.key_prefix, sa.func.sum(usage.c.calls))
-            .where(
-                usage.c.day == EPOCH + dt.timedelta(days=today), usage.c.operation.not_in(UNCOUNTED)
-            )
+            .where(usage.c.day == today, usage.c.operation.not_in(UNCOUNTED))
             .group_by(usage.c.account_id, usage.c.key_prefix)
         )
         async with self._database.read() as connection:
@@ -167,12 +165,9 @@ class UsageLog:
         """Operation, client and calls of a day, most calls first; at most `most` lines."""
         usage = tables.usage
         caller = sa.case((usage.c.host != "", usage.c.host), else_=usage.c.client)
+        total = sa.func.sum(usage.c.calls)
         query = (
-            sa.select(
-                usage.c.operation,
-                caller.label("caller"),
-                sa.func.sum(usage.c.calls).label("total"),
-            )
+            sa.select(usage.c.operation, caller.label("caller"), total.label("total"))
             .where(usage.c.account_id == account_id, usage.c.day == day)
             .group_by(usage.c.operation, "caller")
             .order_by(sa.desc("total"), usage.c.operation, "caller")
@@ -185,21 +180,18 @@ class UsageLog:
     async def last_uses(self, account_id: int) -> dict[str, UsageLine]:
         """The newest line of every live key and grant that was used, by prefix."""
         usage, newest = tables.usage, _newest(account_id).subquery()
+        of_key = (usage.c.account_id == account_id) & (usage.c.key_prefix == newest.c.prefix)
         query = (
             sa.select(usage)
-            .join(
-                newest,
-                sa.and_(
-                    usage.c.account_id == account_id,
-                    usage.c.key_prefix == newest.c.prefix,
-                    usage.c.last_at == newest.c.last_at,
-                ),
-            )
+            .join(newest, of_key & (usage.c.last_at == newest.c.last_at))
             .order_by(usage.c.host, usage.c.client, usage.c.operation)
         )
         async with self._database.read() as connection:
             lines = (UsageLine(*row) for row in await connection.execute(query))
             return {line.key_prefix: line for line in lines}
+
+    def _now(self) -> dt.datetime:
+        return dt.datetime.fromtimestamp(self._clock(), dt.UTC)
 
     async def _flush_or_wait(self) -> None:
         try:
@@ -225,7 +217,7 @@ def _newest(account_id: int) -> sa.CompoundSelect[*tuple[Any, ...]]:
     return sa.union_all(of(tables.keys), of(tables.grants))
 
 
-async def _held(connection: AsyncConnection, prefixes: Collection[str]) -> set[tuple[int, str]]:
+async def _owners(connection: AsyncConnection, prefixes: Collection[str]) -> set[tuple[int, str]]:
     """The account and prefix of each key and grant that exists under one of some prefixes."""
     queries = (
         sa.select(held.c.account_id, held.c.prefix).where(held.c.prefix.in_(prefixes))

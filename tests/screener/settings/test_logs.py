@@ -130,7 +130,7 @@ def test_a_message_is_written_once_a_minute_with_the_number_of_the_others() -> N
         "Registrations from 192.0.2.120 are refused (59 more before this one)",
     ]
     assert once.filter(record("Another message"))
-    assert all(once.filter(record("It failed", name="screener.service.sweeping")) for _ in range(3))
+    assert all(once.filter(record("It failed", name="store.accounts.retention")) for _ in range(3))
 
 
 @pytest.mark.parametrize("part", [follower, redis_counting, told_changes])
