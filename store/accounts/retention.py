@@ -20,7 +20,6 @@ from store.accounts import clients
 from store.accounts.accounts import Clock, utc_now
 from store.accounts.audit import MOST_AT_ONCE
 from store.accounts.sessions import BROWSER_LIFETIME, live
-from store.accounts.told_changes import KEPT
 from store.database import tables
 from store.database.database import Database
 from store.errors import StoreError
@@ -30,6 +29,10 @@ MOST_EVENTS = 1_000_000
 
 REVOKED_KEPT: Final = 200
 """Revoked grants of an account that are kept, the newest, until their tokens have expired."""
+
+CHANGES_KEPT: Final = dt.timedelta(hours=1)
+"""For which a noted change of PostgreSQL is kept. Nobody asks for older ones: after a pause without
+an answer all is forgotten."""
 
 SWEEP_SECONDS = 3600
 
@@ -117,7 +120,7 @@ class Sweeper:
             "lines of usage": (usage, usage.c.day < before.date()),
         }
         if self._database.server:  # SQLite keeps one of each account, which numbers the next ones
-            old["noted changes"] = (tables.changes, tables.changes.c.at < now - KEPT)
+            old["noted changes"] = (tables.changes, tables.changes.c.at < now - CHANGES_KEPT)
         return {what: table.delete().where(condition) for what, (table, condition) in old.items()}
 
     async def _remove(self, *rows: sa.Delete) -> int:

@@ -10,7 +10,6 @@ Snapshot Information Functions" of PostgreSQL's manual).
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
 import logging
 import time
 from collections.abc import Callable, Collection
@@ -19,8 +18,6 @@ from typing import TYPE_CHECKING
 import anyio
 
 from store.accounts.account_changes import ALL, AT_ONCE, Changes
-from store.accounts.accounts import utc_now
-from store.database import tables
 from store.database.database import Database
 from store.database.postgresql import Server
 from store.database.reaching import why_not
@@ -42,11 +39,6 @@ RETRY_SECONDS = 0.4
 
 UNTOLD = 2
 """Changes in a row that were not told but found, after which telling counts as broken."""
-
-KEPT = dt.timedelta(hours=1)
-"""For which a noted change is kept. Nobody asks for older ones: after a pause without an answer all
-is forgotten.
-"""
 
 SNAPSHOT = "SELECT pg_current_snapshot()::text"
 
@@ -156,15 +148,3 @@ class ToldChanges(Changes):
 
     def _is_fresh(self, now: float) -> bool:
         return self._asked_at is not None and now - self._asked_at <= FRESH_SECONDS
-
-
-async def sweep(database: Database, clock: Callable[[], dt.datetime] = utc_now) -> int:
-    """Delete the changes that were noted long ago; return how many were deleted. SQLite keeps one
-    for each account, by which the next ones are numbered.
-    """
-    if database.server is None:
-        return 0
-    noted = tables.changes
-    async with database.write(patient=True) as connection:
-        old = noted.delete().where(noted.c.at < clock() - KEPT)
-        return (await connection.execute(old)).rowcount

@@ -15,10 +15,11 @@ import sqlalchemy as sa
 from store.accounts import told_changes
 from store.accounts.accounts import Accounts, Plan, utc_now
 from store.accounts.principals import changes_of
-from store.accounts.told_changes import FRESH_SECONDS, ToldChanges, sweep
+from store.accounts.told_changes import FRESH_SECONDS, ToldChanges
 from store.accounts.watchlist import Watchlist
 from store.database.database import Database
 from store.errors import DatabaseUnavailableError
+from tests.accounts import swept
 from tests.postgres import fresh_database
 from tests.proxy import Proxy, proxied
 
@@ -216,5 +217,7 @@ async def test_an_answer_counts_for_a_moment_only(operator: Database) -> None:
 async def test_noted_changes_are_swept_when_nobody_asks_for_them_any_more(
     operator: Database,
 ) -> None:
-    assert await sweep(operator) == 0
-    assert await sweep(operator, clock=lambda: utc_now() + dt.timedelta(hours=2)) > 0
+    later = utc_now() + dt.timedelta(hours=2)
+
+    assert (await swept(operator, utc_now))["noted changes"] == 0
+    assert (await swept(operator, lambda: later))["noted changes"] > 0
