@@ -36,6 +36,7 @@ NOT_REPEATED = (
     "screener.",
     "mcp_server.operations.redis_counting",
     "store.remote.follower",
+    "store.accounts.retention",
     "store.accounts.told_changes",
     ACCESS,
 )

@@ -123,12 +123,9 @@ class Sweeper:
             old["noted changes"] = (tables.changes, tables.changes.c.at < now - CHANGES_KEPT)
         return {what: table.delete().where(condition) for what, (table, condition) in old.items()}
 
-    async def _remove(self, *rows: sa.Delete) -> int:
-        """Delete rows; returns how many of the last statement."""
+    async def _remove(self, rows: sa.Delete) -> int:
         async with self._database.write(patient=True) as connection:
-            for delete in rows:
-                deleted = await connection.execute(delete)
-        return deleted.rowcount
+            return (await connection.execute(rows)).rowcount
 
     async def _remove_grants(self, now: dt.datetime) -> int:
         """Delete the grants whose codes and tokens have all expired.
@@ -143,11 +140,12 @@ class Sweeper:
                 for table in (codes, tokens)
             )
         )
-        surplus = await self._ids(_surplus_grants())
-        columns = (codes.c.grant_id, tokens.c.grant_id, grants.c.id)
-        return await self._remove(
-            *(each.table.delete().where(each.not_in(alive) | each.in_(surplus)) for each in columns)
-        )
+        async with self._database.write(patient=True) as connection:
+            surplus = list(await connection.scalars(_surplus_grants()))
+            for column in (codes.c.grant_id, tokens.c.grant_id, grants.c.id):
+                old = column.not_in(alive) | column.in_(surplus)
+                removed = await connection.execute(column.table.delete().where(old))
+        return removed.rowcount
 
     async def _remove_events(self, now: dt.datetime) -> int:
         """Delete the events that are too old, and those above the bound, a bounded number at once:
@@ -183,11 +181,11 @@ class Sweeper:
 
 
 def _surplus_grants() -> sa.Select[tuple[int]]:
-    """The revoked grants that are too many of their account."""
+    """Some of the revoked grants that are too many of their account."""
     grants = tables.grants
     place = sa.func.row_number().over(
         partition_by=grants.c.account_id, order_by=(grants.c.revoked_at.desc(), grants.c.id.desc())
     )
     revoked = sa.select(grants.c.id, place.label("place")).where(grants.c.revoked_at.is_not(None))
     ranked = revoked.subquery()
-    return sa.select(ranked.c.id).where(ranked.c.place > REVOKED_KEPT)
+    return sa.select(ranked.c.id).where(ranked.c.place > REVOKED_KEPT).limit(MOST_AT_ONCE)
