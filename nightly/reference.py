@@ -25,7 +25,7 @@ from nightly.sources import CSV, suffix_of
 from nightly.sources.regular import check_regular
 from nightly.symbols import normalise
 from store.nights.companies import LONGEST_NAME
-from store.wire.lines import short
+from store.wire.words import short
 
 AssetType = Literal["stock", "etf", "crypto"]
 

@@ -28,7 +28,7 @@ from store.ledger.served import (
 from store.ledger.served import Line as LedgerLine
 from store.wire.families import Family
 from store.wire.records import AsServed, Change, Line, PricePoint
-from store.wire.setup_words import FEW
+from store.wire.words import FEW
 
 
 @dataclass(frozen=True, slots=True)

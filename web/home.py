@@ -14,7 +14,7 @@ from mcp_server.operations.hosts import hosts
 from store.nights.book import Book
 from store.nights.of_night import OfNight
 from store.wire.families import Family
-from store.wire.setup_view import SetupView
+from store.wire.view import SetupView
 from web.night_head import NightPages
 from web.pages import Context, Page
 from web.site import Site

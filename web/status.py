@@ -8,8 +8,8 @@ from typing import Any
 
 from store.nights.book import Book
 from store.nights.of_night import OfNight
-from store.wire.lines import short
-from store.wire.reasons import FOUND, LEFT_OUT, words_of
+from store.wire.labels import FOUND, LEFT_OUT, words_of
+from store.wire.words import short
 from telemetry.version import VERSION
 from web.access import Access
 from web.night_head import NightPages

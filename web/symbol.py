@@ -19,8 +19,8 @@ from store.nights.book import Book, Coverage
 from store.nights.companies import Entry, company_name
 from store.nights.of_night import OfNight
 from store.wire.families import Family
-from store.wire.setup_view import SetupView
-from store.wire.setup_words import FEW
+from store.wire.view import SetupView
+from store.wire.words import FEW
 from web.absences import Absences
 from web.access import NO_PLAN, Access
 from web.charts import NO_TRADE

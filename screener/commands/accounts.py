@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 import typer
 
 from screener.settings.console import Table, err, fail, out, plainly, prepare_data_dir, settings
-from store.wire.lines import harmless
+from store.wire.words import harmless
 
 if TYPE_CHECKING:
     from screener.service.account_store import AccountStore

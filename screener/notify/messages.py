@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from store.wire.changes import KINDS, REASONS
 from store.wire.families import Family
-from store.wire.lines import harmless, short
+from store.wire.labels import CHANGE_KINDS, CHANGE_REASONS
+from store.wire.words import harmless, short
 
 if TYPE_CHECKING:
     from store.ledger.manifest import Manifest
@@ -166,7 +166,7 @@ def _changes(url: str, record: Mapping[str, Any] | None, followed: Sequence[str]
         return
     since, changes = record["since_session"], record["changes"]
     number = Counter(change["change"] for change in changes)
-    counts = ", ".join(f"{number[kind]:,} {words.lower()}" for kind, words in KINDS.items())
+    counts = ", ".join(f"{number[kind]:,} {words.lower()}" for kind, words in CHANGE_KINDS.items())
     yield f"Since the night of {since}: {counts}."
     mine = [change for change in changes if change["symbol"] in followed]
     for change in mine[:MOST_CHANGES]:
@@ -182,7 +182,7 @@ def _change(url: str, change: Mapping[str, Any]) -> str:
     day = f" on {change['session']}" if change["session"] else ""
     price = "" if change["price"] is None else f" at {change['price']}"
     r = "" if change["r_multiple"] is None else f", {change['r_multiple']:+.2f} R"
-    words, why = KINDS[change["change"]].lower(), REASONS[change["reason"]]
+    words, why = CHANGE_KINDS[change["change"]].lower(), CHANGE_REASONS[change["reason"]]
     symbol = change["symbol"]
     return (
         f"{symbol}, {family}, {change['direction']}, attempt {change['attempt']}: {words}{day}"

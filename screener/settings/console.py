@@ -35,7 +35,7 @@ from store.errors import (
 )
 from store.folder.files import narrow, private_folder
 from store.folder.trouble import is_of_disk, trouble_of
-from store.wire.lines import harmless
+from store.wire.words import harmless
 
 if TYPE_CHECKING:
     from screener.settings.settings import Settings

@@ -15,7 +15,7 @@ from typing import Any
 from structlog.processors import JSONRenderer, format_exc_info
 from structlog.stdlib import ExtraAdder, ProcessorFormatter, add_log_level, add_logger_name
 
-from store.wire.lines import harmless, short
+from store.wire.words import harmless, short
 from telemetry.request import current
 
 LONGEST_VALUE = 200

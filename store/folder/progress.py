@@ -19,8 +19,8 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from store.folder.files import replace_file
-from store.wire.lines import short
-from store.wire.reasons import LEFT_OUT, words_of
+from store.wire.labels import LEFT_OUT, words_of
+from store.wire.words import short
 
 PROGRESS: Final = "progress.json"
 LOCK: Final = "progress.lock"

@@ -29,7 +29,7 @@ from store.wire.briefs import Briefs
 from store.wire.families import Family
 from store.wire.method import Method
 from store.wire.records import FamilyEntry
-from store.wire.setup_view import SetupView
+from store.wire.view import SetupView
 
 API_VERSION = "v1"
 

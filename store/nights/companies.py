@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from store.nights.book import Book
-from store.wire.lines import short
+from store.wire.words import short
 
 Entry = Mapping[str, Any]
 """What the universe of a night says of one symbol."""

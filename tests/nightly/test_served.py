@@ -57,7 +57,7 @@ from store.nights.book import Book
 from store.nights.grade import Grade, grade
 from store.nights.nights import Nights
 from store.wire.families import Family
-from store.wire.setup_words import FEW
+from store.wire.words import FEW
 from tests.nightly.series import LENIENT, changed, multiplied, walk, write_table
 from tests.nightly.test_night import write_csv
 from tests.nightly.test_past_nights import after_a_gap

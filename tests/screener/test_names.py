@@ -14,7 +14,7 @@ from store.accounts.grants import Grants
 from store.accounts.keys import Keys
 from store.database import tables
 from store.database.database import Database
-from store.wire.lines import harmless
+from store.wire.words import harmless
 from tests.screener.command import run, run_process
 from tests.service import at_database
 

@@ -22,7 +22,7 @@ from screener.settings.settings import Settings
 from store.ledger.ledger import Ledger
 from store.ledger.ledger_file import decoded, encoded
 from store.nights.book import Book, Prices
-from store.wire.figures import dollars
+from store.wire.words import dollars
 from tests.conftest import seal_night
 from tests.contract.market import active_book
 from tests.resealed import reseal

@@ -13,8 +13,8 @@ from mcp_server.drawing.look import THEMES, Theme
 from mcp_server.drawing.palette import COLOURS, Ink
 from store.accounts.accounts import Plan
 from store.nights.book import Book
-from store.wire.distribution import Distribution
-from store.wire.figures import dollars
+from store.wire.method import Distribution
+from store.wire.words import dollars
 from tests.resealed import reseal
 from tests.service import Service, copy_night, serving
 from tests.web.browser import Browser

@@ -7,7 +7,7 @@ import re
 from contextlib import closing
 
 from store.accounts.accounts import Plan
-from store.wire.setup_words import place_words, state_words
+from store.wire.words import place_words, state_words
 from tests.contract.market import active_book
 from tests.service import Service
 from tests.web.people import new_person, signed_in, tracked_by

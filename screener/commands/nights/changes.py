@@ -7,7 +7,7 @@ from typing import Any
 
 from screener.settings.console import Table
 from store.ledger.manifest import Manifest
-from store.wire.changes import KINDS, REASONS
+from store.wire.labels import CHANGE_KINDS, CHANGE_REASONS
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -20,7 +20,7 @@ def told(manifest: Manifest, found: Mapping[str, Any] | None) -> Iterator[str | 
         return
     yield f"Changes since night {found['since_version']}, session {found['since_session']}:"
     groups = _by_kind(found["changes"])
-    for kind, heading in KINDS.items():
+    for kind, heading in CHANGE_KINDS.items():
         if groups[kind]:
             yield ""
             yield f"{heading}: {len(groups[kind]):,}"
@@ -44,7 +44,7 @@ def as_dict(manifest: Manifest, found: Mapping[str, Any] | None) -> dict[str, An
 
 
 def _by_kind(rows: Rows) -> dict[str, Rows]:
-    return {kind: [row for row in rows if row["change"] == kind] for kind in KINDS}
+    return {kind: [row for row in rows if row["change"] == kind] for kind in CHANGE_KINDS}
 
 
 def _table(rows: Rows) -> Table:
@@ -59,6 +59,6 @@ def _table(rows: Rows) -> Table:
             row["session"] or "-",
             "-" if row["price"] is None else str(row["price"]),
             "-" if r is None else f"{r:+.2f}",
-            REASONS[row["reason"]],
+            CHANGE_REASONS[row["reason"]],
         )
     return shown

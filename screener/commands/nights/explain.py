@@ -40,7 +40,7 @@ from nightly.symbols import normalise
 from screener.settings.console import Table, err, fail, out
 from screener.settings.settings import Settings
 from store.folder.files import replace_file
-from store.wire.figures import dollars
+from store.wire.words import dollars
 
 MOST = 10
 """Drawings that are shown: those that came furthest."""

@@ -12,7 +12,7 @@ import typer
 
 from screener.settings.console import Table, fail, out, plainly, settings
 from screener.settings.options import Bars, Executor, Jobs, ReferenceTable, Symbol, read_adjustment
-from store.wire.lines import harmless
+from store.wire.words import harmless
 
 if TYPE_CHECKING:
     from store.ledger.ledger import Ledger

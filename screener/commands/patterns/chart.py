@@ -12,7 +12,7 @@ from screener.settings.console import fail
 from store.folder.files import replace_file
 from store.nights.book import Book, StoredSetup
 from store.nights.companies import company_names
-from store.wire.setup_words import caption
+from store.wire.words import caption
 
 
 def look_of(theme: str, width: int) -> Look:

@@ -12,9 +12,8 @@ from typing import Any, Final, NamedTuple
 
 from screener.settings.console import Table
 from store.wire.families import pattern_words
-from store.wire.figures import change, dollars, multiple, percent, ratio
-from store.wire.lines import harmless
-from store.wire.setup_view import SetupView
+from store.wire.view import SetupView
+from store.wire.words import change, dollars, harmless, multiple, percent, ratio
 
 LEAST_NAME: Final = 20
 """Columns of a terminal below which no company's name is shown."""

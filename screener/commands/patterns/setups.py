@@ -19,7 +19,7 @@ from screener.commands.patterns.tonight import age_of, tonight
 from screener.settings.console import err, fail, out, terminal_width
 from store.nights.book import Book
 from store.nights.companies import company_names
-from store.wire.setup_view import SetupView
+from store.wire.view import SetupView
 
 if TYPE_CHECKING:
     from screener.settings.settings import Settings

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from store.wire.briefs import compact
-from store.wire.setup_view import SetupView
+from store.wire.view import SetupView
 
 Row: TypeAlias = Mapping[str, Any]
 """The fields of a ScanSetup."""

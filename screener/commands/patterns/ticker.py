@@ -15,18 +15,20 @@ from screener.settings.console import out, terminal_width
 from store.nights.book import Book
 from store.nights.companies import company_name
 from store.wire.families import Family
-from store.wire.figures import change, dollars, ratio
-from store.wire.lines import short
-from store.wire.setup_view import PlanView, SetupView
-from store.wire.setup_words import (
+from store.wire.view import PlanView, SetupView
+from store.wire.words import (
     VERDICTS,
     age_words,
     attempt_words,
     chance_words,
+    change,
+    dollars,
     expected_words,
     loss_words,
     place_words,
+    ratio,
     sample_words,
+    short,
     status_words,
     win_words,
 )

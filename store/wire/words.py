@@ -1,15 +1,18 @@
-"""Setup words: what every page, picture, tool and command says of a setup, from its view."""
+"""Words: texts and figures as every page, picture, tool and command writes them.
+
+A number is written like the number that is served, so that no surface rounds it once more; a setup
+is described from its view.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
-from store.wire.figures import change, dollars, multiple, percent, ratio
-from store.wire.setup_view import RecordView, SetupView
-
 if TYPE_CHECKING:
     from store.wire.records import Verdict
+    from store.wire.view import RecordView, SetupView
 
 FEW: Final = 30
 """A measure with fewer trades than this says nothing."""
@@ -28,6 +31,59 @@ RANK: Final = (
     "says nothing of how often such trades win."
 )
 """What a rank means, wherever one is shown."""
+
+
+def harmless(text: str) -> str:
+    """A text in one line: what is not printable, such as ESC, a line's end or a character that
+    turns the direction of writing, is replaced.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def short(text: str, longest: int) -> str:
+    """A text as one harmless line with single spaces, cut where it is too long."""
+    line = harmless(" ".join(text.split()))
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def dollars(price: float) -> str:
+    """A price: with cents from one dollar up, five significant digits below."""
+    if price >= 1:
+        return f"${price:,.2f}"
+    digits = 4 - math.floor(math.log10(price))
+    return f"${price:.{digits}f}"
+
+
+def percent(value: float) -> str:
+    """A percentage without a plus sign."""
+    return f"{value:,.2f}%"
+
+
+def change(value: float) -> str:
+    """A change in percent, with its sign; whole from a thousand up."""
+    return f"{value:+,.{2 if abs(value) < 999.5 else 0}f}%"
+
+
+def multiple(value: float, decimals: int = 2) -> str:
+    """A multiple of the risk, with its sign."""
+    return f"{value:+,.{decimals}f}"
+
+
+def signed(value: float) -> str:
+    """An average multiple of the risk, with its sign."""
+    return multiple(value, 3)
+
+
+def ratio(value: float | None) -> str:
+    """A reward as a multiple of its risk."""
+    return "none" if value is None else f"{value:,.2f}"
+
+
+def half_units(value: float) -> str:
+    """A number of half units, as an axis writes it."""
+    return f"{value:g}"
 
 
 def status_words(status: str) -> str:
