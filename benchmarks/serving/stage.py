@@ -30,6 +30,7 @@ from benchmarks.serving.process import Server, environment, free_port
 from benchmarks.serving.rounds import Contender
 from benchmarks.serving.writers import add_crowd
 from nightly.parameters import DETECTORS
+from screener.commands.bars_options import BarsOptions
 from screener.commands.nights.nightly import order_of
 from screener.commands.nights.nightly import seal as seal_night
 from screener.settings.settings import Settings
@@ -132,7 +133,7 @@ def seal_sample(folder: Path) -> None:
     The reference detector draws it: the default finds patterns of one symbol in so few.
     """
     settings = Settings(data_dir=folder)
-    order = order_of(settings, session=SESSION)
+    order = order_of(settings, BarsOptions(session=SESSION))
     seal_night(settings, replace(order, parameters=DETECTORS["reference"]))
 
 

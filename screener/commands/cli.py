@@ -12,7 +12,8 @@ import typer
 from typer.core import TyperGroup
 
 from screener.commands import access, accounts, backup, db, listing, up
-from screener.commands.nights import bars, ledger, night, research
+from screener.commands.bars_options import reading_bars
+from screener.commands.nights import bars, detect, ledger, night
 from screener.commands.patterns import patterns
 from screener.commands.up import Host, Port
 from screener.doctor import doctor
@@ -60,9 +61,9 @@ app.command()(backup.backup)
 app.command()(backup.restore)
 app.command()(doctor.doctor)
 app.command()(listing.listing)
-app.command()(night.nightly)
+app.command()(reading_bars()(night.nightly))
 app.command()(notify.notify)
-app.command()(research.detect)
+app.command()(detect.detect)
 app.command()(up.up)
 
 HIDDEN = "***"
@@ -96,16 +97,15 @@ def serve_command(host: Host = None, port: Port = None, workers: Workers = None)
         from screener.service.policies import policies_of
 
     chosen = settings(host=host, port=port, workers=workers)
-    with plainly():
-        policies_of(chosen)  # a text that cannot be used is told now, and not by each worker
-        prepare_data_dir(chosen)
-        check_active_night(chosen)
-        with bind(chosen) as listener:
-            # The socket of a service manager may have another port.
-            chosen = chosen.model_copy(update={"port": listener.getsockname()[1]})
-            err.print(f"Serving {chosen.url}")
-            doctor.warn_at_start(chosen)
-            serve(chosen, listener)
+    policies_of(chosen)  # a text that cannot be used is told now, and not by each worker
+    prepare_data_dir(chosen)
+    check_active_night(chosen)
+    with bind(chosen) as listener:
+        # The socket of a service manager may have another port.
+        chosen = chosen.model_copy(update={"port": listener.getsockname()[1]})
+        err.print(f"Serving {chosen.url}")
+        doctor.warn_at_start(chosen)
+        serve(chosen, listener)
 
 
 @app.command("settings")

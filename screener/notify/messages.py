@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from store.wire.families import Family
 from store.wire.labels import CHANGE_KINDS, CHANGE_REASONS
-from store.wire.words import harmless, short
+from store.wire.words import harmless, named, short
 
 if TYPE_CHECKING:
     from store.ledger.manifest import Manifest
@@ -26,9 +26,6 @@ MOST_CHANGES: Final = 10
 
 MOST_SYMBOLS: Final = 20
 """Symbols named in one line; the others are counted."""
-
-FEW: Final = 8
-"""Names in a line that says more than names."""
 
 LONGEST_REASON: Final = 600
 
@@ -133,12 +130,6 @@ def drift(symbols: Sequence[str]) -> str:
         f"Drift in {len(symbols):,} of the stored walks ({named(symbols)}): their bars give other "
         "walks. The night is made of the right walks; look for a changed machine or library."
     )
-
-
-def named(names: Sequence[str], most: int = FEW) -> str:
-    """Some names in one line, and how many more there are."""
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 def _served(active: Manifest | None) -> str:

@@ -17,9 +17,9 @@ import shutil
 import sys
 import textwrap
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 from nightly.errors import NightlyError, WorkerError
 from screener.settings.errors import EndedError, SettingsError
@@ -38,6 +38,8 @@ from store.folder.trouble import is_of_disk, trouble_of
 from store.wire.words import harmless
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from screener.settings.settings import Settings
 
 NO_NIGHT = 1
@@ -114,6 +116,11 @@ class Table:
         from rich.cells import cell_len
 
         return [max(map(cell_len, column)) for column in zip(*self._rows, strict=True)]
+
+
+def or_dash(value: Any, write: Callable[[Any], str] = str) -> str:  # noqa: ANN401 - to write
+    """The cell of a value; a dash where there is none."""
+    return "-" if value is None else write(value)
 
 
 class Output:
@@ -194,6 +201,15 @@ def fail(message: str, code: int = USAGE) -> NoReturn:
     """End the command with one line on stderr."""
     err.print(f"screener: {message}")
     raise EndedError(code)
+
+
+@contextmanager
+def writing(path: Path, option: str) -> Iterator[None]:
+    """End the command with one line if a file cannot be written that an option names."""
+    try:
+        yield
+    except OSError as error:
+        fail(f"{path} cannot be written ({error.strerror}); choose another {option}.")
 
 
 def warn(message: str) -> None:

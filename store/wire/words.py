@@ -7,7 +7,7 @@ is described from its view.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 FEW: Final = 30
 """A measure with fewer trades than this says nothing."""
+
+FEW_NAMES: Final = 8
+"""Names in a line that says more than names."""
 
 VERDICTS: Final[Mapping[Verdict | None, str]] = {
     "too_few": "too few to say anything",
@@ -46,6 +49,12 @@ def short(text: str, longest: int) -> str:
     """A text as one harmless line with single spaces, cut where it is too long."""
     line = harmless(" ".join(text.split()))
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def named(names: Sequence[str], most: int = FEW_NAMES) -> str:
+    """Some names in one line, and how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def dollars(price: float) -> str:

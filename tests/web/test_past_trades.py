@@ -17,6 +17,7 @@ from PIL import Image
 
 from mcp_server.operations.past import Past, marks_of, past_view, with_lines
 from nightly.parameters import DETECTORS
+from screener.commands.bars_options import BarsOptions
 from screener.commands.nights.nightly import order_of, seal
 from screener.settings.settings import Settings
 from store.ledger.ledger import Ledger
@@ -39,7 +40,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The tests' night, and recorded in its ledger one while an earlier trade of GOOG ran."""
     folder = tmp_path_factory.mktemp("served")
     settings = Settings(data_dir=folder)
-    earlier = order_of(settings, session=RUNNING)
+    earlier = order_of(settings, BarsOptions(session=RUNNING))
     seal(settings, replace(earlier, parameters=DETECTORS["reference"]))
     seal_night(folder)
     return folder

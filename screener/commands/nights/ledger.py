@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from screener.commands.bars_options import BarsOptions, read_date, reading_bars
 from screener.settings.console import Table, fail, out, plainly, settings
-from screener.settings.options import Bars, Executor, Jobs, ReferenceTable, Symbol, read_adjustment
 from store.wire.words import harmless
 
 if TYPE_CHECKING:
@@ -122,17 +122,11 @@ def grade(as_json: AsJson = False, simulated: Simulated = False) -> None:
 
 
 @ledger_app.command("backfill")
+@reading_bars("bars", "symbol", "reference", "adjustment", "jobs", "executor")
 def backfill(
-    bars: Bars,
+    options: BarsOptions,
     first: Annotated[str, typer.Option("--from", help="The first session (YYYY-MM-DD).")],
     last: Annotated[str, typer.Option("--to", help="The last session (YYYY-MM-DD).")],
-    symbol: Symbol = None,
-    reference: ReferenceTable = None,
-    adjustment: Annotated[
-        str, typer.Option(help="What the bars are: split, none (raw) or split+div.")
-    ] = "split",
-    jobs: Jobs = None,
-    executor: Executor = None,
 ) -> None:
     """Replay past sessions, for research: a night of each, on the bars up to it.
 
@@ -140,25 +134,12 @@ def backfill(
     """
     from screener.commands.nights.backfill import replay
     from screener.commands.nights.nightly import order_of, working
-    from screener.settings.options import read_date
 
     chosen = settings()
-    with plainly():
-        days = (read_date(first, "--from"), read_date(last, "--to"))
-        kind = read_adjustment(adjustment)
-        with working(chosen, executor) as (work, step):
-            order = order_of(
-                chosen,
-                bars,
-                work=work,
-                step=step,
-                symbol=symbol,
-                reference=reference,
-                adjustment=kind,
-                jobs=jobs,
-                executor=executor,
-            )
-            made = replay(_folder(simulated=True), order, days, step)
+    days = (read_date(first, "--from"), read_date(last, "--to"))
+    with working(chosen, options.executor) as (work, step):
+        order = order_of(chosen, options, work=work, step=step)
+        made = replay(_folder(simulated=True), order, days, step)
     out.print(
         f"{made.new:,} nights replayed, {made.known:,} were there already. `screener ledger grade "
         "--simulated` compares them with the history of the last one."

@@ -9,11 +9,11 @@ import orjson
 
 from mcp_server.operations.arguments import HistoryArguments, RecordArguments
 from mcp_server.operations.patterns import history_body, patterns_body, record_body
-from screener.commands.patterns.setup_tables import history_table
-from screener.commands.patterns.tonight import age_of, entries_of
+from screener.commands.patterns.setups import age_of
+from screener.commands.patterns.tables import history_table
 from screener.settings.console import out, terminal_width
 from store.nights.book import Book
-from store.nights.companies import company_name
+from store.nights.companies import company_name, entries_of
 from store.wire.families import Family
 from store.wire.view import PlanView, SetupView
 from store.wire.words import (
@@ -69,7 +69,7 @@ def print_ticker(book: Book, symbol: str, answers: Fields) -> None:
 
 
 def _heading(book: Book, symbol: str) -> str:
-    entry = entries_of(book).get(symbol, {})
+    entry = next((entry for entry in entries_of(book) if entry["symbol"] == symbol), {})
     facts = [entry.get(name) for name in ("asset_type", "exchange", "industry", "country")]
     parts = [short(company_name(entry), MOST_NAME), ", ".join(fact for fact in facts if fact)]
     return "; ".join([symbol, *(part for part in parts if part)])

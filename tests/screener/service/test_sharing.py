@@ -6,10 +6,12 @@ Each machine is a data folder of its own; what a commit does is held in tests/st
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from screener.commands.bars_options import BarsOptions
 from screener.commands.nights.nightly import order_of, seal
 from screener.commands.start import seal_first_night
 from screener.service.sharing import looking
@@ -41,7 +43,8 @@ def settings_of(folder: Path, share: Path | None = None) -> Settings:
 
 def made(settings: Settings, day: dt.date, *, only_new: bool = False) -> Manifest:
     """The night that a machine makes."""
-    return seal(settings, order_of(settings, session=day, jobs=1, only_new=only_new))[0]
+    order = order_of(settings, BarsOptions(session=day, jobs=1))
+    return seal(settings, replace(order, only_new=only_new))[0]
 
 
 def test_any_machine_makes_the_next_night_with_the_bytes_of_one_alone(

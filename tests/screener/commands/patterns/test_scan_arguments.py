@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mcp_server.operations.kinds import KINDS, Kind
-from screener.commands.patterns.predicates import example, filters_of
+from screener.commands.patterns.scan_arguments import example, filters_of
 from tests.screener.command import check_refusal, run
 from tests.service import Service
 

@@ -1,4 +1,4 @@
-"""Beside: a nightly as a process of its own beside the service that shows it at work."""
+"""A nightly as a process of its own beside the service that shows it at work."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from threading import Event, Thread
 
-from nightly.bars import Adjustment
 from nightly.pool import follow_parent
+from screener.commands.bars_options import BarsOptions
 from screener.commands.nights.night import nightly
 from screener.server.interrupts import ignored_by_children, never_lost
-from screener.settings.console import DRIFT, EXITS, err
+from screener.settings.console import DRIFT, EXITS, err, plainly
 from screener.settings.errors import EndedError
 from screener.settings.settings import Settings
 from store.errors import SealedError
@@ -29,27 +28,16 @@ STOP_SECONDS = 5.0
 INTERRUPTED = 130
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a night is to be made of."""
-
-    bars: Path
-    reference: Path | None = None
-    symbol: str | None = None
-    adjustment: Adjustment = "split"
-    session: str | None = None
-
-
 @contextmanager
-def nightly_beside(settings: Settings, wanted: Wanted | None) -> Iterator[None]:
-    """Run `screener nightly`, if a night is wanted, from the beginning of the block to its end."""
-    if wanted is None:
+def nightly_process(settings: Settings, options: BarsOptions | None) -> Iterator[None]:
+    """Run `screener nightly` as long as the block, if there are bars to make a night of."""
+    if options is None:
         yield
         return
     record, page = ProgressFile(settings.data_dir), f"{settings.url}/screen"
-    record.announce(wanted.bars.resolve().name)
+    record.announce(Path(options.bars).resolve().name)
     # Spawned as the nightly's own workers are, and so without what the service has open.
-    child = multiprocessing.get_context("spawn").Process(target=_run, args=(wanted,))
+    child = multiprocessing.get_context("spawn").Process(target=_run, args=(options,))
     with ignored_by_children():
         child.start()
     stopping = Event()
@@ -62,7 +50,7 @@ def nightly_beside(settings: Settings, wanted: Wanted | None) -> Iterator[None]:
         _stop(child, waiter)
 
 
-def _run(wanted: Wanted) -> None:
+def _run(options: BarsOptions) -> None:
     """The child: ends when it is told to or when its parent is gone, but not by Ctrl-C, which is
     the parent's to hear.
     """
@@ -71,13 +59,8 @@ def _run(wanted: Wanted) -> None:
     never_lost(signal.SIGTERM)
     follow_parent()
     try:
-        nightly(
-            bars=str(wanted.bars),
-            symbol=wanted.symbol,
-            reference=wanted.reference,
-            adjustment=wanted.adjustment,
-            session=wanted.session,
-        )
+        with plainly():
+            nightly(options)
     except EndedError as end:
         sys.exit(end.code)
     except KeyboardInterrupt:

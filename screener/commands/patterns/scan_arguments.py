@@ -1,4 +1,4 @@
-"""Predicates: filters of the scan as they are written on the command line, such as `rsi<40`.
+"""The arguments of a scan, from what the command line gives; filters are written as `rsi<40`.
 
 A filter is a kind, its period after a colon if it takes one, an operator and a value:
 `sma_distance:50>0`, `industry=Software`, `sma_cross=true`. What may stand there is judged where the
@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
-from mcp_server.operations.errors import did_you_mean
+from mcp_server.operations.arguments import ScanArguments, read_arguments
+from mcp_server.operations.errors import ApiError, did_you_mean
 from mcp_server.operations.filters import PredicateError, read_predicate
 from mcp_server.operations.kinds import KINDS, Kind
+from screener.settings.console import fail
 
 LONGEST = 200
 """Characters of one filter."""
@@ -22,15 +25,26 @@ PARTS = re.compile(r"\s*(\w+)\s*(?::\s*(\w+)\s*)?(<=|>=|<|>|=)(.*)", re.ASCII | 
 """Kind, period, operator and value; each character can match in only one place."""
 
 
-class FilterError(Exception):
-    """A filter cannot be used; the text says why, and what would be right."""
+def scan_arguments(*, filters: Sequence[str] = (), **given: object) -> ScanArguments:
+    """The arguments of the scan; what is None is not given."""
+    raw = {"filters": filters_of(filters), **given}
+    with refusing():
+        return read_arguments(ScanArguments, {k: v for k, v in raw.items() if v is not None})
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Turn a refusal of an operation into its one line."""
+    try:
+        yield
+    except ApiError as error:
+        message = error.message.replace("max_distance_pct", "--max-distance")
+        fail(message[0].lower() + message[1:])
 
 
 def filters_of(texts: Sequence[str]) -> str | None:
-    """The filters of the scan as the API takes them: a JSON array; None without any.
-
-    Raises:
-        FilterError: one of them is not a filter.
+    """The filters of the scan as the API takes them: a JSON array; None without any. What is no
+    filter ends the command with one line that says what would be right.
     """
     return json.dumps([_predicate(text) for text in texts]) if texts else None
 
@@ -46,11 +60,11 @@ def example(kind: Kind) -> str:
 def _predicate(text: str) -> Mapping[str, object]:
     parts = PARTS.fullmatch(text) if len(text) <= LONGEST else None
     if parts is None:
-        raise FilterError(_unreadable(text))
+        fail(_unreadable(text))
     name, period, op, value = parts.groups()
     kind = KINDS.get(name.lower())
     if kind is None:
-        raise FilterError(
+        fail(
             f"--filter {text!r}: there is no filter {name!r}{_meant(name.lower(), KINDS)}. "
             "`screener scan --kinds` lists all."
         )
@@ -59,7 +73,7 @@ def _predicate(text: str) -> Mapping[str, object]:
     except PredicateError as error:
         meant = _meant(value.strip(), kind.choices) if kind.choices else ""
         written = f"; write it as {example(kind)}" if period is None and kind.periods else ""
-        raise FilterError(f"--filter {text!r}: {error}{meant}{written}.") from error
+        fail(f"--filter {text!r}: {error}{meant}{written}.")
 
 
 def _unreadable(text: str) -> str:
