@@ -68,7 +68,7 @@ app.command()(up.up)
 
 HIDDEN = "***"
 
-Workers = Annotated[int | None, typer.Option(help="Processes that serve; SCREENER_WORKERS.")]
+WorkerCount = Annotated[int | None, typer.Option(help="Processes that serve; SCREENER_WORKERS.")]
 
 
 def _show_version(wanted: bool) -> None:
@@ -88,7 +88,7 @@ def root(
 
 
 @app.command("serve")
-def serve_command(host: Host = None, port: Port = None, workers: Workers = None) -> None:
+def serve_command(host: Host = None, port: Port = None, workers: WorkerCount = None) -> None:
     """Serve the active night; a new one is noticed within a second."""
     from screener.server.listening import bind
 
