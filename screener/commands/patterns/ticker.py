@@ -54,7 +54,7 @@ def answers_of(book: Book, symbol: str, rows: int) -> dict[str, Any]:
 
 def print_ticker(book: Book, symbol: str, answers: Fields) -> None:
     """Print the answers on a symbol for people."""
-    setups = orjson.loads(patterns_body(book, symbol))["setups"]
+    setups = answers["patterns"]["setups"]
     out.print_text(_heading(book, symbol))
     out.print_text(age_of(book))
     out.print_text(_state(book, symbol, len(setups)))
