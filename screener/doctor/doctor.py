@@ -32,7 +32,7 @@ def doctor(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
-    """Check settings, memory, data, night, accounts and limits; exit code 1 if one is a fault.
+    """Check settings, clock, data, night, accounts and limits; exit code 1 if one is a fault.
 
     With --url: also whether the proxy in front passes on what the service needs. With --publishing:
     also whether nights can be published into the shared store.
@@ -41,7 +41,7 @@ def doctor(
 
     chosen = settings()
     checks: list[Check] = [
-        *(machine.contradictions, machine.memory, machine.clock, machine.data_folder),
+        *(machine.contradictions, machine.clock, machine.data_folder),
         *(machine.disk, machine.ledger, machine.night, machine.demo_symbols),
         *(stores.store_of_nights, stores.accounts, stores.limits),
     ]
@@ -69,10 +69,7 @@ def warn_at_start(chosen: Settings) -> None:
     """Say what is not well, as far as it is learned at once: a start must not wait."""
     from screener.doctor import machine
 
-    quick = (
-        *(machine.clock, machine.memory, machine.contradictions),
-        *(machine.disk, machine.demo_symbols),
-    )
+    quick = (machine.clock, machine.contradictions, machine.disk, machine.demo_symbols)
     for result in _results(chosen, quick):
         if result.level != "ok":
             warn(f"{result.name}: {result.words}")

@@ -1,4 +1,4 @@
-"""Machine: its settings, memory and clock, the data folder and the night in it.
+"""Machine: its settings and clock, the data folder and the night in it.
 
 What a check raises of the settings or the store is told as a fault of its name.
 """
@@ -18,9 +18,6 @@ from screener.doctor.result import CheckResult, fault, ok, warning
 
 if TYPE_CHECKING:
     from screener.settings.settings import Settings
-
-WORKER_BYTES: Final = 200e6
-"""What a serving process takes with the one that draws for it (docs/scaling.md)."""
 
 LEAST_BYTES: Final = 16_000_000
 """With less room on the disk, neither accounts nor logs can grow."""
@@ -77,26 +74,6 @@ def contradictions(chosen: Settings) -> Iterator[CheckResult]:
 
 def _is_loopback(host: str) -> bool:
     return host in ("localhost", "::1") or urlsplit(f"//{host}").netloc.startswith("127.")
-
-
-def memory(chosen: Settings) -> Iterator[CheckResult]:
-    """Whether the workers fit into memory."""
-    present, wanted = _memory_bytes(), chosen.workers * WORKER_BYTES
-    words = f"{chosen.workers} workers take about {_size(wanted)} of {_size(present)}"
-    if wanted > present:
-        yield warning("memory", f"{words}; lower SCREENER_WORKERS or add memory.")
-    else:
-        yield ok("memory", words)
-
-
-def _memory_bytes() -> int:
-    """The memory that this process and its like may use."""
-    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    try:
-        allowed = Path("/sys/fs/cgroup/memory.max").read_text().strip()
-    except OSError:
-        return physical
-    return min(physical, int(allowed)) if allowed.isdigit() else physical
 
 
 def clock(chosen: Settings) -> Iterator[CheckResult]:

@@ -38,7 +38,9 @@ def notify(
         if not chosen.notify:
             fail("SCREENER_NOTIFY is not set; give it an address, as docs/scheduling.md says.")
         check(chosen.notify)
-        text = messages.of_operator(chosen.url, message) if message else messages.trial(chosen.url)
+        text = messages.trial(chosen.url)
+        if message is not None:
+            text = messages.of_operator(chosen.url, message)
         outcomes = send(chosen.notify, text)
     for line in outcomes:
         out.print(line)

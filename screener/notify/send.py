@@ -38,8 +38,11 @@ from store.nights.nights import Nights
 if TYPE_CHECKING:
     from nightly.report import Report
 
-SECONDS: Final = 15.0
-"""For which the command of one address may take."""
+SECONDS: Final = 30.0
+"""For which the command of one address may take, with its start."""
+
+CHECK_SECONDS: Final = 120.0
+"""For which it may take to look at an address, which asks nobody."""
 
 AT_ONCE: Final = 8
 """Commands that run at once."""
@@ -72,8 +75,7 @@ def check(addresses: Sequence[str]) -> None:
             "SCREENER_NOTIFY needs Apprise, which is not installed; "
             f"{how_to_install('apprise')}, or unset it."
         )
-    # An address on which nothing is known in time is found out when it is sent to.
-    codes = _exit_codes(addresses, ["--dry-run"])
+    codes = _exit_codes(addresses, ["--dry-run"], "", CHECK_SECONDS)
     bad = [str(place) for place, code in enumerate(codes, 1) if code]
     if bad:
         which = f"address {bad[0]}" if len(bad) == 1 else f"addresses {', '.join(bad)}"
@@ -99,7 +101,7 @@ def send(addresses: Sequence[str], message: Message, seconds: float = SECONDS) -
 
 
 def _exit_codes(
-    addresses: Sequence[str], options: Sequence[str], body: str = "", seconds: float = SECONDS
+    addresses: Sequence[str], options: Sequence[str], body: str, seconds: float
 ) -> list[int | None]:
     """The exit code of Apprise for each address; None of one that was ended since it hung."""
 
