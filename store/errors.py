@@ -126,7 +126,3 @@ class ConflictError(ObjectsError):
 
 class OvertakenError(StoreError):
     """Another machine published while this one worked; nothing of this one was published."""
-
-
-class MirrorError(StoreError):
-    """What a shared store of nights holds cannot be kept in the data folder."""

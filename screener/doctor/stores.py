@@ -133,8 +133,8 @@ def _redis_results(info: Mapping[str, Any], shown: str) -> Iterator[CheckResult]
 
 def store_of_nights(chosen: Settings) -> Iterator[CheckResult]:
     """Whether the shared store answers, and names the night that is here; nothing is changed."""
-    from screener.service.following import objects_of
-    from store.remote.published import MOST_BYTES, POINTER, book_object, key_of, read_published
+    from screener.service.sharing import objects_of
+    from store.remote.pointer import MOST_BYTES, POINTER, book_object, key_of, read_published
 
     objects = objects_of(chosen)
     if objects is None:
@@ -176,7 +176,7 @@ def publishing(chosen: Settings) -> Iterator[CheckResult]:
     """Whether this machine may publish, and the store lets only one of two writers win: by an
     object of a name of its own, which is removed.
     """
-    from screener.service.following import objects_of
+    from screener.service.sharing import objects_of
     from store.errors import ObjectsError
 
     objects = objects_of(chosen)

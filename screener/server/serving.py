@@ -27,7 +27,7 @@ from screener.server.exposition import exposed, join_worker, merged
 from screener.server.listening import allow_files
 from screener.server.loading import loading
 from screener.service.counting import counting_of, resume_days
-from screener.service.following import fetch_first
+from screener.service.sharing import fetch_first
 from screener.service.supervisor import EXIT_CODE
 from screener.settings.databases import database_of
 from screener.settings.logs import log_config

@@ -40,11 +40,11 @@ from rest_facade.listing import listing_routes
 from screener.service import proxy_echo
 from screener.service.account_store import AccountStore
 from screener.service.counting import Standing, counting_of, resume_days
-from screener.service.following import follower_of, loops_of
 from screener.service.health import LIVE, READY, Health, Probes
 from screener.service.measuring import keep_measuring
 from screener.service.origins import origins_of
 from screener.service.policies import policies_of
+from screener.service.sharing import follower_of
 from screener.service.supervisor import Loop, Supervisor
 from screener.settings.databases import database_of
 from screener.settings.settings import Settings
@@ -143,8 +143,9 @@ def build_app(
         Loop("expired", "that removes what is expired", store.sweeper.keep_sweeping),
         Loop("changes", "that watches for changes of accounts", changes.keep_watching),
         Loop("health", "that looks after the parts", health.keep_looking),
-        *loops_of(follower),
     ]
+    if follower:
+        loops.append(Loop("nights", "that follows the store of nights", follower.keep_following))
     loops += standing.loops
     if measured:
         measuring = partial(keep_measuring, services, settings.data_dir, clock)

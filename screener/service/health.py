@@ -110,25 +110,23 @@ class Health:
 
     def _nights(self, book: Book) -> Iterator[Degraded]:
         follower = self._follower
-        if follower is None:
+        trouble = follower.lasting if follower else None
+        if follower is None or trouble is None:
             return
         serves = f"the night served is of {book.session}" if book.session else "no night is served"
-        if follower.is_away:
-            at = follower.reached or follower.began
-            since = f"{'' if follower.reached else 'the start at '}{at:%Y-%m-%d %H:%M} UTC"
-            words = f"The store of nights has not been reached since {since}; {serves}."
-            yield Degraded("nights", words)
-        elif follower.fault:
+        since = f"{trouble.since:%Y-%m-%d %H:%M} UTC"
+        if trouble.kind == "away":
+            at = follower.reached_at
+            since = f"{at:%Y-%m-%d %H:%M} UTC" if at else f"the start at {since}"
+            words = f"The store of nights has not been reached since {since}"
+        elif trouble.kind == "fault":
+            words = "What the store of nights names cannot be fetched, and the log says why"
+        else:
+            why = trouble.why or "it is still being fetched"
             words = (
-                f"What the store of nights names cannot be fetched, and the log says why; {serves}."
+                f"What the store of nights has named since {since} is not here yet, because {why}"
             )
-            yield Degraded("nights", words)
-        elif late := follower.late:
-            words = (
-                f"What the store of nights has named since {late.since:%Y-%m-%d %H:%M} UTC is not "
-                f"here yet, because {late.why}; {serves}."
-            )
-            yield Degraded("nights", words)
+        yield Degraded("nights", f"{words}; {serves}.")
 
     def _parts(self, database_fault: str | None) -> Iterator[Degraded]:
         services = self._services

@@ -41,15 +41,20 @@ class Nights:
         return self.folder / f".{version}.{os.getpid()}{DRAFT}"
 
     def sweep(self) -> None:
-        """Remove what killed runs left behind: drafts, and books without a manifest. A night that
-        a killed run put on record but did not activate becomes active, as the record says; one
-        that is withdrawn gives its place to another.
+        """Remove what killed runs left behind. A night that a killed run put on record but did not
+        activate becomes active, as the record says; one that is withdrawn gives its place to
+        another.
 
         Hold the lock of the folder: otherwise a draft may belong to a run that is still writing.
 
         Raises:
             LedgerError: the newest object of the ledger is not what was appended.
         """
+        self.remove_leftovers()
+        self._end_killed_run()
+
+    def remove_leftovers(self) -> None:
+        """Remove the drafts of killed processes, and books without a manifest."""
         for folder in (self.folder, self.pointer.parent, self.ledger.folder):
             for draft in folder.glob(f".*{DRAFT}"):
                 draft.unlink(missing_ok=True)
@@ -58,9 +63,8 @@ class Nights:
         for book in self.folder.glob("*.book"):
             if not book.with_suffix(".json").exists():
                 book.unlink(missing_ok=True)
-        self._end_killed_run()
 
-    def bring(self) -> None:
+    def pull(self) -> None:
         """Bring the folder into line with what other machines published; here nothing is shared."""
 
     def _end_killed_run(self) -> None:
@@ -292,12 +296,14 @@ class Nights:
             if active is None or manifest.data_version != active.data_version
         ]
 
-    def _remove(self, manifest: Manifest) -> None:
+    def _remove(self, manifest: Manifest, *, listed: bool = False) -> None:
+        """Remove a night; the manifest of one that is listed stays."""
         # The manifest goes last, so that the next run ends what a killed one began.
         shutil.rmtree(self.charts / manifest.data_version, ignore_errors=True)
         (self.folder / manifest.book.file).unlink(missing_ok=True)
         stamp_path(self.folder, manifest).unlink(missing_ok=True)
-        (self.folder / f"{manifest.data_version}.json").unlink(missing_ok=True)
+        if not listed:
+            (self.folder / f"{manifest.data_version}.json").unlink(missing_ok=True)
 
 
 def lives(process: int) -> bool:

@@ -15,7 +15,7 @@ from store.ledger.chain import Chain
 from store.ledger.manifest import Manifest, read_manifest, verify_book
 from store.nights.nights import Nights
 from store.remote.follower import Follower
-from store.remote.opening import open_objects
+from store.remote.objects import Objects
 from tests.process.moments import watcher
 from tests.publishing import Publisher, make
 
@@ -32,7 +32,7 @@ def publish(folder: Path) -> None:
 
 
 def follow(folder: Path) -> None:
-    objects = open_objects((folder / "share").as_uri())
+    objects = Objects((folder / "share").as_uri())
     assert Follower(folder / "server", objects, seconds=20, kept=3, clock=lambda: NOW).look()
 
 

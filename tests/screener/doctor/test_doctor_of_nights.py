@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from screener.doctor.stores import raced
-from store.remote.objects import Object
-from store.remote.published import book_object, key_of
-from store.remote.shared_folder import SharedFolder
+from store.remote.objects import Object, Objects
+from store.remote.pointer import book_object, key_of
 from tests.publishing import Publisher
 from tests.screener.command import Finished, run
 from tests.store.remote.test_follower import follower
@@ -87,7 +86,7 @@ def test_without_a_shared_store_nothing_is_said_of_one(tmp_path: Path) -> None:
     assert examined(tmp_path / "data", None) == {}
 
 
-class Careless(SharedFolder):
+class Careless(Objects):
     """A store that ignores the condition of a put, as some that speak S3 do."""
 
     def swap(self, name: str, body: bytes, tag: str | None) -> str:  # noqa: ARG002 - ignored
@@ -99,6 +98,6 @@ class Careless(SharedFolder):
 
 
 def test_a_store_that_lets_both_of_two_writers_win_is_a_fault(tmp_path: Path) -> None:
-    found = raced(Careless(tmp_path), "doctor.txt")
+    found = raced(Careless(tmp_path.as_uri()), "doctor.txt")
 
     assert (found.level, "could undo each other" in found.words) == ("fault", True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -19,9 +20,9 @@ from screener.settings.settings import Settings
 from store.errors import SealedError
 from store.ledger.manifest import Manifest
 from store.nights.nights import Nights
-from store.remote import opening
-from store.remote.published import key_of
-from store.remote.shared_folder import SharedFolder
+from store.remote import objects
+from store.remote.objects import Objects
+from store.remote.pointer import key_of
 from tests.publishing import Publisher
 from tests.screener.command import Finished, check_refusal, run
 
@@ -68,19 +69,19 @@ def test_any_machine_makes_the_next_night_with_the_bytes_of_one_alone(
     assert published.kept == tuple(key_of(night) for night in reversed(alone))
 
 
-class Overtaken(SharedFolder):
+class Overtaken(Objects):
     """A shared folder to which another machine publishes just before the first swap."""
 
     def swap(self, name: str, body: bytes, tag: str | None) -> str:
         if not self.has(name):
-            Publisher(self.folder.with_name("other"), self.place).night()
+            Publisher(Path(urlsplit(self.place).path).with_name("other"), self.place).night()
         return super().swap(name, body, tag)
 
 
 def test_a_command_that_another_machine_overtook_is_told_and_leaves_its_night(
     share: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opening, "open_objects", lambda _url: Overtaken(share))
+    monkeypatch.setattr(objects, "Objects", Overtaken)
 
     def nightly() -> Finished:
         options = ("--session", str(DAYS[0]), "--jobs", "1")

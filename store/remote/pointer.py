@@ -1,4 +1,4 @@
-"""Published: what a shared store of nights says in its one object that is ever replaced.
+"""Pointer: what a shared store of nights says in its one object that is ever replaced.
 
     manifest.json                    the active night and the end of the ledger; swapping it commits
     nights/VERSION-DIGEST.book       a sealed book; the digest's first 16 characters
@@ -25,7 +25,6 @@ POINTER: Final = "manifest.json"
 
 MOST_BYTES: Final = 256 * 1024
 """A larger pointer is not one of ours."""
-
 
 KEY = re.compile(r"^\d{8}-[0-9a-f]{12}-[0-9a-f]{16}$")
 
@@ -66,6 +65,11 @@ def read_published(body: bytes, place: str) -> Published:
     if key_of(found.active) not in found.kept or found.active.book.file != f"{version}.book":
         raise ManifestError(f"{POINTER} of {place} names a night that it does not hold.")
     return found
+
+
+def version_of(key: str) -> str:
+    """The version of the night that a key names."""
+    return key.rpartition("-")[0]
 
 
 def key_of(manifest: Manifest) -> str:
