@@ -40,9 +40,6 @@ from store.remote.pointer import (
 )
 from store.remote.pull import PulledNights
 
-MOST_KEPT: Final = 4000
-"""Nights that can be fetched, at most: the pointer, which servers read often, stays small."""
-
 UNNAMED: Final = dt.timedelta(days=1)
 """What no pointer names is removed after this time: a run may be about to commit it until then."""
 
@@ -71,13 +68,13 @@ class SharedNights(PulledNights):
             ManifestError: the store holds something else.
         """
         found = self._objects.read(POINTER, MOST_BYTES)
-        self._tag = found.tag if found else None
-        self._published = read_published(found.body, self._objects.place) if found else None
-        if self._published is not None:
-            self.pull_ledger(self._published.newest)
+        published = read_published(found.body, self._objects.place) if found else None
+        self._published, self._tag = published, found.tag if found else None
+        if published is not None:
+            self.pull_ledger(published.newest)
             # A night that cannot be had must not stop the next one.
             with contextlib.suppress(ManifestError, ObjectsError):
-                self.pull_nights(self._published)
+                self.pull_nights(published)
 
     def _end_killed_run(self) -> None:
         self.pull()
@@ -171,8 +168,6 @@ class SharedNights(PulledNights):
         """Commit; whether nobody else has since `pull`. The folder then follows, and otherwise
         follows who has.
         """
-        if len(keys) > MOST_KEPT:
-            raise PublishError(f"{MOST_KEPT:,} nights are kept; run `screener night prune`.")
         published = Published(
             active=active,
             newest=newest,
@@ -182,35 +177,24 @@ class SharedNights(PulledNights):
         if len(published.encode()) > MOST_BYTES:
             raise PublishError(f"{POINTER} is too large to be read; run `screener night prune`.")
         try:
-            if not self._wins(published):
-                return False
+            self._tag = self._objects.swap(POINTER, published.encode(), self._tag)
+        except ConflictError:
+            self.pull()
+            return False
         except ObjectsError as error:
             raise ObjectsError(
                 f"{error} Whether this was published is not known; the next command finds out."
             ) from error
         self._published = published
-        self._follow(published)
-        return True
-
-    def _wins(self, published: Published) -> bool:
-        """Swap the pointer; follow who has done so before, if anybody has."""
-        try:
-            self._tag = self._objects.swap(POINTER, published.encode(), self._tag)
-        except ConflictError:
-            self.pull()
-            return False
-        return True
-
-    def _follow(self, published: Published) -> None:
-        """Let the folder follow a commit. It has happened, so what fails here must not deny it."""
         try:
             self.pull_commit(published)
-        except (StoreError, OSError) as error:
+        except (StoreError, OSError) as error:  # it has happened, which this must not deny
             log.warning(
                 "It is published, but the copy in the data folder was not updated; the next "
                 "command does that: %s",
                 trouble_of(error) or error,
             )
+        return True
 
     def _is_on_record(self, appended: Appended | None) -> bool:
         """Whether the ledger of the store has an object: its answer was lost, then others went on
