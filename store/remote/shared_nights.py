@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import logging
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -99,18 +98,12 @@ class SharedNights(PulledNights):
         """
         if self._published is None:
             return super().check_active()
-        self._known(self._published.active)
+        self.fetch_book(self._published.active)
         return self._published.active
 
-    def _known(self, manifest: Manifest) -> Path:
-        return self._or_fetched(manifest, super()._known)
-
     def _verified(self, manifest: Manifest) -> Path:
-        return self._or_fetched(manifest, super()._verified)
-
-    def _or_fetched(self, manifest: Manifest, look: Callable[[Manifest], Path]) -> Path:
         try:
-            return look(manifest)
+            return super()._verified(manifest)
         except ManifestError:
             if self._published is None or key_of(manifest) not in self._published.kept:
                 raise
@@ -125,44 +118,38 @@ class SharedNights(PulledNights):
         """
         if active is None:
             raise PublishError("Nothing is published yet; run `screener nightly` first.")
-        if self._published is None:
-            self._put_all()
-        self._put_night(active)
+        keys = set(self._published.kept) if self._published else self._share_all()
+        keys.add(self._put_night(active))
         if appended is not None:
             self._objects.put(_stored(appended.newest), appended.body)
-        before = self._published
-        keys = before.kept if before else tuple(map(key_of, self._shareable()))
         newest = appended.newest if appended else self._newest()
-        if not (
-            self._swap(active, newest, {*keys, key_of(active)}) or self._is_on_record(appended)
-        ):
+        if not self._swap(active, newest, keys) and not self._is_on_record(appended):
             raise OvertakenError(
                 f"Another machine published to {self._objects.place} in the meantime; nothing of "
                 "this run was published. Run it again if it is still needed."
             )
 
-    def _put_all(self) -> None:
-        """Put what the folder holds into an empty store: its ledger and its nights."""
+    def _share_all(self) -> set[str]:
+        """Put what the folder holds into an empty store, its ledger and its nights; returns the
+        keys of these.
+        """
         for name in self.ledger.names():
             body = self.ledger.bytes_of(name)
             self.ledger.read(name)
             self._objects.put(_stored(Appended(name, body).newest), body)
-        for night in self._shareable():
-            self._put_night(night)
-
-    def _put_night(self, night: Manifest) -> None:
-        """Put a sealed night, its book first."""
-        key = key_of(night)
-        self._objects.put(book_object(key), super()._verified(night))
-        self._objects.put(manifest_object(key), night.encode())
-
-    def _shareable(self) -> Iterator[Manifest]:
-        withdrawn = self.ledger.withdrawals()
+        withdrawn, keys = self.ledger.withdrawals(), set[str]()
         for night in super().sealed():
             if night.data_version not in withdrawn and not self._off_record(night):
                 with contextlib.suppress(ManifestError):
-                    super()._verified(night)
-                    yield night
+                    keys.add(self._put_night(night))
+        return keys
+
+    def _put_night(self, night: Manifest) -> str:
+        """Put a sealed night, its book first; returns its key."""
+        key = key_of(night)
+        self._objects.put(book_object(key), super()._verified(night))
+        self._objects.put(manifest_object(key), night.encode())
+        return key
 
     def _swap(self, active: Manifest, newest: Newest, keys: set[str]) -> bool:
         """Commit; whether nobody else has since `pull`. The folder then follows, and otherwise
