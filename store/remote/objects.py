@@ -132,33 +132,27 @@ class Objects:
         options: GetOptions = {}
         if e_tag := _version(known or "").get("e_tag"):
             options["if_none_match"] = e_tag
-        try:
-            with self._asked(name) as store:
+        with suppress(AbsentError), self._asked(name) as store:
+            try:
                 found = store.get(name, options=options)
-                self._check_size(name, found.meta, most)
-                body = bytes(found.bytes())
-        except AbsentError:
-            return None
-        except NotModifiedError:
-            return Object(b"", known or "")
-        tag = _tag(found.meta) if self._folder is None else _digest(body)
-        return Object(b"" if tag == known else body, tag)
+            except NotModifiedError:
+                return Object(b"", known or "")
+            self._check_size(name, found.meta, most)
+            body = bytes(found.bytes())
+            tag = _tag(found.meta) if self._folder is None else _digest(body)
+            return Object(b"" if tag == known else body, tag)
+        return None
 
     def has(self, name: str) -> bool:
         """Whether there is such an object."""
-        try:
-            with self._asked(name) as store:
-                store.head(name)
-        except AbsentError:
-            return False
-        return True
+        with suppress(AbsentError), self._asked(name) as store:
+            store.head(name)
+            return True
+        return False
 
     def fetch(self, name: str, path: Path, most: int) -> None:
-        """Write an object of at most so many bytes into a new file, a piece at a time. Compare the
-        digest of the whole: it may be replaced meanwhile.
-
-        Raises:
-            ObjectsError: there is no such object, or it is larger, too.
+        """Write an object of at most so many bytes, which must be there, into a new file, a piece
+        at a time. It may be replaced meanwhile: compare the digest of the whole.
         """
         try:
             with path.open("wb") as file:
@@ -258,19 +252,12 @@ class Objects:
         """The store, to be asked for a name. Every error becomes a sentence: that of obstore may
         hold a signed address.
         """
-        from obstore.exceptions import (
-            AlreadyExistsError,
-            BaseError,
-            NotModifiedError,
-            PreconditionError,
-        )
+        from obstore.exceptions import AlreadyExistsError, BaseError, PreconditionError
 
         if not NAME.fullmatch(name):
             raise ObjectsError(f"{name!r} cannot be the name of an object.")
         try:
             yield self._opened()
-        except NotModifiedError:
-            raise
         except FileNotFoundError as error:
             if "<Code>NoSuchBucket<" in str(error):
                 words = f"There is no bucket at {self.place}; create it first."
@@ -283,12 +270,12 @@ class Objects:
             raise ObjectsError(describe(self.place, name, error)) from error
 
     def _opened(self) -> ObjectStore:
+        from obstore.store import LocalStore
+
         if self._folder is None:
             return self._bucket
         if not self._folder.is_dir():
             raise ObjectsError(f"There is no folder at {self.place}; mount the share or make it.")
-        from obstore.store import LocalStore
-
         return LocalStore(self._folder)
 
 
@@ -311,8 +298,7 @@ def connect(url: str, *, request: timedelta, repeating: timedelta) -> ObjectStor
     except (BaseError, ValueError) as error:
         raise ObjectsError(
             f"{url} cannot be opened; write s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or "
-            "az://CONTAINER/PREFIX, and set the variables of the provider "
-            "(docs/nights-store.md)."
+            "az://CONTAINER/PREFIX, and set the variables of the provider (docs/nights-store.md)."
         ) from error
 
 
