@@ -28,13 +28,14 @@ class LedgerError(StoreError):
 
 
 class DamageError(LedgerError):
-    """A file of the ledger is not as it was written; `what` says how, without the file's name."""
+    """A file of the ledger is not as it was written; `what` says how."""
 
     def __init__(self, file: str, what: str) -> None:
         super().__init__(
             f"{file} of the ledger: {what}. Restore it from a copy; `screener ledger verify` names "
             "all such files."
         )
+        self.file = file
         self.what = what
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import io
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,10 +25,9 @@ from store.database.database import Database
 from store.database.migration import check_known, revision_of
 from store.errors import BackupError, BusyError
 from store.folder.lock import refuse_over_restore
-from store.ledger.ledger import Ledger
-from store.ledger.ledger_file import NEWEST, Name, Newest
-from store.ledger.links import Links
+from store.ledger.ledger_file import NEWEST, NOTHING, Name, Newest
 from store.ledger.manifest import Manifest, read_manifest
+from store.ledger.verify import walk_objects
 from store.nights.nights import Nights
 
 HEADER: Final = "backup.json"
@@ -125,7 +124,8 @@ async def _add_rows(
 
 
 def _add_ledger(archive: ArchiveWriter, nights: Nights, taken: Taken, progress: Progress) -> None:
-    for name, body in checked(nights.ledger, taken.names, taken.newest):
+    sources = nights.ledger.sources(taken.names)
+    for name, body in walk_objects(sources, lambda: taken.newest or NOTHING):
         progress("the ledger", name.number, len(taken.names))
         archive.add(f"ledger/{name.file}", body)
     if taken.newest is not None:
@@ -145,22 +145,6 @@ def _add_night(
             f"The book {manifest.book.file} is not the one that was sealed; `screener night "
             "verify` says more. Activate another night, then back up again."
         )
-
-
-def checked(
-    ledger: Ledger, names: Sequence[Name], newest: Newest | None
-) -> Iterator[tuple[Name, bytes]]:
-    """The objects of a ledger; each is checked when the next one is taken, the last at the end.
-
-    Raises:
-        LedgerError: an object is missing or is not what was appended.
-    """
-    links = Links()
-    for name in names:
-        body = ledger.bytes_of(name)
-        links.add(name, body)
-        yield name, body
-    links.end(newest)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import errno
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,19 +22,19 @@ import sqlalchemy as sa
 from pydantic import ValidationError
 
 from store.backup.archive import ArchiveReader, Member, Progress, silent
-from store.backup.backup import HEADER, MANIFEST, Header, checked
+from store.backup.backup import HEADER, MANIFEST, Header
 from store.backup.rows import Loading, is_marked, mark_restored, read_chunk
 from store.database import tables
 from store.database.database import Database
 from store.database.migration import HEAD, check_known, wait_for_others
-from store.errors import BackupError, StoreError
+from store.errors import BackupError, LedgerError, StoreError
 from store.folder.checkpoints import FILE as CHECKPOINTS
 from store.folder.files import private_folder, replace_file, sync_directory
 from store.folder.lock import READY, STAGE, locked, restore_is_pending
 from store.ledger.ledger import Ledger
 from store.ledger.ledger_file import LARGEST, NOTHING, Name, read_newest
-from store.ledger.links import Links
 from store.ledger.manifest import Manifest, read_manifest, stamp_path, verify_book
+from store.ledger.verify import walk, walk_objects
 from store.nights.book import Book
 from store.nights.nights import Nights
 
@@ -58,38 +58,39 @@ def check(archive: ArchiveReader, progress: Progress = silent) -> Checked:
         BackupError: a byte of it is not what was written, or it is of a newer program.
     """
     digest = archive.check(progress)
-    header, rows, held = None, 0, _Held()
-    for member in archive.members():
-        if header is None:
-            header = _header(member)
-        elif member.name.startswith(DATABASE):
-            rows += len(read_chunk(member.read())[1])
-        elif member.name.startswith(LEDGER):
-            held.add(member)
-    if header is None or held.end() != header.ledger:
+    contents = _Contents(archive.members())
+    try:
+        objects = sum(1 for _ in walk_objects(contents.ledger(), lambda: contents.newest))
+    except LedgerError as error:
+        raise BackupError(f"The backup cannot be restored: {error}") from error
+    header = contents.header
+    if header is None or not objects == contents.newest.number == header.ledger:
         raise BackupError(f"{archive.path} does not hold what it lists.")
-    return Checked(header, digest, rows)
+    return Checked(header, digest, contents.rows)
 
 
-class _Held:
-    """The ledger of a backup, while it is read."""
+class _Contents:
+    """What was found in a backup so far."""
 
-    def __init__(self) -> None:
-        self._links, self._newest = Links(), NOTHING
+    def __init__(self, members: Iterator[Member]) -> None:
+        self._members = members
+        self.header: Header | None = None
+        self.rows = 0
+        self.newest = NOTHING
 
-    def add(self, member: Member) -> None:
-        name, body = Name.read(member.name.removeprefix(LEDGER)), member.read()
-        with _refused():
-            if name is not None:
-                self._links.add(name, body)
-            else:
-                self._newest = read_newest(body)
-
-    def end(self) -> int:
-        """How many objects it has, after checking that the last one is the newest."""
-        with _refused():
-            self._links.end(self._newest)
-        return self._links.number
+    def ledger(self) -> Iterator[tuple[Name, Callable[[], bytes]]]:
+        """The objects of the ledger; the other members are looked at meanwhile."""
+        for member in self._members:
+            if self.header is None:
+                self.header = _header(member)
+            elif member.name.startswith(DATABASE):
+                self.rows += len(read_chunk(member.read())[1])
+            elif member.name.startswith(LEDGER):
+                name = Name.read(member.name.removeprefix(LEDGER))
+                if name is None:
+                    self.newest = read_newest(member.read())
+                else:
+                    yield name, member.read
 
 
 @contextmanager
@@ -288,7 +289,7 @@ def _check_files(stage: Path, header: Header) -> None:
         manifest, ledger = _staged(stage), Ledger(stage)
         if manifest is not None:
             Book.open(verify_book(stage / "night", manifest), manifest).close()
-        for _ in checked(ledger, ledger.names(), ledger.newest()):
+        for _ in walk(ledger):
             pass
     if (manifest.data_version if manifest else None) != header.night:
         raise BackupError("The backup does not hold the night that it names.")

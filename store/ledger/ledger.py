@@ -10,14 +10,15 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
 
 from store.errors import LedgerError, WithdrawnError
-from store.folder.files import private_folder, replace_file
+from store.folder.files import DRAFT, private_folder, replace_file
 from store.ledger.ledger_file import (
     LARGEST,
     LONGEST_HEAD,
@@ -32,7 +33,7 @@ from store.ledger.ledger_file import (
     decoded,
     encoded,
     ended,
-    first_line,
+    head_of,
     read_newest,
     wrong,
 )
@@ -109,6 +110,34 @@ class Ledger:
             ) from error
         return sorted(filter(None, map(Name.read, files)))
 
+    def strangers(self) -> list[str]:
+        """The files in the folder that are not of a ledger."""
+        files = sorted(os.listdir(self.folder)) if self.folder.is_dir() else []  # noqa: PTH208
+        return [
+            file
+            for file in files
+            if Name.read(file) is None
+            and file != NEWEST
+            and not (file.startswith(".") and file.endswith(DRAFT))
+        ]
+
+    def snapshot(self) -> tuple[list[Name], Newest]:
+        """The names of all objects and what `head.json` says, as of one moment.
+
+        Raises:
+            LedgerError: one of them cannot be read.
+        """
+        noted = self.newest()
+        while True:
+            names, before = self.names(), noted
+            noted = self.newest()
+            if noted == before:  # else an object was appended while the folder was listed
+                return names, noted or NOTHING
+
+    def sources(self, names: Iterable[Name]) -> Iterator[tuple[Name, Callable[[], bytes]]]:
+        """Objects by their names, each with what reads its bytes."""
+        return ((name, partial(self.bytes_of, name)) for name in names)
+
     def bytes_of(self, name: Name) -> bytes:
         """The bytes of an object's file.
 
@@ -138,14 +167,11 @@ class Ledger:
         Raises:
             LedgerError: it has none, or that of another object.
         """
+        body = self._bytes(name, LONGEST_HEAD)
         try:
-            head = first_line(self._bytes(name, LONGEST_HEAD))
+            return head_of(name, body)
         except LedgerError as error:
             raise wrong(name.file, str(error)) from error
-        found = Name(head.number, head.data_version, isinstance(head, Withdrawal))
-        if found != name:
-            raise wrong(name.file, f"its first line is that of {found.file}")
-        return head
 
     def before(self, session: dt.date, *, sample: bool) -> Served | None:
         """The night to compare one of a session with: the last one of an earlier session that is

@@ -174,6 +174,19 @@ def decoded(body: bytes, most: int = LARGEST) -> Written:
     return Written(read_head(head), rows)
 
 
+def head_of(name: Name, body: bytes) -> AnyHead:
+    """The head of an object with a name, from the first bytes of its file.
+
+    Raises:
+        LedgerError: there is no head, or that of another object.
+    """
+    head = first_line(body)
+    found = Name(head.number, head.data_version, isinstance(head, Withdrawal))
+    if found != name:
+        raise LedgerError(f"its first line is that of {found.file}")
+    return head
+
+
 def first_line(body: bytes) -> AnyHead:
     """The head of an object, from the first bytes of its file.
 
@@ -181,7 +194,7 @@ def first_line(body: bytes) -> AnyHead:
         LedgerError: there is no head.
     """
     try:
-        text = zlib.decompressobj(GZIP).decompress(body, LONGEST_HEAD)
+        text = zlib.decompressobj(GZIP).decompress(body[:LONGEST_HEAD], LONGEST_HEAD)
     except zlib.error as error:
         raise LedgerError("it cannot be decompressed") from error
     return read_head(text.split(b"\n", 1)[0])

@@ -18,8 +18,9 @@ import orjson
 
 from store.errors import LedgerError
 from store.ledger.ledger import Ledger
-from store.ledger.ledger_file import Name, NightHead, wrong
+from store.ledger.ledger_file import Name, NightHead, decoded, wrong
 from store.ledger.served import FollowedTrade, ServedOutcome, ServedSetup, line_of
+from store.ledger.verify import walk
 from store.nights.book import Book
 from store.wire.families import Family
 
@@ -109,14 +110,18 @@ class Record:
         Raises:
             LedgerError: the night is not in the ledger, or an object is damaged.
         """
-        record = cls()
-        for name in _path(ledger, version):
-            written = ledger.read(name)
-            assert isinstance(written.head, NightHead)  # noqa: S101 - the path has nights alone
-            record.heads.append(written.head)
+        record, path = cls(), set(_path(ledger, version))
+        for name, body in walk(ledger):
+            if name not in path:
+                continue
             try:
+                written = decoded(body)
+                assert isinstance(written.head, NightHead)  # noqa: S101 - the path has nights alone
+                record.heads.append(written.head)
                 for row in written.rows:
                     record._add(row)
+            except LedgerError as error:
+                raise wrong(name.file, str(error)) from error
             except (KeyError, TypeError, ValueError) as error:
                 raise wrong(name.file, "a line is not one of the ledger") from error
         return record

@@ -26,6 +26,7 @@ from store.folder.trouble import trouble_of
 from store.ledger.ledger import Appended
 from store.ledger.ledger_file import NOTHING, Newest
 from store.ledger.manifest import Manifest
+from store.ledger.verify import walk
 from store.remote.objects import Objects
 from store.remote.pointer import (
     MOST_BYTES,
@@ -133,9 +134,7 @@ class SharedNights(PulledNights):
         """Put what the folder holds into an empty store, its ledger and its nights; returns the
         keys of these.
         """
-        for name in self.ledger.names():
-            body = self.ledger.bytes_of(name)
-            self.ledger.read(name)
+        for name, body in walk(self.ledger):
             self._objects.put(_stored(Appended(name, body).newest), body)
         withdrawn, keys = self.ledger.withdrawals(), set[str]()
         for night in super().sealed():

@@ -40,7 +40,6 @@ from nightly.since import ENDS, SETTLED_DAYS, Earlier, Since, Tonight, since
 from nightly.sources import Loaded, open_source
 from nightly.version import code_version
 from store.errors import WithdrawnError
-from store.ledger.chain import Chain
 from store.ledger.ledger import Entry, Ledger
 from store.ledger.manifest import Manifest
 from store.ledger.served import (
@@ -53,6 +52,7 @@ from store.ledger.served import (
     Tally,
     Totals,
 )
+from store.ledger.verify import verify
 from store.nights.book import Book
 from store.nights.grade import Grade, grade
 from store.nights.nights import Nights
@@ -190,8 +190,8 @@ def test_every_night_names_the_one_before_and_their_chain_adds_up(
     folder, seen = path
     for before, now in pairwise(seen):
         assert now.manifest.inputs.since == before.manifest.data_version
-    chain = Chain.of(Ledger(folder / "data"))
-    assert (chain.faults, len(chain.nights)) == ([], len(seen))
+    verified = verify(Ledger(folder / "data"))
+    assert (verified.faults, len(verified.nights)) == ([], len(seen))
     begun = seen[0].manifest.as_of_session
     first = [o for night in seen for o in night.of(ServedOutcome) if o.attempt == 1]
     counted = [o for o in first if o.terms.entry_date > begun]

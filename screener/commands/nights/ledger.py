@@ -33,19 +33,20 @@ MOST = 40
 
 
 @ledger_app.command("verify")
-def verify(simulated: Simulated = False) -> None:
+def verify_ledger(simulated: Simulated = False) -> None:
     """Check that no object of the ledger was changed, removed or put in, and that totals add up."""
-    from store.ledger.chain import Chain
+    from store.ledger.verify import verify
 
     with plainly():
-        chain = Chain.of(_ledger(simulated))
-    for fault in chain.faults:
+        verified = verify(_ledger(simulated))
+    for fault in verified.faults:
         out.print(f"{fault.file}: {fault.what}.")
-    if chain.faults:
-        fail(f"The ledger is not what was written: {len(chain.faults):,} faults.")
-    if chain.unnoted:
+    if verified.faults:
+        fail(f"The ledger is not what was written: {len(verified.faults):,} faults.")
+    if verified.unnoted:
         out.print("The newest object is not noted in head.json yet; the next run notes it.")
-    out.print(f"{len(chain.nights):,} nights and {chain.withdrawals:,} withdrawals are unchanged.")
+    nights, withdrawals = len(verified.nights), verified.withdrawals
+    out.print(f"{nights:,} nights and {withdrawals:,} withdrawals are unchanged.")
 
 
 @ledger_app.command("list")

@@ -10,6 +10,7 @@ import gzip
 import hashlib
 import os
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -24,7 +25,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from store.errors import LedgerError, ManifestError, WithdrawnError
-from store.ledger.chain import Chain
 from store.ledger.ledger import Entry, Ledger
 from store.ledger.ledger_file import (
     LARGEST,
@@ -37,6 +37,7 @@ from store.ledger.ledger_file import (
 )
 from store.ledger.manifest import BookFile, Counts, Inputs, Manifest, derive_version
 from store.ledger.served import Line, ServedOutcome, Tally, Terms
+from store.ledger.verify import verify, walk
 from store.nights.nights import Nights
 from store.wire.families import Family
 from store.wire.records import ExitReason
@@ -126,7 +127,7 @@ def data(tmp_path: Path) -> Path:
 
 
 def faults(folder: Path) -> list[str]:
-    return [fault.file for fault in Chain.of(Ledger(folder)).faults]
+    return [fault.file for fault in verify(Ledger(folder)).faults]
 
 
 def files(folder: Path) -> list[Path]:
@@ -134,11 +135,11 @@ def files(folder: Path) -> list[Path]:
 
 
 def test_what_was_appended_verifies_and_adds_up(data: Path) -> None:
-    chain = Chain.of(Ledger(data))
+    verified = verify(Ledger(data))
 
-    assert chain.faults == []
-    assert (len(chain.nights), chain.withdrawals, chain.unnoted) == (3, 1, False)
-    totals = chain.nights[3].as_served.families[Family.TRIANGLE]
+    assert verified.faults == []
+    assert (len(verified.nights), verified.withdrawals, verified.unnoted) == (3, 1, False)
+    totals = verified.nights[3].as_served.families[Family.TRIANGLE]
     assert (totals.trades, totals.wins, totals.losses) == (2, 1, 1), "first attempts alone"
     assert (totals.win_pct, totals.loss_pct, totals.r) == (20.0, -10.0, 1.0)
 
@@ -190,10 +191,10 @@ def test_a_trade_that_ran_already_on_the_first_night_is_in_no_total(tmp_path: Pa
     append(ledger, 0)
     append(ledger, 1, outcome("target", 2.0, 20.0, entered=SESSION), outcome("stop", -1.0, -10.0))
 
-    chain = Chain.of(ledger)
+    verified = verify(ledger)
 
-    totals = chain.nights[2].as_served.families[Family.TRIANGLE]
-    assert (chain.faults, totals.trades, totals.wins) == ([], 1, 0)
+    totals = verified.nights[2].as_served.families[Family.TRIANGLE]
+    assert (verified.faults, totals.trades, totals.wins) == ([], 1, 0)
 
 
 def test_totals_that_do_not_add_up_are_found(tmp_path: Path) -> None:
@@ -212,7 +213,7 @@ def test_a_night_compared_with_one_of_its_own_session_is_found(tmp_path: Path) -
     same = first.model_copy(update={"data_version": f"{first.data_version[:9]}{0:012x}"})
     ledger.append(same, Entry(2, 3, NOW, 1, Tally.begun(SESSION + DAY), []))
 
-    (fault,) = Chain.of(ledger).faults
+    (fault,) = verify(ledger).faults
 
     assert fault.what == "it is compared with a night that is not earlier"
 
@@ -226,7 +227,7 @@ def test_simulated_nights_and_published_ones_are_told_apart(
 ) -> None:
     append(Ledger(tmp_path, simulated=written), 0)
 
-    (fault,) = Chain.of(Ledger(tmp_path, simulated=checked)).faults
+    (fault,) = verify(Ledger(tmp_path, simulated=checked)).faults
 
     assert fault.what == words
 
@@ -248,7 +249,7 @@ def test_a_first_object_that_follows_another_is_found(data: Path, tmp_path: Path
     newest = Newest(number=1, sha256=hashlib.sha256(body).hexdigest())
     (tmp_path / "ledger" / "head.json").write_bytes(newest.encode())
 
-    assert "an object before it is missing" in [f.what for f in Chain.of(Ledger(tmp_path)).faults]
+    assert "an object before it is missing" in [f.what for f in verify(Ledger(tmp_path)).faults]
 
 
 def test_nothing_is_appended_after_an_unnoted_object_that_follows_another_one(data: Path) -> None:
@@ -302,8 +303,40 @@ class Busy(Ledger):
 
 
 def test_nights_that_are_appended_during_the_check_raise_no_alarm(data: Path) -> None:
-    assert Chain.of(Busy(data)).faults == []
+    assert verify(Busy(data)).faults == []
     assert len(files(data)) == 8
+
+
+def test_a_walk_reads_each_object_once_and_lists_the_folder_once(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened, listed = Counter[str](), list[object]()
+    open_file, list_folder = Path.open, os.listdir
+
+    def opening(path: Path, *args: Any, **options: Any) -> Any:
+        opened[path.name] += 1
+        return open_file(path, *args, **options)
+
+    def listing(folder: Path) -> list[str]:
+        listed.append(folder)
+        return list_folder(folder)
+
+    monkeypatch.setattr(Path, "open", opening)
+    monkeypatch.setattr(os, "listdir", listing)
+
+    objects = list(walk(Ledger(data)))
+
+    assert [name.number for name, _ in objects] == [1, 2, 3, 4]
+    assert [opened[path.name] for path in files(data)] == [1, 1, 1, 1]
+    assert len(listed) == 1
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_a_walk_ends_with_an_error_at_whatever_is_wrong(data: Path, number: int) -> None:
+    [*files(data), data / "ledger" / "head.json"][number].write_bytes(b"{}")
+
+    with pytest.raises(LedgerError, match="of the ledger"):
+        list(walk(Ledger(data)))
 
 
 def test_what_was_not_appended_is_never_decoded(data: Path) -> None:
@@ -311,7 +344,7 @@ def test_what_was_not_appended_is_never_decoded(data: Path) -> None:
     for path in (second, last):
         path.write_bytes(gzip.compress(b"{}\n" * 3))
 
-    said = {fault.file: fault.what for fault in Chain.of(Ledger(data)).faults}
+    said = {fault.file: fault.what for fault in verify(Ledger(data)).faults}
 
     assert said[second.name] == said[last.name] == "it is not the one that was appended"
 
@@ -320,7 +353,7 @@ def test_what_was_not_appended_is_never_decoded(data: Path) -> None:
 def test_a_fault_of_the_note_is_told_once(data: Path, content: bytes) -> None:
     (data / "ledger" / "head.json").write_bytes(content)
 
-    (fault,) = Chain.of(Ledger(data)).faults
+    (fault,) = verify(Ledger(data)).faults
 
     assert fault.file == "head.json"
     assert fault.what in ("it cannot be read", "it is not as it was written")
@@ -332,11 +365,11 @@ def test_a_run_killed_before_noting_the_newest_object_raises_no_alarm(data: Path
     manifest = append(ledger, 3)
     (data / "ledger" / "head.json").write_bytes(before)
 
-    chain = Chain.of(ledger)
-    assert (chain.faults, chain.unnoted) == ([], True)
+    verified = verify(ledger)
+    assert (verified.faults, verified.unnoted) == ([], True)
     append(ledger, 3)  # the same night again
     assert len(files(data)) == 5, "nothing is appended twice"
-    assert not Chain.of(ledger).unnoted
+    assert not verify(ledger).unnoted
     (data / "ledger" / "head.json").write_bytes(before)
     append(ledger, 4)
     assert (faults(data), len(files(data))) == ([], 6)
@@ -347,8 +380,8 @@ def test_the_very_first_object_may_be_unnoted_too(tmp_path: Path) -> None:
     append(Ledger(tmp_path), 0)
     (tmp_path / "ledger" / "head.json").unlink()
 
-    chain = Chain.of(Ledger(tmp_path))
-    assert (chain.faults, chain.unnoted) == ([], True)
+    verified = verify(Ledger(tmp_path))
+    assert (verified.faults, verified.unnoted) == ([], True)
     append(Ledger(tmp_path), 1)
     assert faults(tmp_path) == []
 
@@ -413,7 +446,7 @@ def test_a_withdrawn_night_gives_its_place_to_the_one_before_and_never_comes_bac
         nights.withdraw(second.data_version, "and these", NOW)
     assert nights.ledger.withdrawals().keys() == {first.data_version, third.data_version}
     assert nights.active() == second
-    assert Chain.of(nights.ledger).faults == []
+    assert verify(nights.ledger).faults == []
 
 
 @pytest.mark.parametrize("again", [True, False], ids=["said again", "the next run"])
@@ -517,7 +550,7 @@ def test_a_night_on_record_that_a_killed_run_did_not_activate_is_activated(tmp_p
     nights.ledger.folder.joinpath("head.json").write_bytes(noted)
     nights.sweep()
     assert nights.active() == second
-    assert not Chain.of(nights.ledger).unnoted
+    assert not verify(nights.ledger).unnoted
 
     nights.activate(first.data_version)  # an operator's choice stays, also in a copy without times
     os.utime(nights.pointer, (0, 0))
@@ -567,7 +600,7 @@ def test_pruning_removes_withdrawn_nights_and_leaves_the_ledger(tmp_path: Path) 
 
     assert set(removed) == {made[0].data_version, made[2].data_version}
     assert len(files(tmp_path)) == 5
-    assert Chain.of(nights.ledger).faults == []
+    assert verify(nights.ledger).faults == []
 
 
 def test_a_ledger_that_is_a_file_stops_the_night_before_it_is_active(tmp_path: Path) -> None:
@@ -578,4 +611,4 @@ def test_a_ledger_that_is_a_file_stops_the_night_before_it_is_active(tmp_path: P
         recorded(nights, 0)
     assert nights.active() is None
     with pytest.raises(LedgerError, match="must be a folder"):
-        Chain.of(nights.ledger)
+        verify(nights.ledger)
