@@ -40,9 +40,6 @@ from store.ledger.ledger_file import (
 from store.ledger.manifest import Manifest
 from store.ledger.served import Key, Line, ServedSetup, Tally
 
-SIMULATED = "simulated"
-"""The folder in the data folder for nights that were replayed and never published."""
-
 FEW_NIGHTS = 5
 """Nights that are read at most to learn how one trade was served."""
 
