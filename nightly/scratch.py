@@ -24,7 +24,7 @@ from nightly.errors import SourceError
 from nightly.pool import Pool
 from nightly.sources import SpilledSource, Step
 from store.errors import ObjectsError
-from store.nights.nights import lives
+from store.folder.lock import lives
 from store.remote.objects import Objects
 
 FOLDER: Final = "scratch"

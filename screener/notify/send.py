@@ -30,6 +30,7 @@ from screener.settings.extras import how_to_install
 from screener.settings.settings import Settings
 from store.errors import HeldBackError, SealedError, StoreError
 from store.folder.files import replace_file
+from store.folder.layout import DataFolder
 from store.folder.trouble import trouble_of
 from store.ledger.manifest import Manifest, known_book
 from store.nights.book import Book
@@ -57,8 +58,6 @@ APPRISE: Final = (
 )
 
 SENT: Final = "sent"
-LAST: Final = "notified"
-"""The file in the data folder with the digest of what the last message was about."""
 
 CRASH: Final = 1
 """The exit code of a run that ended with a traceback."""
@@ -167,7 +166,7 @@ def notify(settings: Settings, make: Callable[[], Message | None]) -> None:
 
 def _send_new(settings: Settings, message: Message) -> str | None:
     """Send what was not sent last; a line that says which addresses it did not reach."""
-    last = settings.data_dir / LAST
+    last = DataFolder(settings.data_dir).notified
     digest = hashlib.sha256(message.about.encode()).hexdigest()
     if message.about and _is_known(last, digest, message.repeat_seconds):
         return None

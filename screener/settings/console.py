@@ -34,6 +34,7 @@ from store.errors import (
     StoreError,
 )
 from store.folder.files import narrow, private_folder
+from store.folder.layout import DataFolder
 from store.folder.trouble import is_of_disk, trouble_of
 from store.wire.words import harmless
 
@@ -65,14 +66,6 @@ EXITS: Mapping[type[Exception], int] = {
 
 DRIFT = 6
 """The night is published, but a walk that was resumed is not what its bars give."""
-
-DATA = (
-    *("nights", "ledger", "charts", "bars", "manifest.json", "checkpoints.sqlite", "nightly.lock"),
-    *("progress.json", "progress.lock", "notified", "doctor.token", ".restore"),
-    *("followed.json",),
-    *("accounts.sqlite", "accounts.sqlite-wal", "accounts.sqlite-shm"),
-)
-"""What the data folder holds. Nothing else in it is touched, since it may be a folder of yours."""
 
 LEAST_WIDTH = 40
 """A terminal is taken to have so many columns at least."""
@@ -261,7 +254,7 @@ def prepare_data_dir(chosen: Settings) -> None:
     """
     try:
         private_folder(chosen.data_dir.resolve())
-        narrow(chosen.data_dir / name for name in DATA)
+        narrow(DataFolder(chosen.data_dir))
         probe = chosen.data_dir / ".writable"
         probe.touch(mode=0o600)
         probe.unlink()

@@ -28,9 +28,9 @@ from store.database import tables
 from store.database.database import Database
 from store.database.migration import HEAD, check_known, wait_for_others
 from store.errors import BackupError, LedgerError, StoreError
-from store.folder.checkpoints import FILE as CHECKPOINTS
 from store.folder.files import private_folder, replace_file, sync_directory
-from store.folder.lock import READY, STAGE, locked, restore_is_pending
+from store.folder.layout import READY, STAGE, DataFolder
+from store.folder.lock import locked, restore_is_pending
 from store.ledger.ledger import Ledger
 from store.ledger.ledger_file import LARGEST, NOTHING, Name, read_newest
 from store.ledger.manifest import Manifest, read_manifest, stamp_path, verify_book
@@ -338,4 +338,4 @@ def _remove_others(nights: Nights, manifest: Manifest | None, data_dir: Path) ->
         if path.is_file() and path.stem.removeprefix(".") != kept:
             path.unlink(missing_ok=True)
     shutil.rmtree(nights.charts, ignore_errors=True)
-    (data_dir / CHECKPOINTS).unlink(missing_ok=True)
+    DataFolder(data_dir).checkpoints.unlink(missing_ok=True)

@@ -19,6 +19,7 @@ from pydantic import BaseModel, ValidationError
 
 from store.errors import LedgerError, WithdrawnError
 from store.folder.files import DRAFT, private_folder, replace_file
+from store.folder.layout import DataFolder
 from store.ledger.ledger_file import (
     LARGEST,
     LONGEST_HEAD,
@@ -87,7 +88,7 @@ class Ledger:
     """The ledger of a data folder. Appending needs the lock of the folder."""
 
     def __init__(self, data_dir: Path, *, simulated: bool = False) -> None:
-        self.folder = data_dir / "ledger"
+        self.folder = DataFolder(data_dir).ledger
         self.simulated = simulated
 
     def names(self) -> list[Name]:

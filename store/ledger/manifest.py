@@ -17,7 +17,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from store.errors import ManifestError
-from store.folder.files import private_file
+from store.folder.files import digest_file, private_file
 
 SCHEMA_VERSION = 1
 """The version of the book schema that this program writes."""
@@ -151,12 +151,6 @@ def _schema_of(path: Path) -> int:
     with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
         return int(orjson.loads(path.read_bytes())["schema_version"])
     return SCHEMA_VERSION
-
-
-def digest_file(path: Path) -> str:
-    """The SHA-256 of a file, read in pieces."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def verify_book(directory: Path, manifest: Manifest) -> Path:

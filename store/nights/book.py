@@ -16,13 +16,13 @@ from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import numpy as np
 import numpy.typing as npt
 import orjson
 
 from store.errors import BookError
+from store.folder.files import open_unchanging
 from store.ledger.manifest import Counts, Manifest
 from store.nights.evidence import Evidence
 from store.wire.briefs import Briefs
@@ -154,10 +154,9 @@ class Book:
         Raises:
             BookError: the file is not a book, or not one of the schema that the manifest names.
         """
-        address = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
         with ExitStack() as unless_opened:
             try:
-                connection = sqlite3.connect(address, uri=True, check_same_thread=False)
+                connection = open_unchanging(path)
                 unless_opened.callback(connection.close)
                 found = connection.execute("PRAGMA user_version").fetchone()[0]
             except sqlite3.Error as error:

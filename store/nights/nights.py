@@ -13,6 +13,8 @@ from typing import Any
 
 from store.errors import LedgerError, ManifestError, WithdrawnError
 from store.folder.files import DRAFT, private_folder, replace_file, sync_directory
+from store.folder.layout import DataFolder
+from store.folder.lock import lives
 from store.ledger.ledger import Appended, Entry, Ledger
 from store.ledger.manifest import (
     VERSION_PATTERN,
@@ -29,9 +31,8 @@ class Nights:
     """The sealed nights of a data folder."""
 
     def __init__(self, data_dir: Path, *, simulated: bool = False) -> None:
-        self.folder = data_dir / "nights"
-        self.pointer = data_dir / "manifest.json"
-        self.charts = data_dir / "charts"
+        place = DataFolder(data_dir)
+        self.folder, self.pointer, self.charts = place.nights, place.manifest, place.charts
         self.ledger = Ledger(data_dir, simulated=simulated)
         private_folder(data_dir)
         private_folder(self.folder)
@@ -58,8 +59,6 @@ class Nights:
         for folder in (self.folder, self.pointer.parent, self.ledger.folder):
             for draft in folder.glob(f".*{DRAFT}"):
                 draft.unlink(missing_ok=True)
-        # The name of the checkpoint file before version 0.2.
-        (self.pointer.parent / "carry.sqlite").unlink(missing_ok=True)
         for book in self.folder.glob("*.book"):
             if not book.with_suffix(".json").exists():
                 book.unlink(missing_ok=True)
@@ -304,14 +303,3 @@ class Nights:
         stamp_path(self.folder, manifest).unlink(missing_ok=True)
         if not listed:
             (self.folder / f"{manifest.data_version}.json").unlink(missing_ok=True)
-
-
-def lives(process: int) -> bool:
-    """Whether a process of this machine is running."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

@@ -17,7 +17,7 @@ import orjson
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from store.errors import HeldBackError, PublishError
-from store.folder.files import private_file
+from store.folder.files import digest_file, private_file
 from store.ledger.ledger import Entry
 from store.ledger.manifest import (
     SCHEMA_VERSION,
@@ -26,7 +26,6 @@ from store.ledger.manifest import (
     Inputs,
     Manifest,
     derive_version,
-    digest_file,
 )
 from store.nights.book import Prices, schema
 from store.nights.nights import Nights

@@ -17,9 +17,16 @@ from typing import Final
 from pydantic import ValidationError
 
 from store.errors import LedgerError, ManifestError, StoreError
-from store.folder.files import DRAFT, private_file, private_folder, replace_file, sync_directory
+from store.folder.files import (
+    DRAFT,
+    digest_file,
+    private_file,
+    private_folder,
+    replace_file,
+    sync_directory,
+)
 from store.ledger.ledger_file import LARGEST, NEWEST, NOTHING, Name, Newest, Withdrawal, first_line
-from store.ledger.manifest import Manifest, check_readable, digest_file, known_book, stamp_path
+from store.ledger.manifest import Manifest, check_readable, known_book, stamp_path
 from store.nights.last_nights import NAMED
 from store.nights.nights import Nights
 from store.remote.objects import Objects

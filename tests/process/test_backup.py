@@ -12,7 +12,7 @@ import anyio
 from screener.commands.backup import DRAFT
 from screener.server.serving import check_active_night
 from screener.settings.settings import Settings
-from store.folder.lock import READY, STAGE
+from store.folder.layout import READY, STAGE
 from tests.process.moments import digest, moments
 from tests.screener.command import COMMAND, check_refusal, environment, run
 from tests.screener.installation import (

@@ -33,10 +33,9 @@ from nightly.sources import (
 from screener.commands.bars_options import THE_SAMPLE, BarsOptions
 from screener.commands.nights.watch import Watch, watched
 from screener.service.sharing import looking, nights_of
-from screener.settings.console import err, prepare_data_dir
+from screener.settings.console import err
 from screener.settings.settings import Settings
 from store.folder.checkpoints import Checkpoints
-from store.folder.lock import locked
 from store.ledger.manifest import SAMPLE, Manifest
 from store.nights.nights import Nights
 from store.nights.publish import fall_behind
@@ -144,20 +143,18 @@ class Work:
 def seal(
     settings: Settings, order: Order, step: Step = silent, leave_out: LeaveOut | None = None
 ) -> tuple[Manifest, Report]:
-    """Make the night of an order and publish it in the configured data folder.
+    """Make the night of an order and publish it in the configured data folder, whose lock is held.
 
     Raises:
         NightlyError, StoreError: nothing was published.
     """
-    prepare_data_dir(settings)
     nights = nights_of(settings)
     now = dt.datetime.now(dt.UTC)
-    with locked(settings.data_dir, now):
-        nights.sweep()
-        checkpoints = Checkpoints(settings.data_dir)
-        made = make_night(
-            order, nights, now=now, step=step, checkpoints=checkpoints, leave_out=leave_out
-        )
+    nights.sweep()
+    checkpoints = Checkpoints(settings.data_dir)
+    made = make_night(
+        order, nights, now=now, step=step, checkpoints=checkpoints, leave_out=leave_out
+    )
     if checkpoints.damage:
         err.print(
             f"{checkpoints.path} was damaged ({checkpoints.damage}); every symbol was "

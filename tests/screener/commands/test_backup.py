@@ -25,7 +25,8 @@ from screener.settings.settings import Settings
 from store.backup.archive import ArchiveReader, ArchiveWriter
 from store.backup.restore import check
 from store.errors import BackupError
-from store.folder.lock import STAGE, locked
+from store.folder.layout import STAGE
+from store.folder.lock import locked
 from store.ledger.ledger import Ledger
 from store.ledger.ledger_file import NEWEST
 from store.nights.nights import Nights

@@ -17,7 +17,7 @@ import pytest
 from screener.doctor import machine
 from screener.service import proxy_echo
 from screener.settings.settings import Settings
-from store.folder.lock import READY, STAGE
+from store.folder.layout import READY, STAGE
 from tests.screener.command import Finished, run
 from tests.screener.process import free_port
 from tests.service import serving
