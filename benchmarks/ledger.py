@@ -140,7 +140,10 @@ def append(ledger: Ledger, number: int, symbols: int, tally: Tally) -> Tally:
     manifest = manifest_of(number)
     lines = list(lines_of(Random(number), symbols, manifest.as_of_session))  # noqa: S311
     tally = tally.plus(line for line in lines if isinstance(line, ServedOutcome))
-    ledger.append(manifest, Entry(2, 3, NOW, number or None, tally, lines))
+    entry = Entry(2, 3, NOW, number or None, tally, lines)
+    appended = ledger.night(manifest, entry)
+    assert appended is not None
+    ledger.add(appended)
     return tally
 
 

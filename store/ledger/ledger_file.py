@@ -45,6 +45,11 @@ class Name:
     withdrawal: bool = False
 
     @classmethod
+    def of(cls, head: AnyHead) -> Name:
+        """The name of the object with a head."""
+        return cls(head.number, head.data_version, isinstance(head, Withdrawal))
+
+    @classmethod
     def read(cls, file: str) -> Name | None:
         """The name that a file has; None if it is not that of an object."""
         found = NAME.match(file)
@@ -129,6 +134,7 @@ NOTHING = Newest(number=0, sha256=None)
 class Written:
     """An object that was read: its head and the JSON values of its other lines."""
 
+    name: Name
     head: AnyHead
     rows: Sequence[Any]
 
@@ -136,12 +142,12 @@ class Written:
         """The other lines.
 
         Raises:
-            LedgerError: one of them is no line.
+            DamageError: one of them is no line.
         """
         try:
             return [line_of(row) for row in self.rows]
         except ValidationError as error:
-            raise LedgerError("a line is not one of the ledger") from error
+            raise DamageError(self.name.file, "a line is not one of the ledger") from error
 
 
 def encoded(head: Head, lines: Sequence[BaseModel] = ()) -> bytes:
@@ -151,39 +157,42 @@ def encoded(head: Head, lines: Sequence[BaseModel] = ()) -> bytes:
     return packer.compress(b"\n".join([*rows, b""])) + packer.flush()
 
 
-def decoded(body: bytes, most: int = LARGEST) -> Written:
-    """The inverse of `encoded`, of objects that have at most so many bytes.
+def decoded(name: Name, body: bytes) -> Written:
+    """The inverse of `encoded`.
 
     Raises:
-        LedgerError: the bytes are no object; the message lacks the file's name.
+        DamageError: the bytes are no object.
     """
     unpacker = zlib.decompressobj(GZIP)
     try:
-        text = unpacker.decompress(body, most)
+        text = unpacker.decompress(body, LARGEST)
     except zlib.error as error:
-        raise LedgerError("it cannot be decompressed") from error
+        raise DamageError(name.file, "it cannot be decompressed") from error
     if not unpacker.eof or unpacker.unused_data:
-        raise LedgerError("it is cut off, too long, or more than one file")
+        raise DamageError(name.file, "it is cut off, too long, or more than one file")
     if text.count(b"\n") > MOST_LINES:
-        raise LedgerError(f"it has more than {MOST_LINES:,} lines")
+        raise DamageError(name.file, f"it has more than {MOST_LINES:,} lines")
     head, *rest = text.removesuffix(b"\n").split(b"\n")
     try:
-        rows = orjson.loads(b"[" + b",".join(rest) + b"]")
+        return Written(name, HEAD.validate_json(head), orjson.loads(b"[" + b",".join(rest) + b"]"))
+    except ValidationError as error:
+        raise DamageError(name.file, "its first line is not a head") from error
     except orjson.JSONDecodeError as error:
-        raise LedgerError("a line is not JSON") from error
-    return Written(read_head(head), rows)
+        raise DamageError(name.file, "a line is not JSON") from error
 
 
 def head_of(name: Name, body: bytes) -> AnyHead:
     """The head of an object with a name, from the first bytes of its file.
 
     Raises:
-        LedgerError: there is no head, or that of another object.
+        DamageError: there is no head, or that of another object.
     """
-    head = first_line(body)
-    found = Name(head.number, head.data_version, isinstance(head, Withdrawal))
-    if found != name:
-        raise LedgerError(f"its first line is that of {found.file}")
+    try:
+        head = first_line(body)
+    except LedgerError as error:
+        raise DamageError(name.file, str(error)) from error
+    if Name.of(head) != name:
+        raise DamageError(name.file, f"its first line is that of {Name.of(head).file}")
     return head
 
 
@@ -191,13 +200,15 @@ def first_line(body: bytes) -> AnyHead:
     """The head of an object, from the first bytes of its file.
 
     Raises:
-        LedgerError: there is no head.
+        LedgerError: there is no head; the message lacks the file's name.
     """
     try:
         text = zlib.decompressobj(GZIP).decompress(body[:LONGEST_HEAD], LONGEST_HEAD)
+        return HEAD.validate_json(text.split(b"\n", 1)[0])
     except zlib.error as error:
         raise LedgerError("it cannot be decompressed") from error
-    return read_head(text.split(b"\n", 1)[0])
+    except ValidationError as error:
+        raise LedgerError("its first line is not a head") from error
 
 
 def read_newest(body: bytes) -> Newest:
@@ -209,29 +220,12 @@ def read_newest(body: bytes) -> Newest:
     try:
         found = Newest.model_validate_json(body)
     except ValidationError as error:
-        raise wrong(NEWEST, "it cannot be read") from error
+        raise DamageError(NEWEST, "it cannot be read") from error
     if found.encode() != body:
-        raise wrong(NEWEST, "it is not as it was written")
+        raise DamageError(NEWEST, "it is not as it was written")
     return found
 
 
 def ended(reason: str) -> str:
     """A reason as the end of a sentence."""
     return f"{reason.rstrip(' .')}."
-
-
-def read_head(line: bytes) -> AnyHead:
-    """The head in a line.
-
-    Raises:
-        LedgerError: the line is no head.
-    """
-    try:
-        return HEAD.validate_json(line)
-    except ValidationError as error:
-        raise LedgerError("its first line is not a head") from error
-
-
-def wrong(file: str, what: str) -> DamageError:
-    """The error that a file of the ledger is not as it was written."""
-    return DamageError(file, what)

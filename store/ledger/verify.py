@@ -6,11 +6,11 @@ Each object is read once and compared with the digest that the next one, or `hea
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Self
 
-from store.errors import DamageError, LedgerError
+from store.errors import DamageError
 from store.ledger.ledger import Ledger
 from store.ledger.ledger_file import (
     NEWEST,
@@ -21,7 +21,6 @@ from store.ledger.ledger_file import (
     Written,
     decoded,
     head_of,
-    wrong,
 )
 from store.ledger.served import ServedOutcome, Tally, line_of
 
@@ -61,20 +60,20 @@ def walk_objects(
     for this, following in _with_next(map(_Read.of, sources)):
         before, last = last, (this.name.number, this.digest)
         if last[0] != before[0] + 1 or this.follows_nothing:
-            report(wrong(this.name.file, "an object before it is missing"))
+            report(DamageError(this.name.file, "an object before it is missing"))
         # Before anybody decodes it: bytes that nobody appended may be made to take long.
         if not (this.is_named_by(following) if following else this.is_noted_by(newest())):
-            report(wrong(this.name.file, "it is not the one that was appended"))
+            report(DamageError(this.name.file, "it is not the one that was appended"))
         elif this.fault:
-            report(wrong(this.name.file, this.fault))
+            report(DamageError(this.name.file, this.fault))
         else:
             yield this.name, this.body
     noted = newest()
     if noted is not None and noted.number > last[0]:
-        report(wrong(NEWEST, f"object {noted.number} is missing"))
+        report(DamageError(NEWEST, f"object {noted.number} is missing"))
     elif noted is not None and noted.number < last[0] and (noted.number, noted.sha256) != before:
         # Else a run was killed before it noted its object.
-        report(wrong(NEWEST, f"it names object {noted.number}, which is not the newest"))
+        report(DamageError(NEWEST, f"it names object {noted.number}, which is not the newest"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +94,8 @@ class _Read:
         try:
             body = read()
             head = head_of(name, body)
-        except LedgerError as error:
-            fault = _what(error)
+        except DamageError as error:
+            fault = error.what
         return cls(name, body, hashlib.sha256(body).hexdigest(), head, fault)
 
     @property
@@ -151,7 +150,7 @@ def verify(ledger: Ledger) -> Verified:
     verified = Verified()
     newest: Newest | None = None
     for file in ledger.strangers():
-        verified.report(wrong(file, "it is not a file of a ledger"))
+        verified.report(DamageError(file, "it is not a file of a ledger"))
     try:
         names, newest = ledger.snapshot()
     except DamageError as error:
@@ -159,31 +158,32 @@ def verify(ledger: Ledger) -> Verified:
         names = ledger.names()
     for name, body in walk_objects(ledger.sources(names), lambda: newest, verified.report):
         try:
-            _add(verified, name, decoded(body), ledger.simulated)
-        except LedgerError as error:
-            verified.report(wrong(name.file, _what(error)))
+            _add(verified, decoded(name, body), ledger.simulated)
+        except DamageError as error:
+            verified.report(error)
     last = max(names, default=None)
     verified.unnoted = newest is not None and last is not None and newest.number < last.number
     return verified
 
 
-def _add(verified: Verified, name: Name, written: Written, simulated: bool) -> None:
-    head = written.head
+def _add(verified: Verified, written: Written, simulated: bool) -> None:
+    head, file = written.head, written.name.file
     if head.simulated != simulated:
         what = "it is of a simulated night" if head.simulated else "its night was not simulated"
-        verified.report(wrong(name.file, what))
+        verified.report(DamageError(file, what))
     if not isinstance(head, NightHead):
         verified.withdrawals += 1
         return
-    difference = _difference(verified.nights, head, written)
+    difference = _difference(verified.nights, head, _outcomes(written))
     if difference is not None:
-        verified.report(wrong(name.file, difference))
-    verified.nights[name.number] = head
+        verified.report(DamageError(file, difference))
+    verified.nights[head.number] = head
 
 
-def _difference(nights: dict[int, NightHead], head: NightHead, written: Written) -> str | None:
+def _difference(
+    nights: Mapping[int, NightHead], head: NightHead, outcomes: Sequence[ServedOutcome]
+) -> str | None:
     """How the totals of a night differ from the earlier ones plus its outcomes."""
-    outcomes = _outcomes(written)
     since = None if head.since is None else nights.get(head.since)
     if head.since is not None and since is None:
         return f"it is compared with object {head.since}, which is not an earlier night"
@@ -198,13 +198,9 @@ def _difference(nights: dict[int, NightHead], head: NightHead, written: Written)
 def _outcomes(written: Written) -> list[ServedOutcome]:
     """The outcomes among the lines, after checking that every line is one of the ledger."""
     if any(not isinstance(row, dict) or row.get("record") not in KINDS for row in written.rows):
-        raise LedgerError("a line is not one of the ledger")
+        raise DamageError(written.name.file, "a line is not one of the ledger")
     try:
         lines = [line_of(row) for row in written.rows if row["record"] == "outcome"]
     except ValueError as error:
-        raise LedgerError("an outcome cannot be read") from error
+        raise DamageError(written.name.file, "an outcome cannot be read") from error
     return [line for line in lines if isinstance(line, ServedOutcome)]
-
-
-def _what(error: LedgerError) -> str:
-    return error.what if isinstance(error, DamageError) else str(error)

@@ -16,9 +16,9 @@ from typing import Any, Final, Literal
 
 import orjson
 
-from store.errors import LedgerError
+from store.errors import DamageError, LedgerError
 from store.ledger.ledger import Ledger
-from store.ledger.ledger_file import Name, NightHead, decoded, wrong
+from store.ledger.ledger_file import Name, NightHead, decoded
 from store.ledger.served import FollowedTrade, ServedOutcome, ServedSetup, line_of
 from store.ledger.verify import walk
 from store.nights.book import Book
@@ -114,16 +114,14 @@ class Record:
         for name, body in walk(ledger):
             if name not in path:
                 continue
+            written = decoded(name, body)
             try:
-                written = decoded(body)
                 assert isinstance(written.head, NightHead)  # noqa: S101 - the path has nights alone
                 record.heads.append(written.head)
                 for row in written.rows:
                     record._add(row)
-            except LedgerError as error:
-                raise wrong(name.file, str(error)) from error
             except (KeyError, TypeError, ValueError) as error:
-                raise wrong(name.file, "a line is not one of the ledger") from error
+                raise DamageError(name.file, "a line is not one of the ledger") from error
         return record
 
     def _add(self, row: Values) -> None:

@@ -27,7 +27,6 @@ from store.folder.files import (
 )
 from store.ledger.ledger_file import LARGEST, NEWEST, NOTHING, Name, Newest, Withdrawal, first_line
 from store.ledger.manifest import Manifest, check_readable, known_book, stamp_path
-from store.nights.last_nights import NAMED
 from store.nights.nights import Nights
 from store.remote.objects import Objects
 from store.remote.pointer import (

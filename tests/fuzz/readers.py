@@ -29,7 +29,7 @@ from nightly.reference import read_reference
 from nightly.sources import prepare_source
 from store.errors import LedgerError, ManifestError
 from store.ledger.ledger import Ledger
-from store.ledger.ledger_file import decoded, first_line
+from store.ledger.ledger_file import Name, decoded, first_line
 from store.ledger.manifest import read_manifest
 from store.ledger.verify import verify
 from tests.fuzz.calls import filters
@@ -84,7 +84,7 @@ def _manifest(data: bytes, folder: Path) -> None:
 
 
 def _ledger_file(data: bytes, _folder: Path) -> None:
-    for read in (first_line, lambda body: decoded(body).lines()):
+    for read in (first_line, lambda body: decoded(Name(1, "20240328-0123456789ab"), body).lines()):
         try:
             read(data)
         except LedgerError:

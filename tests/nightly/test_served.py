@@ -62,6 +62,7 @@ from tests.nightly.series import LENIENT, changed, multiplied, walk, write_table
 from tests.nightly.test_night import write_csv
 from tests.nightly.test_past_nights import after_a_gap
 from tests.once import made_once
+from tests.store.ledger.test_ledger import put
 
 LAST = dt.date(2024, 3, 28)
 NOW = dt.datetime(2024, 4, 2, 12, tzinfo=dt.UTC)
@@ -725,7 +726,7 @@ def test_a_record_as_served_needs_thirty_trades_and_states_them(tmp_path: Path) 
     entry = Entry(2, 1, NOW, None, tally, [])
     nights = Nights(tmp_path / "data")
     make_night(replace(order, session=first), Nights(tmp_path / "aside"), now=NOW)
-    nights.ledger.append(Nights(tmp_path / "aside").check_active(), entry)
+    put(nights.ledger, Nights(tmp_path / "aside").check_active(), entry)
 
     publish(order, tmp_path / "data", second)
 

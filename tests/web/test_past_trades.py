@@ -21,7 +21,7 @@ from screener.commands.bars_options import BarsOptions
 from screener.commands.nights.nightly import order_of, seal
 from screener.settings.settings import Settings
 from store.ledger.ledger import Ledger
-from store.ledger.ledger_file import decoded, encoded
+from store.ledger.ledger_file import encoded
 from store.nights.book import Book, Prices
 from store.wire.words import dollars
 from tests.conftest import seal_night
@@ -188,7 +188,7 @@ def test_a_damaged_or_withdrawn_record_gives_no_lines(
         target.write_bytes(b"no gzip" if name == first else body)
     assert with_lines(Past("GOOG", early), Ledger(tmp_path)).lines is None
 
-    written = decoded(Ledger(served).bytes_of(first))
+    written = Ledger(served).read(first)
     (tmp_path / "ledger" / first.file).write_bytes(Ledger(served).bytes_of(first))
     gone = first.file.replace(".jsonl", ".withdrawal.jsonl").replace("000001", "000003")
     (tmp_path / "ledger" / gone).write_bytes(encoded(written.head))

@@ -16,8 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from screener.notify.messages import MOST_CHANGES, REPEAT_SECONDS, published, trial
-from screener.notify.send import LAST, notifying, send
+from screener.notify.send import notifying, send
 from screener.settings.settings import Settings, SettingsError, load_settings
+from store.folder.layout import DataFolder
 from store.folder.lock import locked
 from store.nights.book import Book
 from store.nights.nights import Nights
@@ -155,7 +156,7 @@ def test_a_failed_night_is_sent_again_when_it_fails_otherwise_or_a_day_later(
     assert not any(str(tmp_path) in message["message"] for message in messages)
 
     before = time.time() - REPEAT_SECONDS
-    os.utime(data / LAST, (before, before))
+    os.utime(DataFolder(data).notified, (before, before))
     nightly(data, empty, SCREENER_NOTIFY=hook.address())
     assert len(hook.got()) == 1
 
@@ -164,13 +165,15 @@ def test_what_was_sent_last_is_noted_privately_and_damage_to_it_sends_again(
     data: Path, tmp_path: Path, hook: Webhook
 ) -> None:
     for body in (b"", b"\xff", b" " * 9999):
-        (data / LAST).write_bytes(body)
+        DataFolder(data).notified.write_bytes(body)
         nightly(data, tmp_path / "gone", SCREENER_NOTIFY=hook.address())
     assert len(hook.got()) == 3
-    assert (data / LAST).stat().st_mode & 0o777 == 0o600
-    assert "gone" not in (data / LAST).read_text()
+    assert DataFolder(data).notified.stat().st_mode & 0o777 == 0o600
+    assert "gone" not in DataFolder(data).notified.read_text()
 
-    os.utime(data / LAST, (2 * time.time(), 2 * time.time()))  # the clock was set back
+    os.utime(
+        DataFolder(data).notified, (2 * time.time(), 2 * time.time())
+    )  # the clock was set back
     nightly(data, tmp_path / "gone", SCREENER_NOTIFY=hook.address())
     assert len(hook.got()) == 1
 

@@ -90,6 +90,21 @@ def outcome(
     )
 
 
+def put(ledger: Ledger, manifest: Manifest, entry: Entry) -> None:
+    """Put a night on record, once."""
+    appended = ledger.night(manifest, entry)
+    if appended is None:
+        ledger.note()
+    else:
+        ledger.add(appended)
+
+
+def withdraw(ledger: Ledger, manifest: Manifest, reason: str) -> None:
+    appended = ledger.withdrawal(manifest, reason, NOW)
+    assert appended is not None
+    ledger.add(appended)
+
+
 def append(ledger: Ledger, number: int, *lines: Line, bars: str = "bars") -> Manifest:
     """Add a night that is compared with the last one before it."""
     manifest = manifest_of(number, bars)
@@ -104,7 +119,7 @@ def append(ledger: Ledger, number: int, *lines: Line, bars: str = "bars") -> Man
         as_served=begun.plus(outcomes),
         lines=lines,
     )
-    ledger.append(manifest, entry)
+    put(ledger, manifest, entry)
     return manifest
 
 
@@ -116,7 +131,7 @@ def four() -> Path:
     append(ledger, 0)
     append(ledger, 1, outcome("target", 2.0, 20.0))
     second = append(ledger, 2, outcome("stop", -1.0, -10.0), outcome("stop", -1.0, -9.0, attempt=2))
-    ledger.withdraw(second, "The bars of one exchange were those of the day before.", NOW)
+    withdraw(ledger, second, "The bars of one exchange were those of the day before.")
     return folder
 
 
@@ -202,7 +217,7 @@ def test_totals_that_do_not_add_up_are_found(tmp_path: Path) -> None:
     append(ledger, 0)
     manifest = manifest_of(1)
     entry = Entry(2, 3, NOW, 1, Tally.begun(SESSION), [outcome("target", 2.0, 20.0)])
-    ledger.append(manifest, entry)
+    put(ledger, manifest, entry)
 
     assert faults(tmp_path) == [files(tmp_path)[1].name]
 
@@ -211,7 +226,7 @@ def test_a_night_compared_with_one_of_its_own_session_is_found(tmp_path: Path) -
     ledger = Ledger(tmp_path)
     first = append(ledger, 1)
     same = first.model_copy(update={"data_version": f"{first.data_version[:9]}{0:012x}"})
-    ledger.append(same, Entry(2, 3, NOW, 1, Tally.begun(SESSION + DAY), []))
+    put(ledger, same, Entry(2, 3, NOW, 1, Tally.begun(SESSION + DAY), []))
 
     (fault,) = verify(ledger).faults
 
@@ -233,14 +248,16 @@ def test_simulated_nights_and_published_ones_are_told_apart(
 
 
 def test_an_object_with_a_line_of_another_kind_is_no_list_of_lines(data: Path) -> None:
-    written = decoded(files(data)[1].read_bytes())
+    ledger = Ledger(data)
+    written = ledger.read(ledger.names()[1])
 
     with pytest.raises(LedgerError, match="a line is not one of the ledger"):
         replace(written, rows=[*written.rows, {"kind": "weather"}]).lines()
 
 
 def test_a_first_object_that_follows_another_is_found(data: Path, tmp_path: Path) -> None:
-    written = decoded(files(data)[1].read_bytes())
+    ledger = Ledger(data)
+    written = ledger.read(ledger.names()[1])
     head = written.head.model_copy(update={"number": 1, "since": None})
     body = encoded(head)
     (tmp_path / "ledger").mkdir()
@@ -281,7 +298,7 @@ def test_an_object_is_one_compressed_file_within_its_bounds(
 
     assert first.name in faults(data)
     with pytest.raises(LedgerError, match=words):
-        decoded(first.read_bytes())
+        decoded(Ledger(data).names()[0], first.read_bytes())
 
 
 class Busy(Ledger):
@@ -296,10 +313,10 @@ class Busy(Ledger):
             append(Ledger(self.folder.parent), 3 + self.appended)
         return found
 
-    def bytes_of(self, name: Name) -> bytes:
+    def bytes_of(self, name: Name, most: int = LARGEST + 1) -> bytes:
         if name.number == 2:
             append(Ledger(self.folder.parent), 9)
-        return super().bytes_of(name)
+        return super().bytes_of(name, most)
 
 
 def test_nights_that_are_appended_during_the_check_raise_no_alarm(data: Path) -> None:
@@ -412,7 +429,7 @@ def test_a_night_is_compared_with_the_last_one_of_an_earlier_session(tmp_path: P
     assert last(2) == again.data_version, "what was published last of a session"
     assert last(3) == made[1].data_version, "the last session, whenever it was published"
     assert last(3, sample=True) == sample.data_version
-    ledger.withdraw(made[1], "wrong bars", NOW)
+    withdraw(ledger, made[1], "wrong bars")
     assert last(3) == again.data_version
 
 
@@ -453,7 +470,7 @@ def test_a_withdrawn_night_gives_its_place_to_the_one_before_and_never_comes_bac
 def test_a_withdrawal_that_was_killed_half_way_is_ended(tmp_path: Path, again: bool) -> None:
     nights = Nights(tmp_path)
     first, second = recorded(nights, 0), recorded(nights, 1)
-    nights.ledger.withdraw(second, "wrong", NOW)
+    withdraw(nights.ledger, second, "wrong")
 
     if again:
         assert nights.withdraw(second.data_version, "wrong", NOW) == first
@@ -462,7 +479,7 @@ def test_a_withdrawal_that_was_killed_half_way_is_ended(tmp_path: Path, again: b
 
     assert nights.active() == first
     assert len(files(tmp_path)) == 3, "it is recorded once"
-    nights.ledger.withdraw(first, "wrong too", NOW)
+    withdraw(nights.ledger, first, "wrong too")
     nights.sweep()
     assert nights.active() == first, "none can take its place"
 
@@ -564,7 +581,7 @@ def test_an_operator_may_choose_another_night_before_a_killed_run_is_ended(tmp_p
     nights.ledger.folder.joinpath("head.json").unlink()
     files(tmp_path)[1].unlink()
     nights.ledger.note()
-    nights.ledger.append(second, Entry(2, 3, NOW, None, Tally.begun(SESSION + DAY), []))
+    put(nights.ledger, second, Entry(2, 3, NOW, None, Tally.begun(SESSION + DAY), []))
 
     nights.activate(first.data_version)
     nights.sweep()

@@ -27,6 +27,7 @@ from tests.faulty import faulty
 from tests.publishing import FIRST, Publisher, spoil
 from tests.s3 import S3Server
 from tests.screener.process import until
+from tests.store.ledger.test_ledger import withdraw
 
 
 class Usage(NamedTuple):
@@ -183,7 +184,7 @@ async def test_what_a_run_left_that_did_not_commit_is_not_read(
     folder_publisher.night(1)
     left = Publisher(tmp_path / "left", folder_publisher.objects.place)
     left.nights.ledger.folder.mkdir(parents=True)
-    left.nights.ledger.withdraw(first, "Nobody committed this.", NOW)
+    withdraw(left.nights.ledger, first, "Nobody committed this.")
     (name,) = left.nights.ledger.names()
     body = left.nights.ledger.bytes_of(name)
     digest = hashlib.sha256(body).hexdigest()

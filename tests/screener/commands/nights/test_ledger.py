@@ -17,6 +17,7 @@ from tests.nightly.test_served import market, publish, sessions_before
 from tests.nightly.test_served import order_of as lenient
 from tests.screener import command
 from tests.screener.command import check_refusal
+from tests.store.ledger.test_ledger import withdraw
 
 LAST = dt.date(2024, 3, 28)
 SESSIONS = sessions_before(LAST, 6)
@@ -110,7 +111,7 @@ def test_a_service_does_not_start_on_a_withdrawn_night_that_another_can_replace(
 ) -> None:
     nights = Nights(data)
     before, withdrawn = versions(data)[-2:]
-    nights.ledger.withdraw(nights.get(withdrawn), "wrong", dt.datetime.now(dt.UTC))  # then killed
+    withdraw(nights.ledger, nights.get(withdrawn), "wrong")  # then killed
 
     check_active_night(Settings(data_dir=data))
 
