@@ -29,8 +29,8 @@ from nightly.writing import (
 from store.errors import HeldBackError, ManifestError, SealedError
 from store.folder.checkpoints import Checkpoints
 from store.ledger.ledger import Entry, Ledger
-from store.ledger.ledger_file import NightHead
 from store.ledger.manifest import SAMPLE, Inputs, Manifest, derive_version
+from store.ledger.objects import NightHead
 from store.nights.nights import Nights
 from store.nights.publish import BookWriter
 from store.wire.method import METHOD

@@ -80,7 +80,7 @@ def clock(chosen: Settings) -> Iterator[CheckResult]:
     """Whether the clock can be right: the newest night went on record before now."""
     from store.errors import LedgerError
     from store.ledger.ledger import Ledger
-    from store.ledger.ledger_file import NightHead
+    from store.ledger.objects import NightHead
 
     now, known, event = dt.datetime.now(dt.UTC), WRITTEN, "this program was written"
     ledger = Ledger(chosen.data_dir)

@@ -60,7 +60,7 @@ from store.errors import DatabaseUnavailableError
 from store.folder.progress import ProgressFile
 from store.ledger.ledger import Ledger
 from store.nights.active_night import ActiveNight
-from store.nights.of_night import OfNight
+from store.nights.book import PerBook
 from telemetry.metrics import record
 from web.errors import exception_handlers
 from web.news import News
@@ -227,7 +227,7 @@ def services_of(
 ) -> Services:
     """Everything the operations use."""
     watchlist = Watchlist(database)
-    directories = OfNight(Directory.of)
+    directories = PerBook(Directory.of)
     return Services(
         offer=settings.offer,
         active_night=ActiveNight(

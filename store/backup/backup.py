@@ -25,8 +25,8 @@ from store.database.database import Database
 from store.database.migration import check_known, revision_of
 from store.errors import BackupError, BusyError
 from store.folder.lock import refuse_over_restore
-from store.ledger.ledger_file import NEWEST, NOTHING, Name, Newest
 from store.ledger.manifest import Manifest, read_manifest
+from store.ledger.objects import NEWEST, NOTHING, Name, Newest
 from store.ledger.verify import walk_objects
 from store.nights.nights import Nights
 

@@ -32,8 +32,8 @@ from store.folder.files import private_folder, replace_file, sync_directory
 from store.folder.layout import READY, STAGE, DataFolder
 from store.folder.lock import locked, restore_is_pending
 from store.ledger.ledger import Ledger
-from store.ledger.ledger_file import LARGEST, NOTHING, Name, read_newest
 from store.ledger.manifest import Manifest, read_manifest, stamp_path, verify_book
+from store.ledger.objects import LARGEST, NOTHING, Name, read_newest
 from store.ledger.verify import walk, walk_objects
 from store.nights.book import Book
 from store.nights.nights import Nights

@@ -23,7 +23,8 @@ from pydantic import BaseModel, ValidationError
 from store.errors import DamageError, LedgerError, WithdrawnError
 from store.folder.files import DRAFT, private_folder, replace_file
 from store.folder.layout import DataFolder
-from store.ledger.ledger_file import (
+from store.ledger.manifest import Manifest
+from store.ledger.objects import (
     LARGEST,
     LONGEST_HEAD,
     NEWEST,
@@ -40,7 +41,6 @@ from store.ledger.ledger_file import (
     head_of,
     read_newest,
 )
-from store.ledger.manifest import Manifest
 from store.ledger.served import Key, Line, ServedSetup, Tally
 
 NAMED: Final = 20

@@ -12,7 +12,7 @@ from typing import Final, Self
 
 from store.errors import DamageError
 from store.ledger.ledger import Ledger
-from store.ledger.ledger_file import (
+from store.ledger.objects import (
     NEWEST,
     AnyHead,
     Name,

@@ -20,8 +20,8 @@ from store.errors import LedgerError, ManifestError, StoreError
 from store.folder.layout import DataFolder
 from store.folder.lock import restore_is_pending
 from store.ledger.ledger import Ledger, Withdrawn
-from store.ledger.ledger_file import Name, NightHead
 from store.ledger.manifest import Manifest, known_book, read_manifest, verify_book
+from store.ledger.objects import Name, NightHead
 from store.nights.book import Book
 
 POLL_SECONDS = 1.0

@@ -18,7 +18,7 @@ import orjson
 
 from store.errors import DamageError, LedgerError
 from store.ledger.ledger import Ledger
-from store.ledger.ledger_file import Name, NightHead, decoded
+from store.ledger.objects import Name, NightHead, decoded
 from store.ledger.served import FollowedTrade, ServedOutcome, ServedSetup, line_of
 from store.ledger.verify import walk
 from store.nights.book import Book

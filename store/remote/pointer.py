@@ -18,8 +18,8 @@ from typing import Annotated, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from store.errors import ManifestError
-from store.ledger.ledger_file import Newest
 from store.ledger.manifest import Manifest, check_readable
+from store.ledger.objects import Newest
 
 POINTER: Final = "manifest.json"
 

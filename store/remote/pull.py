@@ -25,8 +25,9 @@ from store.folder.files import (
     replace_file,
     sync_directory,
 )
-from store.ledger.ledger_file import LARGEST, NEWEST, NOTHING, Name, Newest, Withdrawal, first_line
 from store.ledger.manifest import Manifest, check_readable, known_book, stamp_path
+from store.ledger.objects import LARGEST, NEWEST, NOTHING, Name, Newest, Withdrawal, first_line
+from store.nights.active_night import LISTED
 from store.nights.nights import Nights
 from store.remote.objects import Objects
 from store.remote.pointer import (
@@ -107,7 +108,7 @@ class PulledNights(Nights):
 
     def pull_nights(self, published: Published, keep: int | None = None) -> None:
         """Fetch manifests and the active night, and activate that, as `pull_commit`."""
-        for key in published.kept[: None if keep is None else NAMED]:
+        for key in published.kept[: None if keep is None else LISTED]:
             try:
                 self._fetch_manifest(key)
             except ManifestError as error:  # only lists of nights need it

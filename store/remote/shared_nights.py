@@ -24,8 +24,8 @@ from store.errors import (
 )
 from store.folder.trouble import trouble_of
 from store.ledger.ledger import Appended
-from store.ledger.ledger_file import NOTHING, Newest
 from store.ledger.manifest import Manifest
+from store.ledger.objects import NOTHING, Newest
 from store.ledger.verify import walk
 from store.remote.objects import Objects
 from store.remote.pointer import (

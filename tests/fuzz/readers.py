@@ -29,8 +29,8 @@ from nightly.reference import read_reference
 from nightly.sources import prepare_source
 from store.errors import LedgerError, ManifestError
 from store.ledger.ledger import Ledger
-from store.ledger.ledger_file import Name, decoded, first_line
 from store.ledger.manifest import read_manifest
+from store.ledger.objects import Name, decoded, first_line
 from store.ledger.verify import verify
 from tests.fuzz.calls import filters
 from tests.fuzz.hostile import changed, damaged, encoded, recut

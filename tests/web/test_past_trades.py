@@ -21,7 +21,7 @@ from screener.commands.bars_options import BarsOptions
 from screener.commands.nights.nightly import order_of, seal
 from screener.settings.settings import Settings
 from store.ledger.ledger import Ledger
-from store.ledger.ledger_file import encoded
+from store.ledger.objects import encoded
 from store.nights.book import Book, Prices
 from store.wire.words import dollars
 from tests.conftest import seal_night

@@ -46,7 +46,7 @@ def verify_ledger() -> None:
 @ledger_app.command("list")
 def list_objects() -> None:
     """List the objects of the ledger, oldest first."""
-    from store.ledger.ledger_file import NightHead
+    from store.ledger.objects import NightHead
 
     listed = Table("number", "kind", "version", "session", "since", "written (UTC)", "KB")
     with plainly():

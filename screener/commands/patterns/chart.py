@@ -10,8 +10,7 @@ from mcp_server.operations.charts import chart_view
 from mcp_server.operations.past import Past, past_words
 from screener.settings.console import fail, writing
 from store.folder.files import replace_file
-from store.nights.book import Book, StoredSetup
-from store.nights.companies import company_names
+from store.nights.book import Book, StoredSetup, company_names
 from store.wire.words import caption
 
 

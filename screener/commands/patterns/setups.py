@@ -19,8 +19,7 @@ from screener.commands.patterns.scan_arguments import refusing, scan_arguments
 from screener.commands.patterns.tables import FORMING, RUNNING, SetupTable, setup_table
 from screener.settings.console import NO_NIGHT, err, fail, out, terminal_width
 from store.ledger.manifest import known_book, read_manifest
-from store.nights.book import Book
-from store.nights.companies import company_names
+from store.nights.book import Book, company_names
 from store.wire.briefs import compact
 from store.wire.view import SetupView
 from store.wire.words import status_words

@@ -12,8 +12,7 @@ from mcp_server.operations.patterns import history_body, patterns_body, record_b
 from screener.commands.patterns.setups import age_of
 from screener.commands.patterns.tables import history_table
 from screener.settings.console import out, terminal_width
-from store.nights.book import Book
-from store.nights.companies import company_name, entries_of
+from store.nights.book import Book, company_name, entries_of
 from store.wire.families import Family
 from store.wire.view import PlanView, SetupView
 from store.wire.words import (

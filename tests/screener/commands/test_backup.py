@@ -28,7 +28,7 @@ from store.errors import BackupError
 from store.folder.layout import STAGE
 from store.folder.lock import locked
 from store.ledger.ledger import Ledger
-from store.ledger.ledger_file import NEWEST
+from store.ledger.objects import NEWEST
 from store.nights.nights import Nights
 from tests.screener.command import check_refusal, run
 from tests.screener.installation import backup as backup

@@ -26,7 +26,8 @@ from hypothesis import strategies as st
 
 from store.errors import LedgerError, ManifestError, WithdrawnError
 from store.ledger.ledger import Entry, Ledger
-from store.ledger.ledger_file import (
+from store.ledger.manifest import BookFile, Counts, Inputs, Manifest, derive_version
+from store.ledger.objects import (
     LARGEST,
     LONGEST_REASON,
     MOST_LINES,
@@ -35,7 +36,6 @@ from store.ledger.ledger_file import (
     decoded,
     encoded,
 )
-from store.ledger.manifest import BookFile, Counts, Inputs, Manifest, derive_version
 from store.ledger.served import Line, ServedOutcome, Tally, Terms
 from store.ledger.verify import verify, walk
 from store.nights.nights import Nights

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from store.ledger.ledger import NAMED, Ledger
-from store.ledger.ledger_file import LONGEST_REASON
+from store.ledger.objects import LONGEST_REASON
 from store.nights.active_night import ActiveNight
 from store.nights.nights import Nights
 from tests.resealed import withdraw

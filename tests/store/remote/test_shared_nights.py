@@ -24,7 +24,7 @@ from store.errors import (
 )
 from store.folder.files import replace_file
 from store.ledger.ledger import Ledger
-from store.ledger.ledger_file import NEWEST
+from store.ledger.objects import NEWEST
 from store.nights.nights import Nights
 from store.remote.objects import Object, Objects
 from store.remote.pointer import (

@@ -1,4 +1,4 @@
-"""Ledger file: one object of the ledger, as a name, a head and lines in a compressed file."""
+"""Objects: those of the ledger, each a name, a head and lines in a compressed file."""
 
 from __future__ import annotations
 

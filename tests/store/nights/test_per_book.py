@@ -6,8 +6,7 @@ import gc
 import weakref
 from contextlib import closing
 
-from store.nights.book import Book
-from store.nights.of_night import OfNight
+from store.nights.book import Book, PerBook
 
 
 class Made:
@@ -21,7 +20,7 @@ def test_what_is_made_of_a_book_is_made_once_even_if_another_book_comes_between(
         calls.append(book)
         return Made()
 
-    kept = OfNight(make)
+    kept = PerBook(make)
 
     with closing(Book.empty("a", "d")) as first, closing(Book.empty("b", "d")) as second:
         made = kept.of(first)
@@ -31,7 +30,7 @@ def test_what_is_made_of_a_book_is_made_once_even_if_another_book_comes_between(
 
 
 def test_what_was_made_of_a_book_goes_with_the_book() -> None:
-    kept = OfNight(lambda _book: Made())
+    kept = PerBook(lambda _book: Made())
     book = Book.empty("a", "d")
     made = weakref.ref(kept.of(book))
     book.close()
