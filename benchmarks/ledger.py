@@ -21,7 +21,7 @@ from pathlib import Path
 from random import Random
 
 from nightly.since import SETTLED_DAYS
-from store.ledger.ledger import Entry, Ledger
+from store.ledger.ledger import Ledger, NightEntry
 from store.ledger.manifest import BookFile, Counts, Inputs, Manifest, derive_version
 from store.ledger.served import (
     FollowedTrade,
@@ -140,7 +140,7 @@ def append(ledger: Ledger, number: int, symbols: int, tally: Tally) -> Tally:
     manifest = manifest_of(number)
     lines = list(lines_of(Random(number), symbols, manifest.as_of_session))  # noqa: S311
     tally = tally.plus(line for line in lines if isinstance(line, ServedOutcome))
-    entry = Entry(2, 3, NOW, number or None, tally, lines)
+    entry = NightEntry(2, 3, NOW, number or None, tally, lines)
     appended = ledger.night(manifest, entry)
     assert appended is not None
     ledger.add(appended)

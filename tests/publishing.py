@@ -6,7 +6,7 @@ import datetime as dt
 from pathlib import Path
 
 from store.errors import ObjectsError
-from store.ledger.ledger import Entry
+from store.ledger.ledger import NightEntry
 from store.ledger.manifest import Manifest
 from store.ledger.served import Tally
 from store.ledger.verify import verify
@@ -22,7 +22,7 @@ FIRST = dt.date(2026, 1, 5)
 def make(nights: Nights, day: int = 0, symbols: int = 3, hour: int = 22) -> Manifest:
     """Make the night of the first session or of so many days later, at an hour of that day."""
     session = FIRST + dt.timedelta(days=day)
-    entry = Entry(
+    entry = NightEntry(
         detector=1,
         method_version=1,
         published_at=dt.datetime.combine(session, dt.time(hour), dt.UTC),

@@ -41,7 +41,7 @@ from store.ledger.objects import (
     head_of,
     read_newest,
 )
-from store.ledger.served import Key, Line, ServedSetup, Tally
+from store.ledger.served import Line, ServedSetup, Tally, TradeKey
 
 NAMED: Final = 20
 """Withdrawals that clients are told of, newest first."""
@@ -54,7 +54,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class NightEntry:
     """What a night adds to the ledger, except for what its manifest says."""
 
     detector: int
@@ -214,7 +214,7 @@ class Ledger:
                 return Served(head, self.read(name).lines())
         return None
 
-    def running(self, key: Key, entered: dt.date, left: dt.date | None) -> ServedSetup | None:
+    def running(self, key: TradeKey, entered: dt.date, left: dt.date | None) -> ServedSetup | None:
         """A trade as the first recorded night served it that served it as running; None if none of
         the first few nights did. It was entered on a day, and left on another if it ended.
 
@@ -268,7 +268,7 @@ class Ledger:
         """The number of the newest object of each night that has one, by its version."""
         return {name.version: name.number for name in self.names() if not name.withdrawal}
 
-    def night(self, manifest: Manifest, entry: Entry) -> Appended | None:
+    def night(self, manifest: Manifest, entry: NightEntry) -> Appended | None:
         """The object that a night is to be recorded by; None if it has one.
 
         Raises:

@@ -27,7 +27,7 @@ from store.wire.families import Family
 CLOSE: Final = 1e-5
 """Prices that differ by a smaller share are the same."""
 
-Kind = Literal["missing_from_history", "differs", "never_served"]
+DisagreementKind = Literal["missing_from_history", "differs", "never_served"]
 Pair = tuple[str, str]
 """Symbol and lineage: of a lineage there is one first attempt."""
 Values = Mapping[str, Any]
@@ -65,7 +65,7 @@ class Side:
 class Disagreement:
     """A trade of which the nights and the history say different things."""
 
-    kind: Kind
+    kind: DisagreementKind
     symbol: str
     lineage_id: str
     family: str
@@ -92,7 +92,7 @@ class Grade:
 
 
 @dataclass(slots=True)
-class Record:
+class ServedTrades:
     """The trades on the path of nights that leads to one of them."""
 
     heads: list[NightHead] = field(default_factory=list)
@@ -104,7 +104,7 @@ class Record:
     later_attempts: int = 0
 
     @classmethod
-    def of(cls, ledger: Ledger, version: str) -> Record:
+    def of(cls, ledger: Ledger, version: str) -> ServedTrades:
         """Read the nights that lead to one, oldest first.
 
         Raises:
@@ -156,7 +156,7 @@ def grade(ledger: Ledger, book: Book) -> Grade:
     Raises:
         LedgerError: the book's night is not in the ledger, or an object is damaged.
     """
-    record = Record.of(ledger, book.data_version or "")
+    record = ServedTrades.of(ledger, book.data_version or "")
     first = record.heads[0].as_of_session
     rows = {pair: row for pair, row in _history(book) if row["entry_date"] > str(first)}
     return Grade(
@@ -221,13 +221,13 @@ def _by_family(rows: Iterable[Values]) -> dict[Family, Side]:
 
 
 def _disagreements(
-    record: Record, rows: Mapping[Pair, Values], book: Book
+    record: ServedTrades, rows: Mapping[Pair, Values], book: Book
 ) -> Iterator[Disagreement]:
     for pair in sorted(record.trades.keys() | rows.keys()):
         served, row = record.trades.get(pair), rows.get(pair)
         known = served or row or {}
         if served is None:
-            kind: Kind = "never_served"
+            kind: DisagreementKind = "never_served"
             why = "served only while forming" if pair in record.formed else "not served"
         elif row is None:
             kind, why = "missing_from_history", _absence(book, pair[0])

@@ -15,7 +15,7 @@ from store.errors import LedgerError, ManifestError, WithdrawnError
 from store.folder.files import DRAFT, private_folder, replace_file, sync_directory
 from store.folder.layout import DataFolder
 from store.folder.lock import lives
-from store.ledger.ledger import Appended, Entry, Ledger
+from store.ledger.ledger import Appended, Ledger, NightEntry
 from store.ledger.manifest import (
     VERSION_PATTERN,
     Manifest,
@@ -178,7 +178,7 @@ class Nights:
         sync_directory(self.folder)
         replace_file(self.folder / f"{manifest.data_version}.json", manifest.encode())
 
-    def publish(self, manifest: Manifest, entry: Entry | None = None) -> Manifest:
+    def publish(self, manifest: Manifest, entry: NightEntry | None = None) -> Manifest:
         """Put a sealed night on record and make it active.
 
         Raises:

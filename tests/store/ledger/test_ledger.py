@@ -25,7 +25,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from store.errors import LedgerError, ManifestError, WithdrawnError
-from store.ledger.ledger import Entry, Ledger
+from store.ledger.ledger import Ledger, NightEntry
 from store.ledger.manifest import BookFile, Counts, Inputs, Manifest, derive_version
 from store.ledger.objects import (
     LARGEST,
@@ -90,7 +90,7 @@ def outcome(
     )
 
 
-def put(ledger: Ledger, manifest: Manifest, entry: Entry) -> None:
+def put(ledger: Ledger, manifest: Manifest, entry: NightEntry) -> None:
     """Put a night on record, once."""
     appended = ledger.night(manifest, entry)
     if appended is None:
@@ -111,7 +111,7 @@ def append(ledger: Ledger, number: int, *lines: Line, bars: str = "bars") -> Man
     last = ledger.before(manifest.as_of_session, sample=manifest.sample)
     begun = last.head.as_served if last else Tally.begun(manifest.as_of_session)
     outcomes = [line for line in lines if isinstance(line, ServedOutcome)]
-    entry = Entry(
+    entry = NightEntry(
         detector=2,
         method_version=3,
         published_at=NOW,
@@ -216,7 +216,7 @@ def test_totals_that_do_not_add_up_are_found(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
     append(ledger, 0)
     manifest = manifest_of(1)
-    entry = Entry(2, 3, NOW, 1, Tally.begun(SESSION), [outcome("target", 2.0, 20.0)])
+    entry = NightEntry(2, 3, NOW, 1, Tally.begun(SESSION), [outcome("target", 2.0, 20.0)])
     put(ledger, manifest, entry)
 
     assert faults(tmp_path) == [files(tmp_path)[1].name]
@@ -226,7 +226,7 @@ def test_a_night_compared_with_one_of_its_own_session_is_found(tmp_path: Path) -
     ledger = Ledger(tmp_path)
     first = append(ledger, 1)
     same = first.model_copy(update={"data_version": f"{first.data_version[:9]}{0:012x}"})
-    put(ledger, same, Entry(2, 3, NOW, 1, Tally.begun(SESSION + DAY), []))
+    put(ledger, same, NightEntry(2, 3, NOW, 1, Tally.begun(SESSION + DAY), []))
 
     (fault,) = verify(ledger).faults
 
@@ -444,7 +444,7 @@ def test_a_damaged_object_is_never_compared_with(data: Path) -> None:
 def recorded(nights: Nights, number: int, **options: Any) -> Manifest:
     """A night that is sealed, on record and active."""
     session = SESSION + number * DAY
-    entry = Entry(2, 3, NOW, None, Tally.begun(session), [])
+    entry = NightEntry(2, 3, NOW, None, Tally.begun(session), [])
     return write(nights, session=session, entry=entry, **options)
 
 
@@ -581,7 +581,7 @@ def test_an_operator_may_choose_another_night_before_a_killed_run_is_ended(tmp_p
     nights.ledger.folder.joinpath("head.json").unlink()
     files(tmp_path)[1].unlink()
     nights.ledger.note()
-    put(nights.ledger, second, Entry(2, 3, NOW, None, Tally.begun(SESSION + DAY), []))
+    put(nights.ledger, second, NightEntry(2, 3, NOW, None, Tally.begun(SESSION + DAY), []))
 
     nights.activate(first.data_version)
     nights.sweep()

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from store.errors import BookError, ManifestError, PublishError
-from store.ledger.ledger import Entry
+from store.ledger.ledger import NightEntry
 from store.ledger.manifest import Inputs, Manifest, read_manifest, stamp_path
 from store.nights.active_night import ActiveNight
 from store.nights.book import Book
@@ -37,7 +37,7 @@ def write(
     accept_fall: bool = False,
     families: int = 5,
     spoil: Callable[[BookWriter], None] = lambda _: None,
-    entry: Entry | None = None,
+    entry: NightEntry | None = None,
     since: str | None = None,
 ) -> Manifest:
     """Publish a small night."""
