@@ -57,6 +57,7 @@ from store.accounts.usage import UsageLog
 from store.accounts.watchlist import Watchlist
 from store.database.database import Database
 from store.errors import DatabaseUnavailableError
+from store.folder.layout import DataFolder
 from store.folder.progress import ProgressFile
 from store.ledger.ledger import Ledger
 from store.nights.active_night import ActiveNight
@@ -248,7 +249,7 @@ def services_of(
         watchlist=watchlist,
         usage=UsageLog(database),
         limiter=Limiter(settings.quotas, counting),
-        charts=Charts(settings.data_dir / "charts", directories=directories),
+        charts=Charts(DataFolder(settings.data_dir).charts, directories=directories),
         directories=directories,
     )
 

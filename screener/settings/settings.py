@@ -18,6 +18,7 @@ from screener.settings import values
 from screener.settings.errors import SettingsError as SettingsError
 from screener.settings.logs import LogFormat
 from screener.settings.misspelt import Stranger, strangers
+from store.folder.layout import DataFolder
 
 if TYPE_CHECKING:
     from mcp_server.operations.limits import Quotas
@@ -377,7 +378,7 @@ class Settings(BaseSettings):
     @property
     def accounts_url(self) -> str:
         """The SQLAlchemy URL of the account database."""
-        return self.database_url or f"sqlite+aiosqlite:///{self.data_dir / 'accounts.sqlite'}"
+        return self.database_url or f"sqlite+aiosqlite:///{DataFolder(self.data_dir).accounts}"
 
     @property
     def offer(self) -> Offer:

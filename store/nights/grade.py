@@ -47,7 +47,6 @@ class Side:
 
     @classmethod
     def of(cls, rows: Iterable[Values]) -> Side:
-        """The numbers of some trades."""
         known = list(rows)
         r = [row["r_multiple"] for row in known if row["outcome"] != "open"]
         wins = sum(row["outcome"] == "win" for row in known)

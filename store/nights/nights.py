@@ -153,16 +153,13 @@ class Nights:
 
     def report(self, manifest: Manifest) -> Any:  # noqa: ANN401 - JSON values
         """The report of the run that made a night."""
-        with closing(self._open(manifest)) as book:
+        with closing(Book.open(self._verified(manifest), manifest)) as book:
             return book.report()
 
     def changes(self, manifest: Manifest) -> Mapping[str, Any] | None:
         """What changed with a night, as `Book.changes`; None if there was no night before it."""
-        with closing(self._open(manifest)) as book:
+        with closing(Book.open(self._verified(manifest), manifest)) as book:
             return book.changes()
-
-    def _open(self, manifest: Manifest) -> Book:
-        return Book.open(self._verified(manifest), manifest)
 
     def _known(self, manifest: Manifest) -> Path:
         return known_book(self.folder, manifest)

@@ -20,6 +20,7 @@ import typer
 from screener.commands.bars_options import BarsOptions, read_date, reading_bars
 from screener.settings.console import USAGE, Table, err, fail, out, prepare_data_dir, settings
 from screener.settings.errors import EndedError
+from store.folder.layout import DataFolder
 from store.wire.words import named
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ def check_bars(
 
 
 def _folder(store: Path | None) -> Path:
-    return store or settings().data_dir / "bars"
+    return store or DataFolder(settings().data_dir).bars
 
 
 def _symbols(text: str | None) -> list[str]:
