@@ -60,7 +60,7 @@ class DatabaseUnavailableError(DatabaseError):
 
 
 class DatabaseMovedError(DatabaseUnavailableError):
-    """The accounts were copied to another database, and this one takes no more changes."""
+    """The tables of the accounts are missing: they were copied to another database."""
 
     def __init__(self) -> None:
         super().__init__(

@@ -133,7 +133,7 @@ def _has_secret(url: str) -> bool:
 
 
 def _without_password(url: str) -> str:
-    from store.database.reaching import without_password
+    from store.database.problems import without_password
 
     return without_password(url)
 

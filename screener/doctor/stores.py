@@ -29,7 +29,7 @@ def accounts(chosen: Settings) -> Iterator[CheckResult]:
     import anyio
 
     from store.database.migration import HEAD, check_known
-    from store.database.reaching import without_password
+    from store.database.problems import without_password
 
     shown = without_password(chosen.accounts_url)
     file = chosen.accounts_url.partition("sqlite+aiosqlite:///")[2]
@@ -83,7 +83,7 @@ def limits(chosen: Settings) -> Iterator[CheckResult]:
         return
     from redis.exceptions import AuthenticationError, RedisError, ResponseError
 
-    from store.database.reaching import without_password
+    from store.database.problems import without_password
 
     shown = without_password(chosen.limits_url)
     away = (

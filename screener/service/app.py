@@ -51,10 +51,11 @@ from screener.settings.settings import Settings
 from store.accounts.accounts import utc_now
 from store.accounts.grants import Grants
 from store.accounts.keys import Keys
-from store.accounts.principals import Principals, changes_of
+from store.accounts.principals import Principals
 from store.accounts.tokens import Tokens
 from store.accounts.usage import UsageLog
 from store.accounts.watchlist import Watchlist
+from store.database.changes import feed_of
 from store.database.database import Database
 from store.errors import DatabaseUnavailableError
 from store.folder.layout import DataFolder
@@ -241,7 +242,7 @@ def services_of(
             _keys(settings, database),
             _tokens(settings, database, clock),
             watchlist,
-            changes_of(database),
+            feed_of(database),
             clock=clock,
             at_once=max(1, settings.database_pool // 2),
             seconds=settings.database_seconds,

@@ -152,7 +152,7 @@ class Health:
             with anyio.fail_after(DATABASE_SECONDS):
                 await self._database.probe()
         except DatabaseMovedError:
-            return "The accounts have moved to another database; here they can only be read."
+            return "The accounts have moved to another database; calls with a key are refused."
         except (DatabaseError, TimeoutError):
             return "The account database does not answer; calls with a key are refused."
         return None

@@ -37,7 +37,7 @@ NOT_REPEATED = (
     "mcp_server.operations.redis_counting",
     "store.remote.follower",
     "store.accounts.retention",
-    "store.accounts.told_changes",
+    "store.database.changes",
     ACCESS,
 )
 """Loggers that no request makes repeat a line: those of what is told once when it changes, whose

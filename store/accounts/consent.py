@@ -17,7 +17,7 @@ from store.accounts.accounts import Clock, hash_secret, lock_account
 from store.accounts.audit import EventKind
 from store.accounts.sessions import proven
 from store.database import tables
-from store.database.upserts import upsert
+from store.database.engines import upsert
 from store.errors import SignedOutError, TooManyError, TooOftenError, UsedFormError
 
 GRANT_CAP = 50

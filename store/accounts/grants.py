@@ -19,8 +19,8 @@ from store.accounts.consent import Form, check_consent, use_up
 from store.accounts.credentials import LIFETIMES, Kind, new_credential, new_grant_prefix, revoke
 from store.database import tables
 from store.database.database import Database
+from store.database.engines import upsert
 from store.database.tables import columns_of
-from store.database.upserts import upsert
 from store.errors import UnknownClientError
 
 

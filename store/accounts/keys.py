@@ -24,8 +24,7 @@ from store.accounts.audit import OPERATOR, Actor, EventKind, note
 from store.accounts.consent import check_owner, check_pace
 from store.accounts.credentials import ALPHABET, not_expired, revoke
 from store.database import tables
-from store.database.database import Database
-from store.database.lookups import VALUE, LookUp
+from store.database.database import VALUE, Database, LookUp
 from store.database.tables import columns_of
 from store.errors import AccountError, TooManyError
 

@@ -19,8 +19,7 @@ from store.accounts.audit import Actor, EventKind, note
 from store.accounts.credentials import LIFETIMES, Kind, new_credential, new_seed, revoke, successor
 from store.accounts.keys import ACCOUNT, Principal, principal_of
 from store.database import tables
-from store.database.database import Database
-from store.database.lookups import VALUE, LookUp
+from store.database.database import VALUE, Database, LookUp
 from store.errors import TooOftenError
 
 HOUR = dt.timedelta(hours=1)

@@ -21,7 +21,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from store.accounts.keys import Principal
 from store.database import tables
 from store.database.database import Database
-from store.database.upserts import upsert
+from store.database.engines import upsert
 from store.errors import DatabaseUnavailableError
 
 FLUSH_SECONDS = 2.0

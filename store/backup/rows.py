@@ -19,7 +19,7 @@ from store.accounts.accounts import utc_now
 from store.accounts.audit import OPERATOR, EventKind, note
 from store.database import migration
 from store.database.tables import OWN, audit
-from store.errors import BackupError
+from store.errors import BackupError, DatabaseMovedError
 
 CHUNK_BYTES = 2**20
 """Bytes of a chunk, from which the next one begins."""
@@ -139,7 +139,10 @@ async def newest_mark(connection: AsyncConnection) -> str | None:
 
 def _emptied(connection: sa.Connection, revision: str) -> None:
     """Empty the database at a revision."""
-    if migration.revision_of(connection) != revision:
+    current = migration.revision_of(connection)
+    if current is not None and not migration.tables_of(connection).tables:
+        raise DatabaseMovedError
+    if current != revision:
         migration.drop(connection)
         migration.upgrade(connection, revision)
         return

@@ -19,9 +19,10 @@ from store.accounts.accounts import Accounts, Plan
 from store.accounts.credentials import LIFETIMES, Kind
 from store.accounts.grants import Grants
 from store.accounts.keys import Keys
-from store.accounts.principals import Principals, changes_of
+from store.accounts.principals import Principals
 from store.accounts.tokens import Tokens
 from store.accounts.watchlist import Watchlist
+from store.database.changes import feed_of
 from tests.accounts import accounts_in
 from tests.agent import INITIALIZE, message
 from tests.oauth.conversation import Host, LaterClock, new_host
@@ -240,7 +241,7 @@ async def test_one_well_formed_field_opens_the_account_of_a_live_key(
     """B03 and B04; a field has at most 512 bytes."""
     async with accounts_in(tmp_path) as database:
         keys = Keys(database)
-        parts = (Tokens(database), Watchlist(database), changes_of(database))
+        parts = (Tokens(database), Watchlist(database), feed_of(database))
         await Accounts(database).add("ada@example.com", Plan.PREMIUM)
         _, secret = await keys.create("ada@example.com", "laptop")
         sent = [(b"authorization", each.replace(b"KEY", secret.encode())) for each in credentials]

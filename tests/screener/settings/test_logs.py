@@ -13,7 +13,7 @@ import pytest
 
 from mcp_server.operations import redis_counting
 from screener.settings.logs import EVERY_SECONDS, MOST_MESSAGES, Lines, OncePerMinute, log_config
-from store.accounts import told_changes
+from store.database import changes
 from store.remote import follower
 from telemetry.request import Request, current
 
@@ -133,7 +133,7 @@ def test_a_message_is_written_once_a_minute_with_the_number_of_the_others() -> N
     assert all(once.filter(record("It failed", name="store.accounts.retention")) for _ in range(3))
 
 
-@pytest.mark.parametrize("part", [follower, redis_counting, told_changes])
+@pytest.mark.parametrize("part", [follower, redis_counting, changes])
 def test_each_change_of_a_part_that_several_machines_share_is_written(part: ModuleType) -> None:
     """Otherwise the last line of an outage could say that all is well again."""
     once = OncePerMinute(Clock())

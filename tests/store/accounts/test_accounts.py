@@ -69,7 +69,7 @@ async def test_a_file_that_is_no_database_is_refused_in_one_line(tmp_path: Path)
     path = tmp_path / "accounts.sqlite"
     path.write_bytes(b"not a database, but long enough to be taken for one" * 20)
     async with Database(f"sqlite+aiosqlite:///{path}") as database:
-        with pytest.raises(DatabaseError, match="cannot be opened"):
+        with pytest.raises(DatabaseError, match="file is not a database"):
             await database.migrate()
 
 

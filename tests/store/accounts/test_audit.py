@@ -432,7 +432,7 @@ async def test_above_the_bound_strangers_give_way_first_then_the_busiest_account
 
 async def test_the_error_of_a_statement_does_not_say_what_it_was_given(on_sqlite: Database) -> None:
     async with on_sqlite.write() as connection:
-        await connection.execute(sa.text("DROP TABLE keys"))
+        await connection.execute(sa.text("ALTER TABLE keys RENAME COLUMN name TO other"))
 
     with pytest.raises(StoreError) as refused:
         await Keys(on_sqlite).principal("ps_live_secret")

@@ -39,11 +39,7 @@ async def setting(url: str, name: str) -> str:
 @pytest.mark.parametrize("begin", ["postgresql", "postgres", "postgresql+asyncpg"])
 @pytest.mark.parametrize(
     "parameters",
-    [
-        "",
-        "?sslmode=prefer&connect_timeout=2&target_session_attrs=read-write",
-        "?ssl=disable&channel_binding=prefer&gssencmode=disable&keepalives=1&client_encoding=utf8",
-    ],
+    ["", "?sslmode=prefer&target_session_attrs=read-write"],
 )
 async def test_an_address_works_as_it_is_written(begin: str, parameters: str, place: str) -> None:
     async with Database(f"{begin}://{place}{parameters}") as database:

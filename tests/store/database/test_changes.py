@@ -12,11 +12,10 @@ import anyio
 import pytest
 import sqlalchemy as sa
 
-from store.accounts import told_changes
 from store.accounts.accounts import Accounts, Plan, utc_now
-from store.accounts.principals import changes_of
-from store.accounts.told_changes import FRESH_SECONDS, ToldChanges
 from store.accounts.watchlist import Watchlist
+from store.database import changes as feed
+from store.database.changes import FRESH_SECONDS, NotifiedFeed, feed_of
 from store.database.database import Database
 from store.errors import DatabaseUnavailableError
 from tests.accounts import swept
@@ -39,17 +38,17 @@ async def until(condition: Callable[[], bool], seconds: float = SECONDS) -> floa
     return asyncio.get_running_loop().time() - began
 
 
-def newest(changes: ToldChanges) -> int | None:
+def newest(changes: NotifiedFeed) -> int | None:
     """The number of the newest change; None while it is not known."""
     changes.look()
     return changes.count
 
 
 @asynccontextmanager
-async def watching(database: Database) -> AsyncIterator[ToldChanges]:
+async def watching(database: Database) -> AsyncIterator[NotifiedFeed]:
     """The changes of a database, watched within the block."""
-    changes = changes_of(database)
-    assert isinstance(changes, ToldChanges)
+    changes = feed_of(database)
+    assert isinstance(changes, NotifiedFeed)
     task = asyncio.create_task(changes.keep_watching())
     await until(lambda: newest(changes) is not None, 10)
     yield changes
@@ -89,7 +88,7 @@ async def change(operator: Database, plan: Plan = Plan.NONE) -> None:
     await Accounts(operator).set_plan(ADA, plan)
 
 
-def forgets(changes: ToldChanges) -> Callable[[], bool]:
+def forgets(changes: NotifiedFeed) -> Callable[[], bool]:
     """Whether what was kept until now is kept no more."""
     before = newest(changes)
     return lambda: newest(changes) != before
@@ -164,7 +163,7 @@ async def test_a_call_on_a_connection_that_hangs_ends_in_time(
 async def test_changes_that_no_notification_tells_are_found_and_the_fault_is_named(
     database: Database, operator: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(told_changes, "CHANNEL", "another")  # as behind a pooler of transactions
+    monkeypatch.setattr(feed, "CHANNEL", "another")  # as behind a pooler of transactions
     async with watching(database) as changes:
         for plan in (Plan.NONE, Plan.PREMIUM, Plan.NONE):
             has_forgotten = forgets(changes)
@@ -177,7 +176,7 @@ async def test_changes_that_no_notification_tells_are_found_and_the_fault_is_nam
 async def test_a_long_transaction_is_found_when_it_ends(
     database: Database, operator: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(told_changes, "CHANNEL", "another")
+    monkeypatch.setattr(feed, "CHANNEL", "another")
     async with watching(database) as changes:
         async with operator.write() as connection:
             await connection.execute(sa.text("UPDATE accounts SET active = false"))
@@ -194,15 +193,15 @@ async def change_another(operator: Database) -> None:
 
 
 async def test_nothing_counts_while_nobody_watches(database: Database, operator: Database) -> None:
-    changes = changes_of(database)
-    assert isinstance(changes, ToldChanges)
+    changes = feed_of(database)
+    assert isinstance(changes, NotifiedFeed)
     assert newest(changes) is None
 
 
 async def test_an_answer_counts_for_a_moment_only(operator: Database) -> None:
     now = 0.0
     assert operator.server is not None
-    changes = ToldChanges(operator, operator.server, clock=lambda: now)
+    changes = NotifiedFeed(operator, operator.server, clock=lambda: now)
     task = asyncio.create_task(changes.keep_watching())
     await until(lambda: newest(changes) is not None, 10)
     task.cancel()

@@ -1,4 +1,4 @@
-"""Reaching: why the account database cannot be reached, in words for an operator.
+"""Problems of the account database: drivers' errors as the store's own, in words for an operator.
 
 What drivers say may quote a part of a password, so only what is known to be harmless is passed on.
 """
@@ -6,17 +6,29 @@ What drivers say may quote a part of a password, so only what is known to be har
 from __future__ import annotations
 
 import socket
+import sqlite3
 import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 import sqlalchemy as sa
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DataError,
+    DBAPIError,
+    IntegrityError,
+    NotSupportedError,
+    ProgrammingError,
+    SQLAlchemyError,
+)
 
-from store.database.postgresql import NAMES
-from store.errors import DatabaseError
+from store.database.engines import NAMES
+from store.errors import DatabaseError, DatabaseMovedError, DatabaseUnavailableError
 from store.folder.trouble import words_of
+from telemetry.metrics import database_failures
 
 HOW: Final = (
     "write it as postgresql://USER:PASSWORD@HOST/DATABASE, with each @, :, / and ? of the "
@@ -42,8 +54,69 @@ REFUSALS: Final = {
     "57P03": "the server is starting or stopping; try again",
     "53100": "the disk of the server is full; make room there",
     "25006": "the database is read-only; name the primary server",
+    "55P03": "others use the accounts; stop the service, or try again",
 }
 """PostgreSQL's SQLSTATE codes (Appendix A of its manual), in words."""
+
+
+FILES: Final = ("sslrootcert", "sslcert", "sslkey", "sslcrl")
+"""The parameters that name a file of this machine."""
+
+TRANSIENT = (
+    "SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL", "SQLITE_IOERR", "SQLITE_FULL",
+    "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_NOMEM",
+)  # fmt: skip
+"""SQLite's result codes for failures of a lock, the disk or memory, not of the statement."""
+
+NO_TABLE: Final = "42P01"
+"""PostgreSQL's SQLSTATE code where SQLite says "no such table"."""
+
+
+@contextmanager
+def translated(url: str, *more: type[Exception]) -> Iterator[None]:
+    """Raise what the driver or the pool of a database raises, and more, as errors of the store;
+    only a violated constraint is as it was: the caller knows what that means.
+    """
+    try:
+        yield
+    except IntegrityError:
+        raise
+    except Exception as error:
+        if not isinstance(error, (SQLAlchemyError, *more)):
+            raise
+        problem = _problem(error, url)
+        is_away = isinstance(problem, DatabaseUnavailableError)
+        database_failures.labels("unavailable" if is_away else "refused").inc()
+        raise problem from error
+
+
+def _problem(error: Exception, url: str) -> DatabaseError:
+    cause = _cause(error)
+    if _sqlstate(cause) == NO_TABLE or str(cause).startswith("no such table: "):
+        return DatabaseMovedError()
+    is_transient = _is_transient(error, cause)
+    if not is_transient and _sqlstate(cause) not in REFUSALS:
+        return DatabaseError(f"The account database refused a statement ({error}).")
+    kind = DatabaseUnavailableError if is_transient else DatabaseError
+    return kind(
+        f"The account database cannot be used: {explain(error, url)} "
+        "(SCREENER_DATABASE_URL or SCREENER_DATA_DIR names it)."
+    )
+
+
+def _is_transient(error: Exception, cause: BaseException) -> bool:
+    """Whether an error is temporary, so that trying again may succeed."""
+    if isinstance(cause, sqlite3.OperationalError):
+        return cause.sqlite_errorname.startswith(TRANSIENT)
+    return not isinstance(error, ProgrammingError | DataError | NotSupportedError | ArgumentError)
+
+
+def _cause(error: Exception) -> BaseException:
+    return error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+
+
+def _sqlstate(cause: BaseException) -> str | None:
+    return getattr(cause, "sqlstate", None)
 
 
 def is_postgresql(url: str) -> bool:
@@ -73,10 +146,9 @@ def check_url(url: str) -> None:
         )
 
 
-def why_not(error: Exception, url: str) -> str:
+def explain(error: Exception, url: str) -> str:
     """Why a database could not be opened or does not answer, without a full stop."""
-    place = sa.make_url(url)
-    cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    place, cause = sa.make_url(url), _cause(error)
     if place.get_backend_name() == "sqlite":
         return _of_file(cause, place.database or "")
     server = f"{place.host or 'localhost'}:{place.port or 5432}"
@@ -86,8 +158,7 @@ def why_not(error: Exception, url: str) -> str:
         return f"the host {place.host} is not known; check its name for a typo"
     if isinstance(cause, TimeoutError):
         return f"{server} does not answer; check for a firewall, and that the server runs"
-    refused = REFUSALS.get(getattr(cause, "sqlstate", None) or "")
-    if refused:
+    if refused := REFUSALS.get(_sqlstate(cause) or ""):
         return f"{server}, database {place.database}, user {place.username}: {refused}"
     if isinstance(cause, ssl.SSLError):
         reason = cause.reason or "it ended"
@@ -103,23 +174,18 @@ def _slip(cause: BaseException, place: sa.URL) -> str | None:
     """What is wrong with the URL itself, if it is that."""
     if "@" in (place.host or ""):  # what stands before it is of the password: it is not repeated
         return "the host has an @ in it; write each @ of the password as %40"
-    if isinstance(cause, OSError) and (missing := _missing_files(place)):
-        return f"the file of {missing} is not there; correct its path, or copy it to this machine"
-    mode = str(place.query.get("sslmode", ""))
+    files = {name: str(place.query[name]) for name in FILES if name in place.query}
+    missing = [name for name, path in files.items() if not Path(path).exists()]
+    if isinstance(cause, OSError) and missing:
+        names = ", ".join(missing)
+        return f"the file of {names} is not there; correct its path, or copy it to this machine"
     # The driver's own error, which no module without the driver can name.
-    names = {type(one).__name__ for one in (cause, cause.__cause__)}
-    if "ClientConfigurationError" in names and mode.startswith("verify"):
-        return f"sslmode={mode} needs sslrootcert, the file of the server's authority"
+    if "ClientConfigurationError" in {type(each).__name__ for each in (cause, cause.__cause__)}:
+        return (
+            "a parameter of the URL has a value that it cannot have; verify-ca and verify-full of "
+            "sslmode need sslrootcert, the file of the server's authority"
+        )
     return None
-
-
-def _missing_files(place: sa.URL) -> str:
-    """The parameters whose certificate or key is not on this machine."""
-    return ", ".join(
-        name
-        for name in ("sslrootcert", "sslcert", "sslkey", "sslcrl")
-        if isinstance(path := place.query.get(name), str) and not Path(path).exists()
-    )
 
 
 def without_password(url: str) -> str:

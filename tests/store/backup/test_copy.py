@@ -16,12 +16,12 @@ from store.accounts.accounts import Accounts, Plan, utc_now
 from store.accounts.audit import OPERATOR, EventKind, note
 from store.accounts.keys import Keys
 from store.accounts.watchlist import Watchlist
-from store.backup.copies import copy, is_closed, reopen
+from store.backup.copy import copy, reopen_accounts
 from store.database import tables
 from store.database.database import Database
-from store.database.migration import HEAD, upgrade
+from store.database.migration import HEAD, close, hold, upgrade
 from store.errors import BackupError, DatabaseError, DatabaseMovedError
-from tests.postgres import fresh_database, until_waiting
+from tests.postgres import ENGINES, fresh_database, until_waiting
 
 ENGINE = pytest.mark.engine
 PAIRS = [
@@ -116,7 +116,7 @@ async def test_all_rows_are_copied_and_counted_and_the_copy_goes_on_as_a_new_dat
 
     counts = await copy(first, second, progress=lambda *step: told.append(step))
 
-    assert await rows_of(second) == before == await rows_of(first)
+    assert await rows_of(second) == before
     assert counts == {name: len(rows) for name, rows in before.items()}
     total = sum(counts.values())
     assert {name: (done, of) for name, done, of in told} == {
@@ -125,7 +125,6 @@ async def test_all_rows_are_copied_and_counted_and_the_copy_goes_on_as_a_new_dat
     }
     assert await second.revision() == HEAD
     assert await second.faults() == []
-    assert not await is_closed(second)
     added = await Accounts(second).add("new@example.com", Plan.PREMIUM)
     assert added.id == 1 + len(before["accounts"])
     async with second.write() as connection:
@@ -136,42 +135,74 @@ async def test_all_rows_are_copied_and_counted_and_the_copy_goes_on_as_a_new_dat
     assert "only added to" in str(refused.value.__cause__ or refused.value)
 
 
-async def test_the_first_is_read_and_refuses_every_write_until_it_is_reopened(
+async def test_the_first_refuses_whoever_uses_it_until_it_is_reopened(
     pair: tuple[Database, Database],
 ) -> None:
     first, second = pair
-    await copy(first, second)
     before = await rows_of(first)
+    await copy(first, second)
 
-    assert await is_closed(first)
-    for table in tables.metadata.sorted_tables:
-        if table.name in tables.OWN or not before[table.name]:
+    for table in tables.metadata.tables.values():
+        if table.name in tables.OWN:
             continue
         key = next(iter(table.primary_key.columns))
-        for statement in (table.delete(), table.update().values({key.name: key})):
+        insert = sa.text(f"INSERT INTO {table.name} DEFAULT VALUES")
+        writes = (insert, table.delete(), table.update().values({key.name: key}))
+        for statement in (*writes, sa.select(table)):
             with pytest.raises(DatabaseMovedError, match="db reopen"):
                 async with first.write() as connection:
                     await connection.execute(statement)
-    with pytest.raises(DatabaseMovedError):
-        await Accounts(first).add("new@example.com", Plan.PREMIUM)
     with pytest.raises(DatabaseMovedError):  # one that another row forbids, too
         await Accounts(first).add("ada@example.com", Plan.PREMIUM)
     with pytest.raises(DatabaseMovedError):
         await first.probe()
-    assert await rows_of(first) == before
 
-    async with second.write() as connection:
+    await emptied(second)
+    await copy(first, second)  # a closed one is copied again
+    assert await rows_of(second) == before
+
+    assert await reopen_accounts(first)
+    assert not await reopen_accounts(first)
+    await first.probe()
+    assert await first.faults() == []
+    assert await rows_of(first) == before
+    await Accounts(first).add("new@example.com", Plan.PREMIUM)
+
+
+async def emptied(database: Database) -> None:
+    async with database.write() as connection:
         for table in reversed(tables.metadata.sorted_tables):
             if table.name not in tables.OWN:
                 await connection.execute(table.delete())
-    await copy(first, second)  # a closed one is copied again
-    assert await is_closed(first)
-    assert await rows_of(second) == before
 
-    assert await reopen(first)
-    assert not await reopen(first)
-    await first.probe()
-    await Accounts(first).add("new@example.com", Plan.PREMIUM)
+
+@pytest.mark.parametrize("engine", ENGINES)
+async def test_whoever_waits_to_write_while_a_copy_is_made_is_told_that_nothing_was_written(
+    engine: str, new: New
+) -> None:
+    first = await filled(await new(engine))
+    refused = list[DatabaseError]()
+
+    async def write(began: anyio.Event) -> None:
+        began.set()
+        try:
+            await Accounts(first).add("late@example.com", Plan.PREMIUM)
+        except DatabaseError as error:
+            refused.append(error)
+
+    async with anyio.create_task_group() as group, first.exclusive() as connection:
+        await connection.run_sync(hold)
+        began = anyio.Event()
+        group.start_soon(write, began)
+        await began.wait()
+        if first.server:
+            async with Database(first.url) as watcher:
+                await until_waiting(watcher, 1)
+        await connection.run_sync(close)
+
+    assert [type(error) for error in refused] == [DatabaseMovedError]
+    assert await reopen_accounts(first)
+    assert "late@example.com" not in str(await rows_of(first))
 
 
 async def test_a_copy_may_leave_the_first_open_and_one_with_the_schema_alone_is_empty(
@@ -182,7 +213,6 @@ async def test_a_copy_may_leave_the_first_open_and_one_with_the_schema_alone_is_
     await copy(first, second, leave_open=True)
 
     assert await rows_of(second) == await rows_of(first)
-    assert not await is_closed(first)
     await Accounts(first).add("new@example.com", Plan.PREMIUM)
 
 
@@ -196,7 +226,7 @@ async def test_a_database_with_a_row_is_not_copied_into(pair: tuple[Database, Da
     with pytest.raises(DatabaseError, match="table audit"):
         await copy(first, second)
     assert await rows_of(second) == before
-    assert not await is_closed(first)
+    await first.probe()
 
 
 async def test_tables_of_another_program_are_left_alone(pair: tuple[Database, Database]) -> None:
@@ -234,31 +264,21 @@ async def test_a_file_that_is_not_there_is_not_made(new: New, tmp_path: Path) ->
     with pytest.raises(DatabaseError, match="does not exist"):
         await copy(away, await new("sqlite"))
     with pytest.raises(DatabaseError, match="does not exist"):
-        await reopen(away)
+        await reopen_accounts(away)
     await away.close()
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.engine
-async def test_a_transaction_that_takes_tables_in_another_order_ends_and_is_copied(
-    new: New,
-) -> None:
+async def test_one_that_is_in_use_is_not_copied_and_its_user_is_not_disturbed(new: New) -> None:
     first, second = await filled(await new("postgresql")), await new("sqlite")
-    began = anyio.Event()
+    async with first.write() as connection:
+        await note(connection, EventKind.PLAN_CHANGED, OPERATOR, utc_now(), 1, "late")
+        with pytest.raises(DatabaseError, match="stop the service"):
+            await copy(first, second)
+    assert await second.revision() is None
 
-    async def write(first_table: sa.Table, then: sa.Table) -> None:
-        async with first.write() as connection:
-            await connection.execute(first_table.delete().where(sa.false()))
-            began.set()
-            await until_waiting(first, 1)
-            await connection.execute(then.delete().where(sa.false()))
-            await note(connection, EventKind.PLAN_CHANGED, OPERATOR, utc_now(), 1, "late")
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(write, tables.accounts, tables.tokens)
-        await began.wait()
-        await copy(first, second)
-
+    await copy(first, second)
     assert "late" in str((await rows_of(second))["audit"])
 
 
@@ -271,7 +291,7 @@ async def test_a_row_that_the_second_refuses_leaves_both_as_they_were(new: New) 
     with pytest.raises(BackupError, match="table accounts"):
         await copy(first, second)
     assert await second.revision() is None
-    assert not await is_closed(first)
+    await first.probe()
 
 
 async def test_rows_that_are_others_when_read_again_are_not_kept(
@@ -285,7 +305,7 @@ async def test_rows_that_are_others_when_read_again_are_not_kept(
     with pytest.raises(DatabaseError, match="table keys differ"):
         await copy(first, second)
     assert all(rows == [] for rows in (await rows_of(second)).values())
-    assert not await is_closed(first)
+    await first.probe()
 
 
 def disturb(connection: sa.Connection) -> None:
@@ -318,7 +338,7 @@ async def test_a_copy_whose_end_is_not_sure_says_what_to_do(new: New) -> None:
         await copy(first, second, progress=cut_at_the_end)
 
     assert await second.revision() is None
-    assert await reopen(first)
+    assert await reopen_accounts(first)
 
 
 async def end_connections(url: str) -> None:
