@@ -8,7 +8,6 @@ made again, the others are the operator's.
 from __future__ import annotations
 
 import datetime as dt
-import io
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -138,8 +137,8 @@ def _add_night(
     if manifest is None or book is None:
         return
     archive.add(MANIFEST, manifest.encode())
-    watched = _Watched(book, manifest.book.bytes, progress)
-    digest = archive.add_file(f"night/{manifest.book.file}", watched, manifest.book.bytes)
+    progress("the night", 0, manifest.book.bytes)
+    digest = archive.add_file(f"night/{manifest.book.file}", book, manifest.book.bytes)
     if digest != manifest.book.sha256:
         raise BackupError(
             f"The book {manifest.book.file} is not the one that was sealed; `screener night "
@@ -199,18 +198,3 @@ def _bytes(path: Path) -> bytes | None:
         return None
     except OSError as error:
         raise BackupError(f"{path} cannot be read ({error.strerror}).") from error
-
-
-class _Watched(io.RawIOBase):
-    """A file whose reading is told."""
-
-    def __init__(self, file: BinaryIO, size: int, progress: Progress) -> None:
-        super().__init__()
-        self._file, self._size, self._progress, self._done = file, size, progress, 0
-
-    def read(self, size: int = -1) -> bytes:
-        """Some bytes."""
-        body = self._file.read(size)
-        self._done += len(body)
-        self._progress("the night", self._done, self._size)
-        return body

@@ -26,7 +26,7 @@ from store.backup.backup import HEADER, MANIFEST, Header
 from store.backup.rows import Loading, is_marked, mark_restored, read_chunk
 from store.database import tables
 from store.database.database import Database
-from store.database.migration import HEAD, check_known, wait_for_others
+from store.database.migration import HEAD, check_known
 from store.errors import BackupError, LedgerError, StoreError
 from store.folder.files import private_folder, replace_file, sync_directory
 from store.folder.layout import READY, STAGE, DataFolder
@@ -47,7 +47,6 @@ class Checked:
     """What a backup that was read to its end holds."""
 
     header: Header
-    digest: str
     rows: int
 
 
@@ -57,8 +56,7 @@ def check(archive: ArchiveReader, progress: Progress = silent) -> Checked:
     Raises:
         BackupError: a byte of it is not what was written, or it is of a newer program.
     """
-    digest = archive.check(progress)
-    contents = _Contents(archive.members())
+    contents = _Contents(archive.members(progress))
     try:
         objects = sum(1 for _ in walk_objects(contents.ledger(), lambda: contents.newest))
     except LedgerError as error:
@@ -66,7 +64,7 @@ def check(archive: ArchiveReader, progress: Progress = silent) -> Checked:
     header = contents.header
     if header is None or not objects == contents.newest.number == header.ledger:
         raise BackupError(f"{archive.path} does not hold what it lists.")
-    return Checked(header, digest, contents.rows)
+    return Checked(header, contents.rows)
 
 
 class _Contents:
@@ -187,18 +185,12 @@ async def _is_committed(database: Database, data_dir: Path, ready: str) -> bool:
         )
     # Not a snapshot: a COMMIT of the killed restore may still be under way.
     async with database.exclusive() as connection:
-        await connection.run_sync(wait_for_others)
         return await is_marked(connection, mark)
 
 
 def _where(database: Database, data_dir: Path) -> str:
     """Which database it is, without a secret; a file in the data folder moves with the folder."""
-    url = database.engine.url
-    if database.engine.dialect.name != "sqlite":
-        return f"{url.database} on {url.host or 'this machine'}:{url.port or 5432}"
-    path = Path(url.database or "").resolve()
-    inside = path.is_relative_to(data_dir.resolve())
-    return str(path.relative_to(data_dir.resolve()) if inside else path)
+    return database.place.removeprefix(f"{data_dir.resolve()}/")
 
 
 async def _check_empty(database: Database, data_dir: Path) -> None:

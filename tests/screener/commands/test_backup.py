@@ -12,6 +12,8 @@ import re
 import shutil
 import tarfile
 from collections.abc import Callable
+from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -141,18 +143,44 @@ def test_a_restore_waits_for_no_nightly_and_does_not_disturb_it(
 
 @examples(max_examples=90)
 @given(data=st.data())
-def test_a_file_that_is_changed_cut_or_continued_is_noticed_before_anything_is_touched(
+def test_a_file_that_was_cut_or_continued_or_holds_anything_else_is_noticed(
     backup: Path, data: st.DataObject
 ) -> None:
     body = backup.read_bytes()
     place = data.draw(st.integers(0, len(body) - 1))
+    for wrong in (body[:place], body + data.draw(st.binary(min_size=1, max_size=50))):
+        with pytest.raises(BackupError):
+            held_by(backup.with_name("wrong"), wrong)
     changed = bytearray(body)
     changed[place] ^= data.draw(st.integers(1, 255))
-    for wrong in (changed, body[:place], body + data.draw(st.binary(min_size=1, max_size=50))):
-        path = backup.with_name("wrong")
-        path.write_bytes(wrong)
-        with ArchiveReader(path) as archive, pytest.raises(BackupError):
-            check(archive)
+    with suppress(BackupError):  # what is unpacked is the same, if it is anything
+        assert held_by(backup.with_name("wrong"), bytes(changed)) == held_by(backup, body)
+
+
+def held_by(path: Path, body: bytes) -> dict[str, bytes]:
+    """What a backup of some bytes holds, after it was checked."""
+    path.write_bytes(body)
+    with ArchiveReader(path) as archive:
+        check(archive)
+        return {member.name: member.read() for member in archive.members()}
+
+
+def test_a_backup_that_ends_in_a_digest_as_older_ones_do_is_restored(
+    sealed: Path, backup: Path, tmp_path: Path
+) -> None:
+    body, older = backup.read_bytes(), tmp_path / "older"
+    older.write_bytes(body + bytes.fromhex("502a4d1820000000") + sha256(body).digest())
+
+    assert run(tmp_path / "data", "restore", str(older)).returncode == 0
+    assert files_of(tmp_path / "data") == files_of(sealed)
+
+
+def test_a_file_that_goes_on_after_its_contents_is_refused(backup: Path, tmp_path: Path) -> None:
+    unpacked = zstandard.ZstdDecompressor().stream_reader(backup.read_bytes()).read()
+    packer = zstandard.ZstdCompressor(write_checksum=True)
+    (tmp_path / "more").write_bytes(packer.compress(unpacked + bytes(4 * 2**20)))
+
+    check_refusal(run(tmp_path / "data", "restore", str(tmp_path / "more")), "damaged")
 
 
 def test_a_damaged_file_touches_nothing_and_is_one_line(backup: Path, tmp_path: Path) -> None:
