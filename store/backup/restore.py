@@ -56,7 +56,7 @@ def check(archive: ArchiveReader, progress: Progress = silent) -> Checked:
     Raises:
         BackupError: a byte of it is not what was written, or it is of a newer program.
     """
-    contents = _Contents(archive.members(progress))
+    contents = _ReadBackup(archive.members(progress))
     try:
         objects = sum(1 for _ in walk_objects(contents.ledger(), lambda: contents.newest))
     except LedgerError as error:
@@ -67,7 +67,7 @@ def check(archive: ArchiveReader, progress: Progress = silent) -> Checked:
     return Checked(header, contents.rows)
 
 
-class _Contents:
+class _ReadBackup:
     """What was found in a backup so far."""
 
     def __init__(self, members: Iterator[Member]) -> None:
