@@ -41,13 +41,12 @@ def with_store(work: Callable[[AccountStore], Coroutine[Any, Any, T]]) -> T:
     import anyio
 
     from screener.service.account_store import AccountStore
-    from screener.settings.databases import database_of
 
     chosen = settings()
 
     async def run() -> T:
         prepare_data_dir(chosen)
-        async with database_of(chosen) as database:
+        async with chosen.database() as database:
             await database.migrate()
             return await work(AccountStore(chosen, database))
 

@@ -6,7 +6,6 @@ import io
 import signal
 import sys
 from typing import Annotated, Any
-from urllib.parse import urlsplit
 
 import typer
 from typer.core import TyperGroup
@@ -66,8 +65,6 @@ app.command()(notify.notify)
 app.command()(detect.detect)
 app.command()(up.up)
 
-HIDDEN = "***"
-
 WorkerCount = Annotated[int | None, typer.Option(help="Processes that serve; SCREENER_WORKERS.")]
 
 
@@ -114,28 +111,8 @@ def show_settings() -> None:
     chosen = settings()
     for name, field in type(chosen).model_fields.items():
         value, default = _plain(getattr(chosen, name)), _plain(field.default)
-        if name in ("database_url", "limits_url") and value:
-            value = _without_password(value)
-        is_secret = name in ("nights_url", "scratch_url") and _has_secret(value)
-        if is_secret or (name == "notify" and value):
-            value = HIDDEN  # such addresses hold passwords and tokens
         out.print(f"SCREENER_{name.upper()}={value}")
         out.print(f"    {field.description} (default: {default or 'unset'})")
-
-
-def _has_secret(url: str) -> bool:
-    """Whether an address of a store may hold one, or cannot be read; such a one is refused."""
-    try:
-        parts = urlsplit(url)
-        return bool(parts.username or parts.password or parts.query or parts.fragment)
-    except ValueError:
-        return True
-
-
-def _without_password(url: str) -> str:
-    from store.database.problems import without_password
-
-    return without_password(url)
 
 
 def _plain(value: object) -> str:

@@ -131,15 +131,13 @@ def _on_database(work: Callable[[Database], Coroutine[Any, Any, T]]) -> T:
 def _on_databases(work: Callable[..., Coroutine[Any, Any, T]], *named: str) -> T:
     import anyio
 
-    from screener.settings.databases import database_of
-
     chosen = settings()
 
     async def run() -> T:
         if CONFIGURED in named:
             prepare_data_dir(chosen)
         async with AsyncExitStack() as stack:
-            opened = [database_of(chosen, _url(name, chosen)) for name in named]
+            opened = [chosen.database(_url(name, chosen)) for name in named]
             return await work(*[await stack.enter_async_context(each) for each in opened])
 
     with plainly():

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from mcp_server.operations.host_values import DEMO, claude_mcp_add
 from screener.server.serving import check_active_night
-from screener.settings.databases import database_of
 from screener.settings.settings import Settings
 from store.accounts.accounts import FIRST_EMAIL, Accounts, Plan
 from store.accounts.keys import Keys
@@ -39,7 +38,7 @@ async def first_account(settings: Settings, tracked: Sequence[str]) -> tuple[str
     """Make the first account, tracking some symbols; its key's secret and its password, None if
     there is an account already.
     """
-    async with database_of(settings) as database:
+    async with settings.database() as database:
         await database.migrate()
         accounts = Accounts(database)
         if await accounts.all():

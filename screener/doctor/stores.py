@@ -64,10 +64,9 @@ async def _inspect(chosen: Settings) -> tuple[str | None, list[str]]:
     """The revision of the accounts, and what is wrong with those of this program's schema."""
     import anyio
 
-    from screener.settings.databases import database_of
     from store.database.migration import HEAD
 
-    async with database_of(chosen) as database:
+    async with chosen.database() as database:
         with anyio.fail_after(DATABASE_SECONDS):
             revision = await database.revision()
             if revision != HEAD:
@@ -83,14 +82,12 @@ def limits(chosen: Settings) -> Iterator[CheckResult]:
         return
     from redis.exceptions import AuthenticationError, RedisError, ResponseError
 
-    from store.database.problems import without_password
-
-    shown = without_password(chosen.limits_url)
+    shown = str(chosen.limits_url)
     away = (
         "calls are refused" if chosen.limits_away == "refuse" else "each machine counts by itself"
     )
     try:
-        info = _redis_info(chosen.limits_url)
+        info = _redis_info(chosen.limits_url.get_secret_value())
     except AuthenticationError:
         words = "refuses the name or the password; correct them in SCREENER_LIMITS_URL."
         yield fault("limits", f"{shown} {words}")

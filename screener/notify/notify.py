@@ -37,11 +37,11 @@ def notify(
             return
         if not chosen.notify:
             fail("SCREENER_NOTIFY is not set; give it an address, as docs/scheduling.md says.")
-        check(chosen.notify)
+        check(chosen.notify_addresses)
         text = messages.trial(chosen.url)
         if message is not None:
             text = messages.of_operator(chosen.url, message)
-        outcomes = send(chosen.notify, text)
+        outcomes = send(chosen.notify_addresses, text)
     for line in outcomes:
         out.print(line)
     if not all(line.endswith(SENT) for line in outcomes):

@@ -134,7 +134,7 @@ def notifying(
     """
     if dry_run:
         settings = settings.model_copy(update={"notify": ()})
-    check(settings.notify)
+    check(settings.notify_addresses)
     before = served(settings) if settings.notify else None
     published: list[Callable[[], Message]] = []
     error: BaseException | None = None
@@ -170,7 +170,7 @@ def _send_new(settings: Settings, message: Message) -> str | None:
     digest = hashlib.sha256(message.about.encode()).hexdigest()
     if message.about and _is_known(last, digest, message.repeat_seconds):
         return None
-    missed = [line for line in send(settings.notify, message) if not line.endswith(SENT)]
+    missed = [line for line in send(settings.notify_addresses, message) if not line.endswith(SENT)]
     if message.about and len(missed) < len(settings.notify):
         with contextlib.suppress(OSError):
             replace_file(last, digest.encode())

@@ -29,7 +29,6 @@ from screener.server.loading import loading
 from screener.service.counting import counting_of, resume_days
 from screener.service.sharing import fetch_first
 from screener.service.supervisor import EXIT_CODE
-from screener.settings.databases import database_of
 from screener.settings.logs import log_config
 from screener.settings.settings import Settings
 from store.accounts.usage import UsageLog
@@ -65,7 +64,7 @@ def check_active_night(settings: Settings) -> None:
 async def _end_restore(settings: Settings) -> None:
     from store.backup.restore import end_restore  # only who was killed meanwhile needs it
 
-    async with database_of(settings) as database:
+    async with settings.database() as database:
         await end_restore(database, settings.data_dir)
 
 
@@ -141,7 +140,7 @@ def _app(settings: Settings, counters: Path | None = None) -> ASGIApp:
 
 
 async def _resume_days(settings: Settings, counters: Path) -> None:
-    counting, database = counting_of(settings, counters), database_of(settings)
+    counting, database = counting_of(settings, counters), settings.database()
     try:
         await resume_days(Limiter(settings.quotas, counting), UsageLog(database))
     finally:
@@ -156,7 +155,7 @@ def connections_of(settings: Settings, bounds: Bounds) -> Any:  # noqa: ANN401 -
 
 
 async def _migrate(settings: Settings) -> None:
-    async with database_of(settings) as database:
+    async with settings.database() as database:
         await database.migrate()
 
 

@@ -46,7 +46,6 @@ from screener.service.origins import origins_of
 from screener.service.policies import policies_of
 from screener.service.sharing import follower_of
 from screener.service.supervisor import Loop, Supervisor
-from screener.settings.databases import database_of
 from screener.settings.settings import Settings
 from store.accounts.accounts import utc_now
 from store.accounts.grants import Grants
@@ -90,7 +89,7 @@ def build_app(
     Sign-ins, codes and tokens end by the clock, and pages and the map of links tell the age of the
     night by it.
     """
-    database = database_of(settings)
+    database = settings.database()
     store = AccountStore(settings, database, clock)
     grants = store.grants
     counting = counting_of(settings, counters)

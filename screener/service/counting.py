@@ -46,7 +46,7 @@ def counting_of(settings: Settings, folder: Path | None) -> LocalCounting | Redi
 
     local = settings.limits_away == "local"
     meanwhile = LocalCounting(folder=folder) if local else None
-    return RedisCounting(settings.limits_url, meanwhile)
+    return RedisCounting(settings.limits_url.get_secret_value(), meanwhile)
 
 
 async def resume_days(limiter: Limiter, usage: UsageLog) -> None:

@@ -34,7 +34,7 @@ def objects_of(settings: Settings) -> Objects | None:
         return None
     from store.remote.objects import Objects
 
-    return Objects(settings.nights_url)
+    return Objects(settings.nights_url.get_secret_value())
 
 
 def nights_of(settings: Settings) -> Nights:

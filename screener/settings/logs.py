@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from logging.config import dictConfig
 from typing import Any, Literal
 
-from store.wire.lines import harmless, short
+from store.wire.words import harmless, short
 from telemetry.request import current
 
 LogLevel = Literal["debug", "info", "warning", "error"]

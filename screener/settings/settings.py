@@ -9,20 +9,26 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from screener.settings import values
+from screener.settings import setting_types
 from screener.settings.errors import SettingsError as SettingsError
-from screener.settings.logs import LogFormat
-from screener.settings.misspelt import Stranger, strangers
+from screener.settings.logs import LogFormat, LogLevel
+from screener.settings.setting_types import SecretAddress, ServerAddress, StoreAddress
 from store.folder.layout import DataFolder
 
 if TYPE_CHECKING:
     from mcp_server.operations.limits import Quotas
     from mcp_server.operations.offer import Offer
+    from store.database.database import Database
+
+PREFIX: Final = "SCREENER_"
+
+OTHERS: Final = frozenset({"KEY", "URL", "SHARED", "TEST_NIGHT"})
+"""Variables of clients, benchmarks and tests, which the service does not read."""
 
 DISCLAIMER = "Educational chart analysis, not investment advice."
 
@@ -37,14 +43,20 @@ Words = Annotated[tuple[str, ...], NoDecode]
 
 
 class Settings(BaseSettings):
-    """What the operator can set, each with a default that works on one machine."""
+    """What the operator can set, each with a default that works on one machine.
 
-    model_config = SettingsConfigDict(env_prefix="SCREENER_", frozen=True, extra="ignore")
+    One that may hold a password or a token is a `SecretAddress`: it is printed without it wherever
+    settings are printed, and no refusal quotes what was set.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, frozen=True, extra="ignore", hide_input_in_errors=True
+    )
 
     data_dir: Path = Field(
         default=Path("data"), description="Folder of nights, charts and accounts."
     )
-    database_url: str | None = Field(
+    database_url: ServerAddress | None = Field(
         default=None,
         description="Address of the accounts, postgresql://USER:PASSWORD@HOST/DATABASE; SQLite in "
         "the data folder when unset.",
@@ -63,9 +75,8 @@ class Settings(BaseSettings):
         description="Seconds for which a call waits for PostgreSQL: for a connection, a lock, a "
         "statement.",
     )
-    limits_url: str | None = Field(
+    limits_url: ServerAddress | None = Field(
         default=None,
-        repr=False,  # it may hold a password
         description="Redis in which the limits are counted, for several machines: "
         "redis://HOST:PORT/NUMBER, rediss:// by TLS; the memory of this machine when unset.",
     )
@@ -74,7 +85,7 @@ class Settings(BaseSettings):
         description="What happens while that Redis is away: each machine counts by itself (local), "
         "or calls answer 503 (refuse).",
     )
-    nights_url: str | None = Field(
+    nights_url: StoreAddress | None = Field(
         default=None,
         description="Where nights are published for several machines: s3://BUCKET/PREFIX, gs://, "
         "az:// or file:///SHARED/FOLDER; the data folder alone when unset.",
@@ -91,7 +102,7 @@ class Settings(BaseSettings):
         le=10_000,
         description="Nights that a server keeps on its own disk of those at SCREENER_NIGHTS_URL.",
     )
-    scratch_url: str | None = Field(
+    scratch_url: StoreAddress | None = Field(
         default=None,
         description="Where a nightly with --executor puts the sorted bars for its workers while it "
         "runs: an address as of SCREENER_NIGHTS_URL, which is used when unset.",
@@ -240,7 +251,7 @@ class Settings(BaseSettings):
         description="Whether the process that draws charts (about 45 MB) starts with the service; "
         "else it starts with the first chart, which then takes a second longer.",
     )
-    log_level: str = Field(default="warning", description="debug, info, warning or error.")
+    log_level: LogLevel = Field(default="warning", description="debug, info, warning or error.")
     log_format: LogFormat = Field(
         default="console", description="How log lines are written: console, for people, or json."
     )
@@ -258,10 +269,9 @@ class Settings(BaseSettings):
         le=65535,
         description="Port of /metrics, in the form of Prometheus; none when unset.",
     )
-    notify: Words = Field(
+    notify: Annotated[tuple[SecretAddress, ...], NoDecode] = Field(
         default=(),
         max_length=MOST_ADDRESSES,
-        repr=False,  # such addresses hold passwords and tokens
         description="Apprise addresses, separated by spaces or commas, that get a message "
         "when a night is published, held back, fails or is withdrawn; `screener notify --test` "
         "tries them.",
@@ -294,13 +304,18 @@ class Settings(BaseSettings):
 
     @field_validator("notify")
     @classmethod
-    def _with_schemes(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+    def _with_schemes(cls, value: tuple[SecretAddress, ...]) -> tuple[SecretAddress, ...]:
         for place, address in enumerate(value, 1):
-            if not re.match(r"[A-Za-z0-9]+://", address):
+            if not re.match(r"[A-Za-z0-9]+://", address.get_secret_value()):
                 raise ValueError(
                     f"address {place} must begin with what it is of, such as mailto://"
                 )
         return value
+
+    @field_validator("database_url", "limits_url", "nights_url", "scratch_url", mode="before")
+    @classmethod
+    def _unset(cls, value: object) -> object:
+        return value or None
 
     @field_validator("demo_symbols", "notify_symbols")
     @classmethod
@@ -331,43 +346,45 @@ class Settings(BaseSettings):
     @field_validator("public_url")
     @classmethod
     def _bare(cls, value: str | None) -> str | None:
-        return values.address(value) if value else None
+        return setting_types.address(value) if value else None
 
     @field_validator("limits_url")
     @classmethod
-    def _redis(cls, value: str | None) -> str | None:
-        return values.redis(value) if value else None
+    def _redis(cls, value: ServerAddress | None) -> ServerAddress | None:
+        if value is not None:
+            setting_types.check_redis(value.get_secret_value())
+        return value
 
     @field_validator("trusted_proxies")
     @classmethod
     def _proxies(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(map(values.proxy, value))
+        return tuple(map(setting_types.proxy, value))
 
     @field_validator("allowed_hosts")
     @classmethod
     def _hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(map(values.host, value))
+        return tuple(map(setting_types.host, value))
 
     @field_validator("allowed_origins")
     @classmethod
     def _origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(map(values.origin, value))
+        return tuple(map(setting_types.origin, value))
 
     @model_validator(mode="after")
     def _two_ports(self) -> Self:
-        same = self.metrics_port == self.port and values.overlap(self.host, self.metrics_host)
+        same = self.metrics_port == self.port and setting_types.overlap(
+            self.host, self.metrics_host
+        )
         if same:
             raise SettingsError(
                 f"SCREENER_METRICS_PORT: {self.port} is the port of the service; choose another."
             )
         return self
 
-    @field_validator("log_level")
+    @field_validator("log_level", mode="before")
     @classmethod
-    def _level(cls, value: str) -> str:
-        if value.lower() not in ("debug", "info", "warning", "error"):
-            raise ValueError("must be debug, info, warning or error")
-        return value.lower()
+    def _level(cls, value: object) -> object:
+        return value.lower() if isinstance(value, str) else value
 
     @property
     def url(self) -> str:
@@ -378,7 +395,26 @@ class Settings(BaseSettings):
     @property
     def accounts_url(self) -> str:
         """The SQLAlchemy URL of the account database."""
-        return self.database_url or f"sqlite+aiosqlite:///{DataFolder(self.data_dir).accounts}"
+        if self.database_url is not None:
+            return self.database_url.get_secret_value()
+        return f"sqlite+aiosqlite:///{DataFolder(self.data_dir).accounts}"
+
+    def database(self, url: str | None = None) -> Database:
+        """The account database, or another one that is waited for as long.
+
+        Raises:
+            DatabaseError: none can be opened with its URL.
+        """
+        from store.database.database import Database
+
+        return Database(
+            url or self.accounts_url, pool=self.database_pool, seconds=self.database_seconds
+        )
+
+    @property
+    def notify_addresses(self) -> tuple[str, ...]:
+        """The addresses of `notify` as Apprise takes them."""
+        return tuple(address.get_secret_value() for address in self.notify)
 
     @property
     def offer(self) -> Offer:
@@ -408,9 +444,38 @@ class Settings(BaseSettings):
         )
 
 
-def unknown_settings() -> list[Stranger]:
-    """The variables of the environment that look like settings and are none."""
-    return strangers(os.environ, Settings.model_fields)
+class UnknownSetting(NamedTuple):
+    """A variable that is no setting, and the setting that it is nearest to, if any is near."""
+
+    name: str
+    meant: str | None
+
+    @property
+    def words(self) -> str:
+        """One sentence about it."""
+        meant = f"did you mean {self.meant}? " if self.meant else ""
+        return f"{self.name} is not a setting; {meant}`screener settings` lists them all."
+
+
+def unknown_settings() -> list[UnknownSetting]:
+    """The variables of the environment that look like settings and are none, by name."""
+    known = {name.upper() for name in Settings.model_fields}
+    looks = {name: name.upper() for name in sorted(os.environ)}
+    bare = {
+        name: text.removeprefix(PREFIX) for name, text in looks.items() if text.startswith(PREFIX)
+    }
+    unknown = {name: text for name, text in bare.items() if text not in known | OTHERS}
+    return [UnknownSetting(name, _nearest(text, known)) for name, text in unknown.items()]
+
+
+def _nearest(name: str, known: set[str]) -> str | None:
+    from rapidfuzz.distance import OSA
+    from rapidfuzz.process import extractOne
+
+    # A quarter of the letters: enough for each slip of a hand, and too few for another word.
+    most = max(1, len(name) // 4)
+    nearest = extractOne(name, sorted(known), scorer=OSA.distance, score_cutoff=most)
+    return f"{PREFIX}{nearest[0]}" if nearest else None
 
 
 def load_settings(**overrides: object) -> Settings:
@@ -419,9 +484,9 @@ def load_settings(**overrides: object) -> Settings:
     Raises:
         SettingsError: one is malformed or misspelt; the text names it.
     """
-    for stranger in unknown_settings():
-        if stranger.meant:
-            raise SettingsError(stranger.words)
+    for unknown in unknown_settings():
+        if unknown.meant:
+            raise SettingsError(unknown.words)
     given = {name: value for name, value in overrides.items() if value is not None}
     try:
         return Settings(**given)  # type: ignore[arg-type]

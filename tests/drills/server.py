@@ -16,7 +16,7 @@ from typing import Self
 import httpx
 
 from benchmarks.serving.process import environment, family
-from screener.settings.settings import Settings
+from screener.settings.settings import Settings, load_settings
 from store.accounts.accounts import Accounts, Plan
 from store.accounts.keys import Keys
 from store.accounts.watchlist import Watchlist
@@ -123,7 +123,7 @@ class Server(Place):
         self._more = more or {}
         self._process: subprocess.Popen[bytes] | None = None
         url = self.settings.get("database_url")
-        super().__init__(Settings(data_dir=folder, database_url=str(url) if url else None), port)
+        super().__init__(load_settings(data_dir=folder, database_url=url), port)
 
     @property
     def process(self) -> subprocess.Popen[bytes]:

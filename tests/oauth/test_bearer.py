@@ -14,7 +14,7 @@ from mcp_server.http.edge import Edge
 from mcp_server.operations.callers import Caller
 from oauth.bearer import Bearer
 from screener.service.app import build_app
-from screener.settings.settings import Settings
+from screener.settings.settings import load_settings
 from store.accounts.accounts import Accounts, Plan
 from store.accounts.credentials import LIFETIMES, Kind
 from store.accounts.grants import Grants
@@ -264,7 +264,7 @@ async def test_a_database_that_does_not_answer_is_never_taken_for_a_bad_credenti
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     nowhere = tmp_path / "away" / "accounts.sqlite"
-    settings = Settings(data_dir=tmp_path, database_url=f"sqlite+aiosqlite:///{nowhere}")
+    settings = load_settings(data_dir=tmp_path, database_url=f"sqlite+aiosqlite:///{nowhere}")
     body = message("tools/call", name="list_tracked_tickers", arguments={})
     transport = httpx.ASGITransport(build_app(settings))
     headers = {**ACCEPT, "Authorization": "Bearer ps_live_a_key_or_none"}

@@ -19,7 +19,7 @@ import pytest
 import sqlalchemy as sa
 
 from screener.commands.cli import main
-from screener.settings.settings import Settings
+from screener.settings.settings import load_settings
 from tests.oauth.conversation import new_host
 from tests.postgres import ENGINES, fresh_database
 from tests.screener.command import environment, run, run_process
@@ -127,7 +127,7 @@ def test_a_copy_that_is_killed_anywhere_leaves_nothing_or_all(
     tmp_path: Path, new_url: Callable[[], str]
 ) -> None:
     origin = new_url()
-    new_key(Settings(data_dir=tmp_path, database_url=origin))
+    new_key(load_settings(data_dir=tmp_path, database_url=origin))
     expected = rows_at(origin)
     steps = multiprocessing.get_context("forkserver").Value("i", 0)
     assert copied(tmp_path, origin, new_url(), 0, steps) == 0

@@ -210,5 +210,5 @@ def working(settings: Settings, executor: str | None = None) -> Iterator[tuple[W
         scratch = None
         if executor is not None and url is not None:
             now = dt.datetime.now(dt.UTC)
-            scratch = ending.enter_context(scratch_in(url, now, setting))
+            scratch = ending.enter_context(scratch_in(url.get_secret_value(), now, setting))
         yield Work(folder, scratch), ending.enter_context(watched())

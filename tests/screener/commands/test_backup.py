@@ -23,7 +23,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from screener.commands.backup import DRAFT
-from screener.settings.settings import Settings
+from screener.settings.settings import load_settings
 from store.backup.archive import ArchiveReader, ArchiveWriter
 from store.backup.restore import check
 from store.errors import BackupError
@@ -54,13 +54,14 @@ def test_what_is_restored_serves_the_same_from_either_database_to_either(
         expected = {path: live.get(path).json() for path in ("/tickers", "/scan", "/families")}
         calls = remaining(live, live.key)
     url = live.settings.database_url
-    assert run(data, "backup", str(file), **options(url)).returncode == 0
+    given = options(url.get_secret_value() if url else None)
+    assert run(data, "backup", str(file), **given).returncode == 0
 
     for target in (None, new_url()):
         folder = tmp_path / f"to-{target is None}-{len(list(tmp_path.iterdir()))}"
         done = run(folder, "restore", str(file), **options(target))
         assert done.returncode == 0, done.stderr
-        settings = Settings(data_dir=folder, database_url=target)
+        settings = load_settings(data_dir=folder, database_url=target)
         assert state_of(settings) == state_of(live.settings)
         with serving(folder, database_url=target, email="later@example.com") as restored:
             for path, answer in expected.items():

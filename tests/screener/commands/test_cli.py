@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from nightly.parameters import DETECTORS
 from screener.commands.accounts import PlanName
 from screener.commands.cli import app
-from screener.settings.settings import Settings
+from screener.settings.settings import Settings, load_settings
 from store.accounts.accounts import Plan
 from store.accounts.passwords import Passwords
 from telemetry.version import VERSION
@@ -181,7 +181,7 @@ def test_the_password_in_an_address_is_not_shown(
     assert f"SCREENER_{setting}={shown}" in listed
     assert "hunter2" not in listed
     if setting == "LIMITS_URL":
-        assert "hunter2" not in repr(Settings(limits_url=url))
+        assert "hunter2" not in repr(load_settings(limits_url=url))
 
 
 def test_every_setting_is_listed(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import redis
 
 from screener.doctor.result import CheckResult
 from screener.doctor.stores import limits
-from screener.settings.settings import Settings
+from screener.settings.settings import Settings, load_settings
 from tests.redis_server import RedisServer
 from tests.screener.process import until
 from tests.service import Service, copy_night, serving
@@ -100,7 +100,7 @@ def test_a_redis_that_lost_everything_learns_the_day_from_the_usage_log(
 
 def found(url: str, **settings: Any) -> list[CheckResult]:
     """What the doctor finds of a Redis."""
-    return list(limits(Settings(limits_url=url, **settings)))
+    return list(limits(load_settings(limits_url=url, **settings)))
 
 
 @pytest.mark.engine

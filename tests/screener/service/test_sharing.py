@@ -16,7 +16,7 @@ from screener.commands.bars_options import BarsOptions
 from screener.commands.nights.nightly import order_of, seal
 from screener.commands.start import seal_first_night
 from screener.service.sharing import looking
-from screener.settings.settings import Settings
+from screener.settings.settings import Settings, load_settings
 from store.errors import SealedError
 from store.ledger.manifest import Manifest
 from store.nights.nights import Nights
@@ -39,7 +39,7 @@ def share(tmp_path: Path) -> Path:
 
 
 def settings_of(folder: Path, share: Path | None = None) -> Settings:
-    return Settings(data_dir=folder, nights_url=share.as_uri() if share else None)
+    return load_settings(data_dir=folder, nights_url=share.as_uri() if share else None)
 
 
 def made(settings: Settings, day: dt.date, *, only_new: bool = False) -> Manifest:

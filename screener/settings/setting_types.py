@@ -1,10 +1,18 @@
-"""Values: what the settings of addresses may hold. What is nonsense is refused, not passed over."""
+"""Types of settings: what addresses may hold, and how those that may hold a secret are printed.
+
+What is nonsense is refused, not passed over.
+"""
 
 from __future__ import annotations
 
 import ipaddress
 import re
+from typing import Final
 from urllib.parse import SplitResult, parse_qsl, urlsplit
+
+from pydantic import Secret
+
+HIDDEN: Final = "***"
 
 HOST = r"([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9.])?|\[[0-9A-Fa-f:.]+\])"
 """A name, an IPv4 address, or an IPv6 address in brackets."""
@@ -18,6 +26,34 @@ REDIS_OPTIONS = frozenset((
 """What may stand after the question mark: time-outs and retries are the service's own."""
 
 PORT = r"(:([0-9]{1,5}|\*))?"
+
+
+class SecretAddress(Secret[str]):
+    """An address that holds a password or a token; whatever prints it shows none of it."""
+
+    def _display(self) -> str:
+        return HIDDEN
+
+
+class ServerAddress(SecretAddress):
+    """The address of a database or of a Redis; it is printed without its password."""
+
+    def _display(self) -> str:
+        from store.database.problems import without_password
+
+        return without_password(self.get_secret_value())
+
+
+class StoreAddress(SecretAddress):
+    """The address of a store of objects; one with more than a place is refused, and not printed."""
+
+    def _display(self) -> str:
+        url = self.get_secret_value()
+        try:
+            parts = urlsplit(url)
+        except ValueError:
+            return HIDDEN
+        return HIDDEN if parts.username or parts.password or parts.query or parts.fragment else url
 
 
 def proxy(text: str) -> str:
@@ -93,8 +129,8 @@ def overlap(one: str, other: str) -> bool:
     return one == other or bool({one, other} & {"0.0.0.0", "::", ""})  # noqa: S104 - compared, not bound
 
 
-def redis(text: str) -> str:
-    """The URL of a Redis, as redis-py reads it; no error repeats it, since it may hold a password.
+def check_redis(text: str) -> None:
+    """Refuse what is no URL of a Redis, as redis-py reads it; no error repeats it.
 
     Raises:
         ValueError: it is none.
@@ -110,7 +146,6 @@ def redis(text: str) -> str:
     unknown = sorted({name for name, _ in parse_qsl(parts.query)} - REDIS_OPTIONS)
     if unknown:
         raise ValueError(f"has an option that is not known; {', '.join(sorted(REDIS_OPTIONS))} are")
-    return text
 
 
 def _is_redis(parts: SplitResult) -> bool:
