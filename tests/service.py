@@ -17,9 +17,9 @@ from starlette.types import Receive, Scope, Send
 
 from oauth.fetching import Fetcher
 from screener.server.serving import server_config
-from screener.service.app import Clock, build_app
+from screener.service.app import build_app
 from screener.settings.settings import Settings
-from store.accounts.accounts import Accounts, Plan, utc_now
+from store.accounts.accounts import Accounts, Clock, Plan, utc_now
 from store.accounts.keys import Keys
 from store.accounts.watchlist import Watchlist
 from store.database.database import Database

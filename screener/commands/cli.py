@@ -91,7 +91,7 @@ def serve_command(host: Host = None, port: Port = None, workers: WorkerCount = N
 
     with loading():
         from screener.server.serving import check_active_night, serve
-        from screener.service.policies import policies_of
+        from screener.service.parts import policies_of
 
     chosen = settings(host=host, port=port, workers=workers)
     policies_of(chosen)  # a text that cannot be used is told now, and not by each worker

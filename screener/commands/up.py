@@ -38,7 +38,7 @@ def up(options: BarsOptions, port: Port = None, host: Host = None) -> None:
     with loading():
         from screener.commands.start import first_account, greeting, seal_first_night
         from screener.server.serving import check_active_night, serve
-        from screener.service.policies import policies_of
+        from screener.service.parts import policies_of
         from store.nights.nights import Nights
 
     own = None if options.bars == SAMPLE else _existing(options)

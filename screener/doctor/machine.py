@@ -37,7 +37,7 @@ WRITTEN: Final = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 
 def contradictions(chosen: Settings) -> Iterator[CheckResult]:
     """Settings that do not go together."""
-    from screener.service.origins import is_on_the_internet
+    from screener.service.parts import is_on_the_internet
 
     public, proxies = chosen.public_url, chosen.trusted_proxies
     scheme, _, rest = (public or "").partition(":")

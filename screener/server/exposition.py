@@ -27,7 +27,7 @@ from mcp_server.http.edge import refuse_host
 from mcp_server.http.requests import Origins
 from screener.server.connections import Connection
 from screener.server.door import Bounds, Door
-from screener.service.origins import origins_of
+from screener.service.parts import origins_of
 from screener.settings.console import err
 from screener.settings.settings import Settings, SettingsError
 

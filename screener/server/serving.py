@@ -26,7 +26,7 @@ from screener.server.door import Bounds, Door
 from screener.server.exposition import exposed, join_worker, merged
 from screener.server.listening import allow_files
 from screener.server.loading import loading
-from screener.service.counting import counting_of, resume_days
+from screener.service.parts import counting_of, resume_days
 from screener.service.sharing import fetch_first
 from screener.service.supervisor import EXIT_CODE
 from screener.settings.logs import log_config
@@ -140,12 +140,12 @@ def _app(settings: Settings, counters: Path | None = None) -> ASGIApp:
 
 
 async def _resume_days(settings: Settings, counters: Path) -> None:
-    counting, database = counting_of(settings, counters), settings.database()
-    try:
-        await resume_days(Limiter(settings.quotas, counting), UsageLog(database))
-    finally:
-        await counting.close()
-        await database.close()
+    async with settings.database() as database:
+        counting = counting_of(settings, counters)
+        try:
+            await resume_days(Limiter(settings.quotas, counting), UsageLog(database))
+        finally:
+            await counting.close()
 
 
 def connections_of(settings: Settings, bounds: Bounds) -> Any:  # noqa: ANN401 - as a class

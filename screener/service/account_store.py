@@ -11,6 +11,7 @@ from store.accounts.grants import Grants
 from store.accounts.keys import Keys
 from store.accounts.retention import Periods, Sweeper
 from store.accounts.sessions import Browsers, Sessions
+from store.accounts.tokens import Tokens
 from store.database.database import Database
 
 
@@ -24,6 +25,7 @@ class AccountStore:
             session_idle=dt.timedelta(days=settings.session_idle_days),
             session=dt.timedelta(days=settings.session_days),
         )
+        self.settings, self.database, self.clock = settings, database, clock
         self.accounts = Accounts(database)
         self.keys = Keys(database, prefix=settings.key_prefix)
         self.sessions = Sessions(
@@ -31,5 +33,7 @@ class AccountStore:
         )
         self.browsers = Browsers(database, clock=clock)
         self.grants = Grants(database, clock=clock)
+        leeway = dt.timedelta(seconds=settings.refresh_leeway_seconds)
+        self.tokens = Tokens(database, clock=clock, leeway=leeway)
         self.audit = AuditLog(database)
         self.sweeper = Sweeper(database, periods)

@@ -4,17 +4,23 @@
 nothing. Whatever is merely worse is 200 and named in `degraded`: all servers share the night and
 the database, and a balancer that took them all out for an old night would end the service.
 
-A probe reads nothing: it is answered with what a background loop found last.
+A probe reads nothing: it is answered with what a background loop found last. Another loop looks up
+for `/metrics` what no request tells.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+import math
+import shutil
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import anyio
+import anyio.to_thread
 import orjson
 
 from mcp_server.http.edge import TEXT, refuse_host
@@ -33,6 +39,8 @@ from telemetry.version import VERSION
 
 LOOK_SECONDS = 2.0
 """Seconds between two looks."""
+
+MEASURE_SECONDS = 2.0
 
 DATABASE_SECONDS = 3.0
 """For which a look waits for the account database."""
@@ -185,3 +193,43 @@ class Probes:
             "version": VERSION,
         }
         return response(503 if state.status == "unavailable" else 200, orjson.dumps(fields))
+
+
+async def keep_measuring(
+    services: Services, data_dir: Path, clock: Callable[[], dt.datetime]
+) -> None:
+    """Measure every few seconds until cancelled; what was counted since is published then too."""
+    metrics.announce(VERSION)
+    try:
+        while True:
+            measure(services, clock().date())
+            await anyio.to_thread.run_sync(measure_disk, data_dir)
+            await anyio.sleep(MEASURE_SECONDS)
+    finally:
+        metrics.publish()
+
+
+def measure(services: Services, today: dt.date) -> None:
+    """Publish what is known of the night, as of a UTC day, and of what has been counted since."""
+    age = Age.of(services.active_night.book, today)
+    metrics.night_session.set(_seconds(age.session))
+    metrics.night_sample.set(age.sample)
+    metrics.sessions_behind.set(0 if age.sample else age.missed or 0)
+    metrics.usage_rows_waiting.set(services.usage.waiting)
+    metrics.usage_behind.set(services.usage.is_behind)
+    metrics.publish()
+
+
+def measure_disk(folder: Path) -> None:
+    """Set the gauges of the disk of a folder; NaN while the folder is away."""
+    size, free = math.nan, math.nan
+    with suppress(OSError):
+        size, _, free = shutil.disk_usage(folder)
+    metrics.data_size.set(size)
+    metrics.data_free.set(free)
+
+
+def _seconds(day: dt.date | None) -> float:
+    if day is None:
+        return 0.0
+    return dt.datetime.combine(day, dt.time(), dt.UTC).timestamp()

@@ -21,6 +21,7 @@ from mcp_server.operations.gate import Raw, invoke
 from mcp_server.operations.services import Services
 from mcp_server.operations.surfaces import REST, Surface
 from mcp_server.operations.table import OPERATIONS, Operation
+from screener.service.account_store import AccountStore
 from screener.service.app import services_of
 from screener.settings.settings import Settings
 from store.accounts.accounts import Accounts, Plan
@@ -86,7 +87,7 @@ async def opened(folder: Path, **settings: Any) -> Gate:
     accounts = Accounts(database)
     await accounts.add(EMAIL, Plan.PREMIUM_PLUS)
     _, secret = await Keys(database).create(EMAIL, "laptop")
-    return Gate(database, services_of(chosen, database, None), secret)
+    return Gate(database, services_of(AccountStore(chosen, database)), secret)
 
 
 async def closed(gate: Gate) -> None:

@@ -12,8 +12,9 @@ import pytest
 from prometheus_client import REGISTRY
 
 from mcp_server.operations.services import Services
+from screener.service.account_store import AccountStore
 from screener.service.app import services_of
-from screener.service.measuring import keep_measuring, measure, measure_disk
+from screener.service.health import keep_measuring, measure, measure_disk
 from screener.settings.settings import Settings
 from store.accounts.accounts import Accounts, Plan
 from store.accounts.keys import Keys
@@ -53,7 +54,7 @@ async def database(data_dir: Path) -> AsyncIterator[Database]:
 async def services(data_dir: Path, database: Database) -> AsyncIterator[Services]:
     """The services over a night that is no sample."""
     reseal(data_dir, change_manifest=rename_bars)
-    services = services_of(Settings(data_dir=data_dir), database, None)
+    services = services_of(AccountStore(Settings(data_dir=data_dir), database))
     await services.active_night.poll()
     yield services
     services.active_night.close()
