@@ -17,8 +17,7 @@ from screener.commands.patterns import patterns
 from screener.commands.up import Host, Port
 from screener.doctor import doctor
 from screener.notify import notify
-from screener.server.interrupts import never_lost
-from screener.server.loading import loading
+from screener.server.process import loading, never_lost
 from screener.settings.console import err, out, plainly, prepare_data_dir, settings
 from screener.settings.errors import EndedError
 from telemetry.version import VERSION

@@ -15,7 +15,7 @@ from threading import Event, Thread
 from nightly.pool import follow_parent
 from screener.commands.bars_options import BarsOptions
 from screener.commands.nights.night import nightly
-from screener.server.interrupts import ignored_by_children, never_lost
+from screener.server.process import ignored_by_children, never_lost
 from screener.settings.console import DRIFT, EXITS, err, plainly
 from screener.settings.errors import EndedError
 from screener.settings.settings import Settings

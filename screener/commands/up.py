@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from screener.commands.bars_options import SAMPLE, BarsOptions, reading_bars
-from screener.server.loading import loading
+from screener.server.process import loading
 from screener.settings.console import err, fail, prepare_data_dir, settings
 
 if TYPE_CHECKING:

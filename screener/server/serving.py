@@ -20,12 +20,11 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from mcp_server.operations.limits import Limiter
-from screener.server.activation import tell_manager
 from screener.server.connections import Connection
 from screener.server.door import Bounds, Door
-from screener.server.exposition import exposed, join_worker, merged
-from screener.server.listening import allow_files
-from screener.server.loading import loading
+from screener.server.listening import allow_files, tell_manager
+from screener.server.metrics_port import exposed, join_worker, merged
+from screener.server.process import loading
 from screener.service.parts import counting_of, resume_days
 from screener.service.sharing import fetch_first
 from screener.service.supervisor import EXIT_CODE

@@ -120,10 +120,7 @@ def build_app(
         *listing_routes(offer),
         *web_routes(site, reference=facade.documents["/llms.txt"].body.decode()),
         # With a slash, too: to lead from there to here would tell of it.
-        *(
-            Route(proxy_echo.PATH + end, proxy_echo.ProxyEcho(settings.data_dir))
-            for end in ("", "/")
-        ),
+        *(Route(proxy_echo.PATH + end, echo) for end in ("", "/")),
     ]
 
     @asynccontextmanager

@@ -7,7 +7,7 @@ import sys
 
 PROGRAM = """
 import os, signal, threading, weakref
-from screener.server.interrupts import never_lost
+from screener.server.process import never_lost
 
 signal.signal(signal.SIGTERM, signal.default_int_handler)
 never_lost(signal.SIGTERM)

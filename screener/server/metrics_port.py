@@ -1,9 +1,10 @@
-"""Exposition: `/metrics` in the form of Prometheus, on a port of its own."""
+"""The metrics port: `/metrics` in the form of Prometheus, on a port of its own."""
 
 from __future__ import annotations
 
 import os
 import socket
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -19,6 +20,7 @@ from prometheus_client import (
     ProcessCollector,
     make_asgi_app,
 )
+from prometheus_client.metrics_core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -58,7 +60,7 @@ def exposed(settings: Settings, registry: CollectorRegistry = REGISTRY) -> Itera
     with _listening(host, port) as listener:
         shown = f"[{host}]" if ":" in host else host
         err.print(f"Metrics: http://{shown}:{port}/metrics")
-        server = uvicorn.Server(_config(Page(registry, origins_of(settings))))
+        server = uvicorn.Server(_config(_page(registry, origins_of(settings))))
         thread = Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         try:
@@ -79,16 +81,14 @@ def _listening(host: str, port: int) -> socket.socket:
         ) from error
 
 
-class Page:
-    """The page of a registry as an ASGI app."""
+def _page(registry: CollectorRegistry, origins: Origins) -> ASGIApp:
+    """The page of a registry, under names that no stranger can have."""
+    metrics: ASGIApp = make_asgi_app(registry)
 
-    def __init__(self, registry: CollectorRegistry, origins: Origins) -> None:
-        self._page: ASGIApp = make_asgi_app(registry)
-        self._origins = origins
+    async def page(scope: Scope, receive: Receive, send: Send) -> None:
+        await (refuse_host(scope, origins) or metrics)(scope, receive, send)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        page = refuse_host(scope, self._origins) or self._page
-        await page(scope, receive, send)
+    return page
 
 
 def _config(app: ASGIApp) -> uvicorn.Config:
@@ -145,22 +145,16 @@ class Workers(Collector):
         return [*found, *_held_by(living)]
 
 
-def _held_by(processes: Iterable[int]) -> Iterable[Metric]:
-    """The memory and the open files of some processes together."""
-    held: dict[str, Metric] = {}
+def _held_by(processes: Iterable[int]) -> Iterator[Metric]:
+    """The memory and the open files of some processes together, as far as the system tells them."""
+    held: defaultdict[tuple[str, str], float] = defaultdict(float)
     for process in processes:
-        of_one = ProcessCollector(pid=partial(int, process), registry=CollectorRegistry())
-        for metric in of_one.collect():
+        registry = CollectorRegistry()
+        for metric in ProcessCollector(pid=partial(int, process), registry=registry).collect():
             if metric.name in SUMMED:
-                whole = held.setdefault(
-                    metric.name, Metric(metric.name, metric.documentation, "gauge")
-                )
-                whole.samples += metric.samples
-    for metric in held.values():
-        total = sum(sample.value for sample in metric.samples)
-        metric.samples = []
-        metric.add_sample(metric.name, {}, total)
-    return held.values()
+                held[metric.name, metric.documentation] += metric.samples[0].value
+    for (name, words), total in held.items():
+        yield GaugeMetricFamily(name, words, total)
 
 
 def _is_alive(process: int) -> bool:

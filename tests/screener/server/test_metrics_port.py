@@ -1,4 +1,4 @@
-"""Exposition: several workers are told of as one service."""
+"""The metrics port: several workers are told of as one service."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from screener.server.exposition import WORKER, Workers
+from screener.server.metrics_port import WORKER, Workers
 
 FILES = 200
 HOLDING = (
