@@ -16,7 +16,7 @@ from store.accounts.keys import Keys
 from store.accounts.passwords import Passwords
 from store.accounts.sessions import Browsers, Sessions
 from store.ledger.ledger import Ledger
-from telemetry.degraded import Degraded
+from telemetry.metrics import Degraded
 from web.news import News
 from web.policies import Policies
 from web.throttle import Throttle

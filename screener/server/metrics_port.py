@@ -112,7 +112,7 @@ def merged(folder: Path) -> CollectorRegistry:
     folder.mkdir()
     os.environ[VARIABLE] = str(folder)
     registry = CollectorRegistry()
-    registry.register(Workers(folder))
+    registry.register(WorkerMetrics(folder))
     return registry
 
 
@@ -121,7 +121,7 @@ def join_worker(folder: Path) -> None:
     (folder / f"{os.getpid()}{WORKER}").touch()
 
 
-class Workers(Collector):
+class WorkerMetrics(Collector):
     """Adds up what workers count: what one that died has counted stays, what it held goes."""
 
     def __init__(self, folder: Path) -> None:

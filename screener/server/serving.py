@@ -93,7 +93,7 @@ def serve(settings: Settings, listener: socket.socket) -> None:
     _serve_by_workers(settings, listener)
 
 
-class Workers(Multiprocess):
+class WorkerProcesses(Multiprocess):
     """The parent of workers, which listens no longer than they do: a proxy that is refused tries
     again, while what waits in a queue that nobody serves is lost.
     """
@@ -113,7 +113,7 @@ def _serve_by_workers(settings: Settings, listener: socket.socket) -> None:
         anyio.run(_resume_days, settings, counters)
         app = functools.partial(_app_of_worker, settings, counters, metrics, listener)
         config = server_config(app, settings, factory=True, workers=settings.workers)
-        parent = Workers(config, sockets=[listener])
+        parent = WorkerProcesses(config, sockets=[listener])
         with exposed(settings, registry):
             parent.run()
     if any(worker.exitcode == STARTUP_FAILURE for worker in parent.processes):

@@ -34,7 +34,7 @@ from store.errors import DatabaseError, DatabaseMovedError
 from store.nights.book import Book
 from store.remote.follower import Follower
 from telemetry import metrics
-from telemetry.degraded import PARTS, Degraded
+from telemetry.metrics import PARTS, Degraded
 from telemetry.version import VERSION
 
 LOOK_SECONDS = 2.0

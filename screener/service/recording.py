@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FAULT = "The run failed unexpectedly; its terminal or log says more."
 
 
-class Record:
+class RunRecord:
     """The record of one run: notes each step and passes it on to who shows it on the terminal."""
 
     def __init__(self, recorder: Recorder, shown: Step) -> None:
@@ -50,7 +50,7 @@ def recorded(
     reference: Path | None = None,
     *,
     dry_run: bool = False,
-) -> Iterator[Record]:
+) -> Iterator[RunRecord]:
     """Record a run within the block, and how it ends, while nobody else writes in the data folder;
     a dry run leaves no record. Of the operator's folders no path is told.
 
@@ -66,7 +66,7 @@ def recorded(
             prepare_data_dir(settings)
             recorder = ending.enter_context(ProgressFile(settings.data_dir).recording(name))
         try:
-            yield Record(recorder, shown)
+            yield RunRecord(recorder, shown)
         except (NightlyError, StoreError) as error:
             recorder.end(_state(error), without_folders(str(error), settings, bars, reference))
             raise

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from screener.server.metrics_port import WORKER, Workers
+from screener.server.metrics_port import WORKER, WorkerMetrics
 
 FILES = 200
 HOLDING = (
@@ -31,13 +31,13 @@ def worker(folder: Path) -> Iterator[int]:
         process.kill()
 
 
-def held(workers: Workers) -> dict[str, float]:
+def held(workers: WorkerMetrics) -> dict[str, float]:
     """What processes hold together, by the name of the metric."""
     return {sample.name: sample.value for family in workers.collect() for sample in family.samples}
 
 
 def test_what_all_workers_hold_is_added_up(tmp_path: Path) -> None:
-    workers = Workers(tmp_path)
+    workers = WorkerMetrics(tmp_path)
     alone = held(workers)
     with worker(tmp_path):
         together = held(workers)
@@ -59,5 +59,5 @@ def test_a_worker_whose_number_is_another_users_by_now_is_dead(
     monkeypatch.setattr(os, "kill", refuse)
     (tmp_path / f"1{WORKER}").touch()
 
-    assert held(Workers(tmp_path))["process_open_fds"] > 0
+    assert held(WorkerMetrics(tmp_path))["process_open_fds"] > 0
     assert list(tmp_path.glob(f"*{WORKER}")) == []

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from screener.service.supervisor import WELL_SECONDS, Loop, Supervisor
 from store.database.database import Database
 from store.folder.layout import DataFolder
-from telemetry.degraded import PARTS
+from telemetry.metrics import PARTS
 from tests.postgres import PostgresServer, fresh_database
 from tests.resealed import rename_bars, reseal
 from tests.screener.process import until
