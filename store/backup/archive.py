@@ -136,10 +136,11 @@ class ArchiveWriter:
 class Member:
     """A member that is being read; `name` is one that a backup may hold."""
 
-    def __init__(self, name: str, size: int, file: Readable) -> None:
+    def __init__(self, name: str, size: int, file: Readable, archive: Path) -> None:
         self.name = name
         self.size = size
         self._file = file
+        self._archive = archive
         self._sha256 = hashlib.sha256()
         self._left = size
 
@@ -147,12 +148,13 @@ class Member:
         """Its bytes, once, in pieces.
 
         Raises:
-            BackupError: it ends before its size.
+            BackupError: the archive is damaged here, or ends before the member's size.
         """
         while self._left:
-            body = self._file.read(min(PIECE, self._left))
-            if not body:
-                raise BackupError(f"{self.name} in the backup is cut short.")
+            with _translated(self._archive):
+                body = self._file.read(min(PIECE, self._left))
+                if not body:
+                    raise EOFError
             self._left -= len(body)
             self._sha256.update(body)
             yield body
@@ -263,7 +265,7 @@ class ArchiveReader:
                     file = tar.extractfile(entry)
                     if file is None or entry.name in seen or len(seen) >= MOST_MEMBERS:
                         raise BackupError(f"{self.path} holds {entry.name!r} twice, or too much.")
-                    member = Member(entry.name, entry.size, file)
+                    member = Member(entry.name, entry.size, file, self.path)
                     if entry.name == CONTENTS:
                         self._compare(member.read(), seen)
                         break

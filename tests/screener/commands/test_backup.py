@@ -158,6 +158,24 @@ def test_a_file_that_was_cut_or_continued_or_holds_anything_else_is_noticed(
         assert held_by(backup.with_name("wrong"), bytes(changed)) == held_by(backup, body)
 
 
+def test_damage_far_into_a_large_file_is_noticed_wherever_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "large"
+    with path.open("wb") as file:
+        writer = ArchiveWriter(file)
+        writer.add("backup.json", header()[1])
+        for number in range(3):
+            row = f'["{os.urandom(2**20).hex()}"]'.encode()
+            writer.add(f"database/accounts/{number:06}.jsonl", b'["name"]\n' + row)
+        writer.end()
+    body = path.read_bytes()
+
+    for place in range(1, len(body), len(body) // 10):
+        changed = body[:place] + bytes([body[place] ^ 1]) + body[place + 1 :]
+        for wrong in (body[:place], changed):
+            with pytest.raises(BackupError):
+                held_by(path, wrong)
+
+
 def held_by(path: Path, body: bytes) -> dict[str, bytes]:
     """What a backup of some bytes holds, after it was checked."""
     path.write_bytes(body)
