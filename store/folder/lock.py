@@ -54,7 +54,8 @@ def locked(data_dir: Path, now: dt.datetime, *, restoring: bool = False) -> Iter
         lock.acquire(timeout=LOOK_SECONDS)  # `holder` may have it for an instant
     except Timeout as error:
         raise BusyError(
-            f"Another run is writing in {data_dir} ({_named(path)}); wait for it to end."
+            f"Another run is writing in {data_dir} ({_named(path)}); wait for it to end, or stop "
+            "that process: it then changes all that it was about to, or nothing."
         ) from error
     try:
         if not restoring:  # looked at under the lock, since it may be killed until then

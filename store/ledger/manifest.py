@@ -168,6 +168,8 @@ def verify_book(directory: Path, manifest: Manifest) -> Path:
     except OSError as error:
         raise ManifestError(f"The book {path} cannot be read: {error.strerror}.") from error
     if not same:
+        with contextlib.suppress(OSError):  # nobody trusts an earlier check of it any more
+            stamp_path(directory, manifest).unlink(missing_ok=True)
         raise ManifestError(
             f"The book {path} is not the one that was sealed; activate another night with "
             "`screener night activate` or run `screener nightly` again."

@@ -197,10 +197,13 @@ class Objects:
                     if before is None or meta["last_modified"] < before:
                         yield from filter(NAME.fullmatch, [meta["path"]])
 
-    def remove(self, name: str) -> None:
-        """Remove an object; one that is not there is no error."""
+    def remove(self, name: str, before: dt.datetime | None = None) -> None:
+        """Remove an object, or only if it was put before a moment; one that is not there is no
+        error.
+        """
         with suppress(AbsentError), self._asked(name) as store:
-            store.delete(name)
+            if before is None or store.head(name)["last_modified"] < before:
+                store.delete(name)
 
     def _pieces(self, name: str, most: int) -> Iterator[bytes]:
         with self._asked(name) as store:

@@ -146,7 +146,7 @@ class SharedNights(PulledNights):
     def _put_night(self, night: Manifest) -> str:
         """Put a sealed night, its book first; returns its key."""
         key = key_of(night)
-        self._objects.put(book_object(key), super()._verified(night))
+        self._objects.put(book_object(key), self._verified(night))
         self._objects.put(manifest_object(key), night.encode())
         return key
 
@@ -213,7 +213,7 @@ class SharedNights(PulledNights):
         before = dt.datetime.now(dt.UTC) - UNNAMED
         for folder in ("nights", "ledger"):
             for name in set(self._objects.names(folder, before)) - named:
-                self._objects.remove(name)
+                self._objects.remove(name, before)  # who goes back to a night puts it again
         for manifest in super().sealed():
             if key_of(manifest) not in keys:
                 self._remove(manifest)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -146,6 +146,42 @@ def test_what_was_put_within_a_day_outlives_a_prune_since_it_may_be_about_to_be_
     assert stored(publisher.objects) == before
     assert publisher.published().kept == (key_of(publisher.check()),)
     assert old not in publisher.nights.sealed()
+
+
+def test_a_night_that_another_machine_goes_back_to_outlives_the_prune_that_would_remove_it(
+    machine: New, share: Path
+) -> None:
+    class Meanwhile(Objects):
+        def names(self, folder: str, before: dt.datetime | None = None) -> Iterator[str]:
+            listed = list(super().names(folder, before))
+            if folder == "nights":
+                other.nights.pull()
+                other.nights.activate(nights[0].data_version)
+            return iter(listed)
+
+    other = machine("other")
+    nights = [other.night(day) for day in range(2)]
+    age(share)
+    pruning = Publisher(share.with_name("pruning"), share.as_uri(), Meanwhile(share.as_uri()))
+    pruning.nights.pull()
+
+    pruning.nights.prune(1)
+
+    assert machine("fresh").check() == nights[0]
+
+
+def test_a_night_is_withdrawn_where_the_copy_of_the_active_book_is_damaged(machine: New) -> None:
+    a = machine("a")
+    nights = [a.night(day) for day in range(2)]
+    book = a.folder / "nights" / nights[1].book.file
+    before = book.stat()
+    book.write_bytes(bytes(before.st_size))
+    os.utime(book, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    a.withdraw(nights[0])
+
+    assert machine("fresh").check() == nights[1]
+    assert a.nights.verify(nights[1].data_version) == nights[1]
 
 
 def test_an_empty_store_gets_all_that_the_first_machine_has(machine: New, tmp_path: Path) -> None:
