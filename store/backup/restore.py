@@ -29,7 +29,7 @@ from store.database.database import Database
 from store.database.migration import HEAD, check_known
 from store.errors import BackupError, LedgerError, StoreError
 from store.folder.files import private_folder, replace_file, sync_directory
-from store.folder.layout import READY, STAGE, DataFolder
+from store.folder.layout import DataFolder
 from store.folder.lock import locked, restore_is_pending
 from store.ledger.ledger import Ledger
 from store.ledger.manifest import Manifest, read_manifest, stamp_path, verify_book
@@ -133,7 +133,8 @@ async def _replace(
     database: Database, data_dir: Path, archive: ArchiveReader, header: Header, progress: Progress
 ) -> None:
     """Make everything ready beside what is there, and commit the rows."""
-    stage, mark = private_folder(data_dir / STAGE), secrets.token_hex(16)
+    place, mark = DataFolder(data_dir), secrets.token_hex(16)
+    stage = private_folder(place.stage)
     async with database.exclusive() as connection:
         loading = await Loading.begin(connection, header.revision or HEAD)
         with _room(data_dir):
@@ -143,7 +144,7 @@ async def _replace(
         await mark_restored(connection, mark)
         with _room(data_dir):
             _sync(stage)
-            replace_file(stage / READY, f"{mark} {_where(database, data_dir)}".encode())
+            replace_file(place.stage_ready, f"{mark} {_where(database, data_dir)}".encode())
 
 
 async def end_restore(database: Database, data_dir: Path) -> None:
@@ -161,12 +162,12 @@ async def end_restore(database: Database, data_dir: Path) -> None:
 
 
 async def _end(database: Database, data_dir: Path) -> None:
-    stage = data_dir / STAGE
-    if restore_is_pending(data_dir):
-        if await _is_committed(database, data_dir, (stage / READY).read_text()):
+    stage, ready = DataFolder(data_dir).stage, DataFolder(data_dir).stage_ready
+    if ready.exists():
+        if await _is_committed(database, data_dir, ready.read_text()):
             with _room(data_dir):
                 _move(stage, data_dir)
-        (stage / READY).unlink(missing_ok=True)
+        ready.unlink(missing_ok=True)
         sync_directory(stage)
     shutil.rmtree(stage, ignore_errors=True)
 

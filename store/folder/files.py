@@ -125,6 +125,11 @@ def sync_directory(directory: Path) -> None:
         os.close(handle)
 
 
+def digest_of(body: bytes) -> str:
+    """The SHA-256 of some bytes."""
+    return hashlib.sha256(body).hexdigest()
+
+
 def digest_file(path: Path) -> str:
     """The SHA-256 of a file, read in pieces."""
     with path.open("rb") as file:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
-import hashlib
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +20,7 @@ from typing import Any, Final
 from pydantic import BaseModel, ValidationError
 
 from store.errors import DamageError, LedgerError, WithdrawnError
-from store.folder.files import DRAFT, private_folder, replace_file
+from store.folder.files import DRAFT, digest_of, private_folder, replace_file
 from store.folder.layout import DataFolder
 from store.ledger.manifest import Manifest
 from store.ledger.objects import (
@@ -107,7 +106,7 @@ class Appended:
     @property
     def newest(self) -> Newest:
         """What names it when it is the newest."""
-        return Newest(number=self.name.number, sha256=_digest(self.body))
+        return Newest(number=self.name.number, sha256=digest_of(self.body))
 
 
 class Ledger:
@@ -184,7 +183,7 @@ class Ledger:
             DamageError: it is damaged, or is not the one that the next object or `head.json` names.
         """
         body = self.bytes_of(name)
-        if self._digest_of(name) not in (None, _digest(body)):
+        if self._digest_of(name) not in (None, digest_of(body)):
             raise DamageError(name.file, "it is not the one that was appended")
         return decoded(name, body)
 
@@ -399,8 +398,8 @@ class Ledger:
             if noted.number:
                 raise DamageError(NEWEST, f"object {noted.number} is missing")
             return NOTHING
-        self.read(names[-1])
-        last, digest = names[-1], _digest(self.bytes_of(names[-1]))
+        last, digest = names[-1], digest_of(self.bytes_of(names[-1]))
+        self.read(last)
         if last.number != noted.number + 1:
             return Newest(number=last.number, sha256=digest, pending=noted.pending)
         if self.head(last).previous != noted.sha256:
@@ -413,7 +412,3 @@ class Ledger:
                 replace_file(self.folder / NEWEST, newest.encode())
             except OSError as error:
                 raise DamageError(NEWEST, f"it cannot be written ({error.strerror})") from error
-
-
-def _digest(body: bytes) -> str:
-    return hashlib.sha256(body).hexdigest()

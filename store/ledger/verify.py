@@ -5,12 +5,12 @@ Each object is read once and compared with the digest that the next one, or `hea
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Self
 
 from store.errors import DamageError
+from store.folder.files import digest_of
 from store.ledger.ledger import Ledger
 from store.ledger.objects import (
     NEWEST,
@@ -96,7 +96,7 @@ class _Read:
             head = head_of(name, body)
         except DamageError as error:
             fault = error.what
-        return cls(name, body, hashlib.sha256(body).hexdigest(), head, fault)
+        return cls(name, body, digest_of(body), head, fault)
 
     @property
     def follows_nothing(self) -> bool:

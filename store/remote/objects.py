@@ -9,7 +9,6 @@ environment in the way of each provider's own tools, or of the machine.
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
 import os
 import re
 import time
@@ -24,7 +23,7 @@ from urllib.parse import unquote, urlsplit
 from filelock import FileLock, Timeout
 
 from store.errors import ConflictError, ObjectsError
-from store.folder.files import DRAFT, replace_file, sync_directory
+from store.folder.files import DRAFT, digest_of, replace_file, sync_directory
 
 if TYPE_CHECKING:
     from obstore import GetOptions, ObjectMeta, PutMode, PutResult, UpdateVersion
@@ -139,7 +138,7 @@ class Objects:
                 return Object(b"", known or "")
             self._check_size(name, found.meta, most)
             body = bytes(found.bytes())
-            tag = _tag(found.meta) if self._folder is None else _digest(body)
+            tag = _tag(found.meta) if self._folder is None else digest_of(body)
             return Object(b"" if tag == known else body, tag)
         return None
 
@@ -239,7 +238,7 @@ class Objects:
                     f"{self.place} has been locked by another machine for more than "
                     f"{LOCK_SECONDS:.0f} s; check that locks work on the share."
                 ) from error
-            return _digest(body)
+            return digest_of(body)
 
     def _conflict(self, name: str) -> ConflictError:
         return ConflictError(f"{name} of {self.place} was replaced in the meantime.")
@@ -380,10 +379,6 @@ def _of_folder(place: str, name: str, error: Exception) -> str:
         f"{place} cannot be used for {name}{why}; its user must be able to read it, and the "
         "nightly's to write it."
     )
-
-
-def _digest(body: bytes) -> str:
-    return hashlib.sha256(body).hexdigest()
 
 
 def _tag(meta: ObjectMeta | PutResult) -> str:

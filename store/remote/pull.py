@@ -7,7 +7,6 @@ needs is there: a process that is killed at any moment leaves the old night or t
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 import shutil
@@ -20,11 +19,13 @@ from store.errors import LedgerError, ManifestError, StoreError
 from store.folder.files import (
     DRAFT,
     digest_file,
+    digest_of,
     private_file,
     private_folder,
     replace_file,
     sync_directory,
 )
+from store.folder.layout import DataFolder
 from store.ledger.manifest import Manifest, check_readable, known_book, stamp_path
 from store.ledger.objects import LARGEST, NEWEST, NOTHING, Name, Newest, Withdrawal, first_line
 from store.nights.active_night import LISTED
@@ -39,9 +40,6 @@ from store.remote.pointer import (
     manifest_object,
     version_of,
 )
-
-PULLED: Final = "followed.json"
-"""The file of a data folder that says which commit of the store it holds."""
 
 MOST_BOOK: Final = 64 * 2**30
 """A larger book is not one of ours."""
@@ -58,7 +56,7 @@ class PulledNights(Nights):
     def __init__(self, data_dir: Path, objects: Objects) -> None:
         super().__init__(data_dir)
         self._objects = objects
-        self._marker = data_dir / PULLED
+        self._marker = DataFolder(data_dir).followed
 
     def is_level(self, published: Published) -> bool:
         """Whether the folder is as a commit says, and its book still what was sealed."""
@@ -99,7 +97,7 @@ class PulledNights(Nights):
             number, digest = number - 1, previous
         if number != last or (number == 0) != (digest is None):
             raise LedgerError(f"The ledger at {self._objects.place} does not begin with object 1.")
-        if number and _digest(self.ledger.bytes_of(present[number])) != digest:
+        if number and digest_of(self.ledger.bytes_of(present[number])) != digest:
             raise self._forked(number)
         for draft in reversed(drafts):
             draft.replace(drafts[draft])
@@ -197,7 +195,7 @@ class PulledNights(Nights):
         """Fetch an object of the ledger into a draft; returns its name and what it follows."""
         stored = ledger_object(number, digest)
         found = self._objects.read(stored, LARGEST)
-        if found is None or _digest(found.body) != digest:
+        if found is None or digest_of(found.body) != digest:
             raise LedgerError(
                 f"{stored} of {self._objects.place} is missing or not what was appended; put it "
                 "back from a copy."
@@ -257,7 +255,3 @@ def _manifest(body: bytes, key: str) -> Manifest | None:
     except ValidationError:
         return None
     return manifest if key_of(manifest) == key else None
-
-
-def _digest(body: bytes) -> str:
-    return hashlib.sha256(body).hexdigest()

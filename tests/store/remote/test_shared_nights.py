@@ -35,6 +35,7 @@ from store.remote.pointer import (
     read_published,
 )
 from tests.publishing import Publisher, make
+from tests.store.ledger.test_ledger import sealed_alone
 
 NOW = dt.datetime(2026, 2, 1, 12, tzinfo=dt.UTC)
 
@@ -199,6 +200,24 @@ def test_an_empty_store_gets_all_that_the_first_machine_has(machine: New, tmp_pa
     sealed = fresh.nights.sealed()
     assert sealed == alone.sealed()
     assert [fresh.nights.verify(night.data_version) for night in sealed] == sealed
+
+
+def test_an_empty_store_gets_neither_withdrawn_nights_nor_those_that_are_not_on_record(
+    machine: New, tmp_path: Path
+) -> None:
+    alone = Nights(tmp_path / "a")
+    withdrawn, active = (make(alone, day) for day in range(2))
+    alone.withdraw(withdrawn.data_version, "The bars were wrong.", NOW)
+    off_record = sealed_alone(alone, 2, active.data_version)
+    a, fresh = machine("a"), machine("fresh")
+    a.nights.pull()
+
+    a.nights.activate(active.data_version)
+
+    assert off_record in alone.sealed()
+    assert a.published().kept == (key_of(active),)
+    assert fresh.check() == active
+    assert fresh.nights.ledger.withdrawals().keys() == {withdrawn.data_version}
 
 
 def test_a_folder_with_another_ledger_is_refused(machine: New, tmp_path: Path) -> None:
