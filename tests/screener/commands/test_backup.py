@@ -32,7 +32,7 @@ from store.folder.lock import locked
 from store.ledger.ledger import Ledger
 from store.ledger.objects import NEWEST
 from store.nights.nights import Nights
-from tests.screener.command import check_refusal, run
+from tests.screener.command import check_refusal, run, run_process
 from tests.screener.installation import backup as backup
 from tests.screener.installation import files_of, options, state_of
 from tests.screener.installation import new_url as new_url
@@ -369,6 +369,20 @@ def test_a_backup_waits_while_a_night_is_published_by_half(
 
     assert len(waits) == 1
     assert files_of(tmp_path / "restored") == files_of(sealed)
+
+
+def test_a_backup_during_which_a_restore_ends_is_refused(
+    sealed: Path, backup: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def restored(_data_dir: Path) -> None:
+        assert run_process(data, "restore", str(backup), "--replace").returncode == 0
+
+    data = tmp_path / "data"
+    shutil.copytree(sealed, data)
+    monkeypatch.setattr("store.backup.backup.refuse_over_restore", restored)
+
+    check_refusal(run(data, "backup", str(tmp_path / "b")), "A restore ended while", 3)
+    assert not (tmp_path / "b").exists()
 
 
 def test_a_night_that_stays_published_by_half_makes_no_backup(

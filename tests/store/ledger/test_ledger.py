@@ -356,6 +356,16 @@ def test_a_walk_ends_with_an_error_at_whatever_is_wrong(data: Path, number: int)
         list(walk(Ledger(data)))
 
 
+def test_an_object_under_the_name_of_another_night_is_found(data: Path) -> None:
+    path = files(data)[1]
+    renamed = path.with_name(f"000002-20200102-{'0' * 12}.jsonl.gz")
+    path.rename(renamed)
+
+    assert faults(data)
+    with pytest.raises(LedgerError, match=f"^{renamed.name} .*that of {path.name}"):
+        list(walk(Ledger(data)))
+
+
 def test_what_was_not_appended_is_never_decoded(data: Path) -> None:
     second, last = files(data)[1], files(data)[-1]
     for path in (second, last):
