@@ -67,14 +67,14 @@ def add(
     password_stdin: FromStdin = False,
 ) -> None:
     """Add an account."""
-    from store.accounts.accounts import Plan
+    from store.accounts.accounts import AccountPlan
     from store.accounts.passwords import Passwords
 
     password = _read_password() if password_stdin else _ask_password() if ask else None
 
     async def work(store: AccountStore) -> Account:
         hashed = await Passwords().hash(password) if password else None
-        return await store.accounts.add(email, Plan(plan), hashed)
+        return await store.accounts.add(email, AccountPlan(plan), hashed)
 
     account = with_store(work)
     err.print(f"Added {account.email} with plan {account.plan}.")
@@ -94,9 +94,9 @@ def list_accounts() -> None:
 @accounts_app.command("plan")
 def set_plan(email: Email, plan: Annotated[PlanName, typer.Argument(help="The new plan.")]) -> None:
     """Change an account's plan; its keys follow at once."""
-    from store.accounts.accounts import Plan
+    from store.accounts.accounts import AccountPlan
 
-    account = with_store(lambda store: store.accounts.set_plan(email, Plan(plan)))
+    account = with_store(lambda store: store.accounts.set_plan(email, AccountPlan(plan)))
     err.print(f"{account.email} now has plan {account.plan}.")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from mcp_server.operations.host_values import DEMO, claude_mcp_add
 from screener.server.serving import check_active_night
 from screener.settings.settings import Settings
-from store.accounts.accounts import FIRST_EMAIL, Accounts, Plan
+from store.accounts.accounts import FIRST_EMAIL, AccountPlan, Accounts
 from store.accounts.keys import Keys
 from store.accounts.passwords import Passwords
 from store.accounts.watchlist import Watchlist
@@ -45,7 +45,7 @@ async def first_account(settings: Settings, tracked: Sequence[str]) -> tuple[str
             return None
         password = secrets.token_urlsafe(12)  # 96 random bits, which are 16 characters
         hashed = await Passwords().hash(password)
-        account = await accounts.add(FIRST_EMAIL, Plan.PREMIUM_PLUS, hashed)
+        account = await accounts.add(FIRST_EMAIL, AccountPlan.PREMIUM_PLUS, hashed)
         await Watchlist(database).replace(account.id, tracked, len(tracked))
         keys = Keys(database, prefix=settings.key_prefix)
         return (await keys.create(FIRST_EMAIL, "first key"))[1], password

@@ -31,7 +31,7 @@ Clock = Callable[[], dt.datetime]
 """Gives the time, aware, in UTC."""
 
 
-class Plan(StrEnum):
+class AccountPlan(StrEnum):
     """What an account has paid for."""
 
     PREMIUM_PLUS = "premium_plus"
@@ -45,7 +45,7 @@ class Account:
 
     id: int
     email: str
-    plan: Plan
+    plan: AccountPlan
     active: bool
     created_at: dt.datetime
 
@@ -78,7 +78,7 @@ class Accounts:
     async def add(
         self,
         email: str,
-        plan: Plan,
+        plan: AccountPlan,
         password_hash: str | None = None,
         *,
         actor: Actor = OPERATOR,
@@ -133,7 +133,7 @@ class Accounts:
         async with self._database.read() as connection:
             return await account_of(connection, email)
 
-    async def set_plan(self, email: str, plan: Plan) -> Account:
+    async def set_plan(self, email: str, plan: AccountPlan) -> Account:
         """Change an account's plan, which takes effect on its keys at once."""
         return await self._set(email, EventKind.PLAN_CHANGED, plan, plan=plan)
 
@@ -350,4 +350,4 @@ async def _unused_id(connection: AsyncConnection) -> dict[str, int]:
 
 def to_account(row: sa.Row[*tuple[Any, ...]]) -> Account:
     """An account from its row."""
-    return Account(row.id, row.email, Plan(row.plan), row.active, row.created_at)
+    return Account(row.id, row.email, AccountPlan(row.plan), row.active, row.created_at)

@@ -13,8 +13,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store.accounts.accounts import (
     Account,
+    AccountPlan,
     Clock,
-    Plan,
     account_of,
     hash_secret,
     lock_account,
@@ -86,7 +86,7 @@ def principal_of(rows: Sequence[Sequence[Any]], now: dt.datetime) -> Principal |
     end = ends or key.expires_at
     if not active or not key.is_live(now) or (end is not None and end <= now):
         return None
-    return Principal(Account(number, email, Plan(plan), True, since), key, end)
+    return Principal(Account(number, email, AccountPlan(plan), True, since), key, end)
 
 
 class Keys:

@@ -17,7 +17,7 @@ import httpx
 
 from benchmarks.serving.process import environment, family
 from screener.settings.settings import Settings, load_settings
-from store.accounts.accounts import Accounts, Plan
+from store.accounts.accounts import AccountPlan, Accounts
 from store.accounts.keys import Keys
 from store.accounts.watchlist import Watchlist
 from store.database.database import Database
@@ -69,7 +69,7 @@ class Place:
                 await database.migrate()
                 accounts, keys, made = Accounts(database), Keys(database), list[str]()
                 for email in emails:
-                    account = await accounts.add(email, Plan.PREMIUM_PLUS)
+                    account = await accounts.add(email, AccountPlan.PREMIUM_PLUS)
                     await Watchlist(database).replace(account.id, tracked, len(tracked))
                     made += [(await keys.create(email, "test"))[1] for _ in range(each)]
                 return made

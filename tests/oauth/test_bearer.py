@@ -15,7 +15,7 @@ from mcp_server.operations.callers import Caller
 from oauth.bearer import Bearer
 from screener.service.app import build_app
 from screener.settings.settings import load_settings
-from store.accounts.accounts import Accounts, Plan
+from store.accounts.accounts import AccountPlan, Accounts
 from store.accounts.credentials import LIFETIMES, Kind
 from store.accounts.grants import Grants
 from store.accounts.keys import Keys
@@ -242,7 +242,7 @@ async def test_one_well_formed_field_opens_the_account_of_a_live_key(
     async with accounts_in(tmp_path) as database:
         keys = Keys(database)
         parts = (Tokens(database), Watchlist(database), feed_of(database))
-        await Accounts(database).add("ada@example.com", Plan.PREMIUM)
+        await Accounts(database).add("ada@example.com", AccountPlan.PREMIUM)
         _, secret = await keys.create("ada@example.com", "laptop")
         sent = [(b"authorization", each.replace(b"KEY", secret.encode())) for each in credentials]
         scope = await read_at_the_edge([*sent, NAMED], ("192.0.2.7", 1))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from screener.settings.settings import Settings, load_settings
-from store.accounts.accounts import Accounts, Plan, hash_secret, utc_now
+from store.accounts.accounts import AccountPlan, Accounts, hash_secret, utc_now
 from store.accounts.keys import Keys
 from store.accounts.usage import UsageLog
 from store.accounts.watchlist import Watchlist
@@ -59,7 +59,7 @@ async def check_works(database: Database) -> None:
 
 async def check_goes_on(database: Database) -> None:
     """Check that an account that is added after a restore has a number of its own."""
-    assert (await Accounts(database).add("grace@example.com", Plan.PREMIUM)).id > 41
+    assert (await Accounts(database).add("grace@example.com", AccountPlan.PREMIUM)).id > 41
 
 
 @pytest.mark.parametrize("revision", REVISIONS)

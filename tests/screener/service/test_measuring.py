@@ -16,7 +16,7 @@ from screener.service.account_store import AccountStore
 from screener.service.app import services_of
 from screener.service.health import keep_measuring, measure, measure_disk
 from screener.settings.settings import Settings
-from store.accounts.accounts import Accounts, Plan
+from store.accounts.accounts import AccountPlan, Accounts
 from store.accounts.keys import Keys
 from store.database.database import Database
 from telemetry.metrics import record
@@ -77,7 +77,7 @@ async def test_a_usage_log_that_waits_is_behind_only_once_it_could_not_be_writte
         with anyio.move_on_after(0):  # it writes once more when it is stopped
             await services.usage.keep_writing()
 
-    await Accounts(database).add("ada@example.com", Plan.PREMIUM_PLUS)
+    await Accounts(database).add("ada@example.com", AccountPlan.PREMIUM_PLUS)
     _, secret = await Keys(database).create("ada@example.com", "laptop")
     principal = await services.principals.find(secret)
     assert principal is not None

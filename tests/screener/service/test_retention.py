@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from screener.service.account_store import AccountStore
 from screener.settings.settings import Settings, SettingsError, load_settings
-from store.accounts.accounts import Accounts, Plan, utc_now
+from store.accounts.accounts import AccountPlan, Accounts, utc_now
 from store.accounts.audit import OPERATOR, EventKind, note
 from store.accounts.retention import Sweeper
 from store.database import tables
@@ -34,7 +34,7 @@ def furnish(folder: Path) -> None:
     async def work(database: Database) -> None:
         await database.migrate()
         now = utc_now()
-        account = await Accounts(database).add("ada@example.com", Plan.PREMIUM)
+        account = await Accounts(database).add("ada@example.com", AccountPlan.PREMIUM)
         async with database.write() as connection:
             for age in (29, 31):
                 at = now - age * DAY

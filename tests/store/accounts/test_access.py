@@ -13,9 +13,9 @@ import sqlalchemy as sa
 
 from store.accounts.accounts import (
     Account,
+    AccountPlan,
     Accounts,
     Ended,
-    Plan,
     hash_secret,
     lock_account,
     utc_now,
@@ -66,7 +66,7 @@ class House:
         self.usage, self.watchlist = UsageLog(database), Watchlist(database)
 
     async def person(self, name: str) -> Person:
-        account = await self.accounts.add(f"{name}@example.com", Plan.PREMIUM, HASH)
+        account = await self.accounts.add(f"{name}@example.com", AccountPlan.PREMIUM, HASH)
         _, secret = await self.keys.create(account.email, "laptop")
         if await self.grants.client("host") is None:
             await self.grants.add_client("host", "A host", (CALLBACK,))
@@ -227,11 +227,11 @@ async def test_a_deleted_account_leaves_nothing_but_that_it_was_deleted(house: H
 
 
 async def test_no_account_gets_the_number_of_a_deleted_one(house: House) -> None:
-    first = await house.accounts.add("ada@example.com", Plan.PREMIUM)
-    deleted = await house.accounts.add("eve@example.com", Plan.PREMIUM)
+    first = await house.accounts.add("ada@example.com", AccountPlan.PREMIUM)
+    deleted = await house.accounts.add("eve@example.com", AccountPlan.PREMIUM)
     await house.accounts.delete(deleted.email)
 
-    again = await house.accounts.add("eve@example.com", Plan.PREMIUM)
+    again = await house.accounts.add("eve@example.com", AccountPlan.PREMIUM)
 
     assert len({first.id, deleted.id, again.id}) == 3
 

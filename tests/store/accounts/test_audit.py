@@ -19,7 +19,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from oauth.authorization import Authorization
 from store.accounts import retention
-from store.accounts.accounts import Accounts, Plan, hash_secret
+from store.accounts.accounts import AccountPlan, Accounts, hash_secret
 from store.accounts.audit import MAX_TEXT, Actor, AuditLog, Event, EventKind, note
 from store.accounts.grants import Grants
 from store.accounts.keys import Keys
@@ -58,7 +58,7 @@ class House:
         self.pair = Pair("", "")
 
     async def furnish(self) -> None:
-        self.account_id = (await self.accounts.add(ADA, Plan.PREMIUM, HASH)).id
+        self.account_id = (await self.accounts.add(ADA, AccountPlan.PREMIUM, HASH)).id
         self.prefix = (await self.keys.create(ADA, "laptop"))[0].prefix
         self.session = await self.sessions.start(self.account_id, HASH)
         await self.grants.add_client("host", "A host", (CALLBACK,))
@@ -106,10 +106,13 @@ Change = Callable[[House], Awaitable[object]]
 
 CHANGES: dict[str, tuple[Change, list[EventKind]]] = {
     "Accounts.add": (
-        lambda h: h.accounts.add("eve@example.com", Plan.NONE, actor=SOMEBODY),
+        lambda h: h.accounts.add("eve@example.com", AccountPlan.NONE, actor=SOMEBODY),
         [EventKind.ACCOUNT_ADDED],
     ),
-    "Accounts.set_plan": (lambda h: h.accounts.set_plan(ADA, Plan.NONE), [EventKind.PLAN_CHANGED]),
+    "Accounts.set_plan": (
+        lambda h: h.accounts.set_plan(ADA, AccountPlan.NONE),
+        [EventKind.PLAN_CHANGED],
+    ),
     "Accounts.set_active": (
         lambda h: h.accounts.set_active(ADA, active=False),
         [EventKind.SESSION_ENDED, EventKind.ACCOUNT_DEACTIVATED],
@@ -249,8 +252,8 @@ async def test_a_change_that_fails_or_changes_nothing_leaves_no_event(house: Hou
     before = await house.log.events()
 
     for refused in (
-        lambda: house.accounts.add(ADA, Plan.NONE),
-        lambda: house.accounts.set_plan("nobody@example.com", Plan.NONE),
+        lambda: house.accounts.add(ADA, AccountPlan.NONE),
+        lambda: house.accounts.set_plan("nobody@example.com", AccountPlan.NONE),
         lambda: house.accounts.set_password(ADA, "another", replacing="a hash of before"),
         lambda: house.accounts.end_sessions("nobody@example.com"),
         lambda: house.keys.create(ADA, ""),
@@ -329,9 +332,9 @@ async def test_no_event_can_be_altered(house: House) -> None:
 
 
 async def test_events_are_read_newest_first_by_account_kind_time_and_page(house: House) -> None:
-    eve = await house.accounts.add("eve@example.com", Plan.NONE)
+    eve = await house.accounts.add("eve@example.com", AccountPlan.NONE)
     house.clock.now += DAY
-    await house.accounts.set_plan(ADA, Plan.NONE)
+    await house.accounts.set_plan(ADA, AccountPlan.NONE)
     every = await house.log.events()
     pages: list[Event] = []
     while page := await house.log.events(before=pages[-1].id if pages else None, limit=2):
@@ -359,7 +362,7 @@ async def test_a_new_account_does_not_see_what_its_number_did_before(house: Hous
             await connection.execute(table.delete())
         await connection.execute(tables.accounts.delete())
     house.clock.now += DAY
-    eve = await house.accounts.add("eve@example.com", Plan.NONE)
+    eve = await house.accounts.add("eve@example.com", AccountPlan.NONE)
 
     assert [event.kind for event in await house.log.events(eve.id)] == [EventKind.ACCOUNT_ADDED]
     assert {event.email for event in await house.log.events()} == {"eve@example.com", None}
@@ -377,7 +380,7 @@ async def test_long_texts_are_cut(house: House) -> None:
 async def test_events_older_than_the_retention_are_removed(house: House) -> None:
     old = len(await house.log.events())
     house.clock.now += 10 * DAY
-    await house.accounts.set_plan(ADA, Plan.NONE)
+    await house.accounts.set_plan(ADA, AccountPlan.NONE)
 
     assert await house.sweep() == 0
     house.clock.now += dt.timedelta(microseconds=1)
@@ -405,7 +408,7 @@ async def test_old_events_are_removed_so_many_at_once(
 async def test_above_the_bound_strangers_give_way_first_then_the_busiest_account(
     house: House,
 ) -> None:
-    eve = await house.accounts.add("eve@example.com", Plan.NONE)
+    eve = await house.accounts.add("eve@example.com", AccountPlan.NONE)
     async with house.database.write() as connection:
         for actor, account_id in [
             *[(SOMEBODY, eve.id)] * 30,

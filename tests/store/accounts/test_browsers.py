@@ -7,7 +7,7 @@ import datetime as dt
 import pytest
 import sqlalchemy as sa
 
-from store.accounts.accounts import Accounts, Plan
+from store.accounts.accounts import AccountPlan, Accounts
 from store.accounts.sessions import BROWSERS_PER_ACCOUNT, Browsers
 from store.database import tables
 from store.database.database import Database
@@ -36,7 +36,7 @@ class Home:
 async def home(on_sqlite: Database) -> Home:
     found = Home(on_sqlite)
     for email in (ADA, EVE):
-        found.ids[email] = (await Accounts(on_sqlite).add(email, Plan.PREMIUM)).id
+        found.ids[email] = (await Accounts(on_sqlite).add(email, AccountPlan.PREMIUM)).id
     return found
 
 

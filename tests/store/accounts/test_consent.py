@@ -8,7 +8,7 @@ import datetime as dt
 import pytest
 import sqlalchemy as sa
 
-from store.accounts.accounts import Accounts, Plan
+from store.accounts.accounts import AccountPlan, Accounts
 from store.accounts.audit import Actor
 from store.accounts.consent import GRANT_CAP, GRANTS_PER_HOUR, Form
 from store.accounts.grants import Grants
@@ -32,7 +32,7 @@ def clock() -> SetClock:
 @pytest.fixture
 async def grants(database: Database, clock: SetClock) -> Grants:
     for name in ("ada", "eve"):
-        await Accounts(database).add(f"{name}@example.com", Plan.PREMIUM)
+        await Accounts(database).add(f"{name}@example.com", AccountPlan.PREMIUM)
     grants = Grants(database, clock=clock)
     await grants.add_client("host", "A host", (CALLBACK,))
     return grants

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from store.accounts import clients, retention
-from store.accounts.accounts import Accounts, Plan
+from store.accounts.accounts import AccountPlan, Accounts
 from store.accounts.grants import Grants
 from store.accounts.tokens import Pair, Tokens
 from store.database import tables
@@ -33,7 +33,7 @@ class House:
         self.account_id = 0
 
     async def furnish(self) -> None:
-        account = await Accounts(self.database).add("ada@example.com", Plan.PREMIUM)
+        account = await Accounts(self.database).add("ada@example.com", AccountPlan.PREMIUM)
         self.account_id = account.id
         await self.grants.add_client("host", "A host", (CALLBACK,))
 
@@ -103,7 +103,7 @@ async def test_an_unknown_client_cannot_be_approved(house: House) -> None:
 async def test_only_its_own_account_revokes_a_grant(house: House) -> None:
     await house.approve()
     [grant] = await house.grants.all_grants()
-    other = await Accounts(house.database).add("eve@example.com", Plan.PREMIUM)
+    other = await Accounts(house.database).add("eve@example.com", AccountPlan.PREMIUM)
 
     assert not await house.grants.revoke_grant(other.id, grant.prefix)
     assert not await house.grants.revoke_grant(house.account_id, "unknown")

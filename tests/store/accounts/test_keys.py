@@ -7,7 +7,7 @@ import datetime as dt
 
 import pytest
 
-from store.accounts.accounts import Accounts, Plan
+from store.accounts.accounts import AccountPlan, Accounts
 from store.accounts.audit import Actor
 from store.accounts.keys import KEY_CAP, Keys
 from store.database.database import Database
@@ -30,7 +30,7 @@ def clock() -> SetClock:
 @pytest.fixture
 async def keys(database: Database, clock: SetClock) -> Keys:
     """Keys of ada's account, by the clock of the test."""
-    await Accounts(database).add("Ada@Example.com ", Plan.PREMIUM)
+    await Accounts(database).add("Ada@Example.com ", AccountPlan.PREMIUM)
     return Keys(database, clock=clock)
 
 
@@ -41,7 +41,7 @@ async def test_a_new_key_opens_its_account(keys: Keys) -> None:
 
     assert holder is not None
     assert holder.account.email == "ada@example.com"
-    assert holder.account.plan is Plan.PREMIUM
+    assert holder.account.plan is AccountPlan.PREMIUM
     assert holder.key == key
     assert secret.startswith("ps_live_")
     assert secret[:16] == key.prefix
@@ -95,8 +95,8 @@ async def test_a_key_needs_a_printable_name(keys: Keys, name: str) -> None:
 
 async def test_an_account_revokes_its_own_keys_alone(database: Database) -> None:
     keys = Keys(database)
-    ada = await Accounts(database).add("ada@example.com", Plan.PREMIUM)
-    eve = await Accounts(database).add("eve@example.com", Plan.PREMIUM)
+    ada = await Accounts(database).add("ada@example.com", AccountPlan.PREMIUM)
+    eve = await Accounts(database).add("eve@example.com", AccountPlan.PREMIUM)
     key, secret = await keys.create("ada@example.com", "laptop")
 
     assert not await keys.revoke_own(eve.id, key.prefix)
@@ -195,7 +195,7 @@ async def test_the_operator_s_keys_do_not_count_for_the_owner_s_pace(keys: Keys)
 
 
 async def test_the_keys_of_another_account_do_not_count(keys: Keys, database: Database) -> None:
-    await Accounts(database).add("eve@example.com", Plan.PREMIUM)
+    await Accounts(database).add("eve@example.com", AccountPlan.PREMIUM)
     for _ in range(3):
         await keys.create("eve@example.com", "hers", actor=OWNER)
 

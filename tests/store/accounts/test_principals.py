@@ -15,7 +15,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from store.accounts.accounts import Accounts, Plan, hash_secret
+from store.accounts.accounts import AccountPlan, Accounts, hash_secret
 from store.accounts.credentials import LIFETIMES, Kind
 from store.accounts.grants import Grants
 from store.accounts.keys import Keys, Principal
@@ -79,7 +79,7 @@ class House:
         self.ada, self.bob = await self.person("ada"), await self.person("bob")
 
     async def person(self, name: str) -> Person:
-        account = await self.accounts.add(f"{name}@example.com", Plan.PREMIUM)
+        account = await self.accounts.add(f"{name}@example.com", AccountPlan.PREMIUM)
         key, secret = await self.keys.create(account.email, "laptop")
         asked = (account.id, "app", "An app", "http://127.0.0.1/", "challenge")
         pair = await self.tokens.redeem(await self.grants.approve(*asked), "app", "challenge", None)
@@ -205,7 +205,7 @@ def by_hand(statement: str) -> Change:
 
 
 CHANGES: dict[str, Change] = {
-    "plan": lambda h: h.accounts.set_plan(h.ada.email, Plan.NONE),
+    "plan": lambda h: h.accounts.set_plan(h.ada.email, AccountPlan.NONE),
     "active": lambda h: h.accounts.set_active(h.ada.email, active=False),
     "end": lambda h: h.accounts.end_access(h.ada.account_id),
     "password": lambda h: h.accounts.set_password(h.ada.email, "hash", end_access=True),

@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from store.accounts import clients as bounds
-from store.accounts.accounts import Accounts, Plan, delete_rows, lock_account, utc_now
+from store.accounts.accounts import AccountPlan, Accounts, delete_rows, lock_account, utc_now
 from store.accounts.audit import Actor, EventKind
 from store.accounts.credentials import Kind as Credential
 from store.accounts.grants import Grants
@@ -32,7 +32,7 @@ DAY = dt.timedelta(days=1)
 async def database(postgres_url: str, tmp_path: Path) -> AsyncIterator[Database]:
     """A database with an account, number 1, and an app."""
     async with Database(await migrated_database(postgres_url, tmp_path.name)) as database:
-        await Accounts(database).add(ADA, Plan.PREMIUM)
+        await Accounts(database).add(ADA, AccountPlan.PREMIUM)
         await Grants(database).add_client("host", "A host", (CALLBACK,), network="192.0.2.1")
         yield database
 

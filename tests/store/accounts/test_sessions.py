@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 import sqlalchemy as sa
 
-from store.accounts.accounts import Accounts, Plan
+from store.accounts.accounts import AccountPlan, Accounts
 from store.accounts.audit import Actor, EventKind
 from store.accounts.sessions import PER_ACCOUNT, PROOF, Sessions, handle_of
 from store.database import tables
@@ -34,7 +34,7 @@ def clock() -> SetClock:
 async def sessions(database: Database, clock: SetClock) -> Sessions:
     accounts = Accounts(database)
     for name in ("ada", "eve"):
-        await accounts.add(f"{name}@example.com", Plan.PREMIUM, HASH)
+        await accounts.add(f"{name}@example.com", AccountPlan.PREMIUM, HASH)
     return Sessions(database, idle=IDLE, lifetime=LIFETIME, clock=clock)
 
 

@@ -10,7 +10,7 @@ import anyio
 import pytest
 import sqlalchemy as sa
 
-from store.accounts.accounts import Account, Accounts, Plan
+from store.accounts.accounts import Account, AccountPlan, Accounts
 from store.accounts.grants import Grants
 from store.accounts.keys import Key, Keys, Principal
 from store.accounts.usage import LINE_BYTES, OTHER, UsageLog
@@ -24,7 +24,7 @@ NOW = dt.datetime(2026, 1, 2, 12, tzinfo=dt.UTC)
 
 def caller(prefix: str) -> Principal:
     """A principal with a key of the first account."""
-    account = Account(1, "ada@example.com", Plan.PREMIUM, True, NOW)
+    account = Account(1, "ada@example.com", AccountPlan.PREMIUM, True, NOW)
     return Principal(account, Key(prefix, "laptop", NOW, None))
 
 
@@ -38,7 +38,7 @@ async def usage(database: Database) -> UsageLog:
 
 async def filled(database: Database) -> UsageLog:
     """The log of a database with an account that has keys."""
-    await Accounts(database).add("ada@example.com", Plan.PREMIUM)
+    await Accounts(database).add("ada@example.com", AccountPlan.PREMIUM)
     async with database.write() as connection:
         for prefix in (CALLER.key.prefix, "one", "two"):
             row = {"account_id": 1, "prefix": prefix, "secret_hash": prefix, "name": "laptop"}
@@ -95,8 +95,8 @@ async def test_calls_with_a_key_that_its_account_does_not_hold_are_not_written(
     usage: UsageLog, database: Database
 ) -> None:
     """As after a restore, when another account may have the number of the one that called."""
-    await Accounts(database).add("grace@example.com", Plan.PREMIUM)
-    other = Account(2, "grace@example.com", Plan.PREMIUM, True, NOW)
+    await Accounts(database).add("grace@example.com", AccountPlan.PREMIUM)
+    other = Account(2, "grace@example.com", AccountPlan.PREMIUM, True, NOW)
     usage.record(caller("ps_live_replaced"), "me", "curl/8")
     usage.record(Principal(other, CALLER.key), "me", "curl/8")
     usage.record(CALLER, "me", "curl/8")

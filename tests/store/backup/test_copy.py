@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
-from store.accounts.accounts import Accounts, Plan, utc_now
+from store.accounts.accounts import AccountPlan, Accounts, utc_now
 from store.accounts.audit import OPERATOR, EventKind, note
 from store.accounts.keys import Keys
 from store.accounts.watchlist import Watchlist
@@ -68,7 +68,7 @@ async def filled(database: Database) -> Database:
     await database.migrate()
     accounts, keys = Accounts(database), Keys(database, prefix="k_")
     for name in ("ada", "Zoe", "b_c", "b-c"):
-        account = await accounts.add(f"{name}@example.com", Plan.PREMIUM)
+        account = await accounts.add(f"{name}@example.com", AccountPlan.PREMIUM)
         await keys.create(account.email, f"{name} “key” \\n")
         await Watchlist(database).replace(account.id, ["b.c", "B-C", "a", "Z"], 9)
     async with database.write() as connection:
@@ -125,7 +125,7 @@ async def test_all_rows_are_copied_and_counted_and_the_copy_goes_on_as_a_new_dat
     }
     assert await second.revision() == HEAD
     assert await second.faults() == []
-    added = await Accounts(second).add("new@example.com", Plan.PREMIUM)
+    added = await Accounts(second).add("new@example.com", AccountPlan.PREMIUM)
     assert added.id == 1 + len(before["accounts"])
     async with second.write() as connection:
         await note(connection, EventKind.SIGN_OUT, OPERATOR, utc_now(), 1)
@@ -153,7 +153,7 @@ async def test_the_first_refuses_whoever_uses_it_until_it_is_reopened(
                 async with first.write() as connection:
                     await connection.execute(statement)
     with pytest.raises(DatabaseMovedError):  # one that another row forbids, too
-        await Accounts(first).add("ada@example.com", Plan.PREMIUM)
+        await Accounts(first).add("ada@example.com", AccountPlan.PREMIUM)
     with pytest.raises(DatabaseMovedError):
         await first.probe()
 
@@ -166,7 +166,7 @@ async def test_the_first_refuses_whoever_uses_it_until_it_is_reopened(
     await first.probe()
     assert await first.faults() == []
     assert await rows_of(first) == before
-    await Accounts(first).add("new@example.com", Plan.PREMIUM)
+    await Accounts(first).add("new@example.com", AccountPlan.PREMIUM)
 
 
 async def emptied(database: Database) -> None:
@@ -186,7 +186,7 @@ async def test_whoever_waits_to_write_while_a_copy_is_made_is_told_that_nothing_
     async def write(began: anyio.Event) -> None:
         began.set()
         try:
-            await Accounts(first).add("late@example.com", Plan.PREMIUM)
+            await Accounts(first).add("late@example.com", AccountPlan.PREMIUM)
         except DatabaseError as error:
             refused.append(error)
 
@@ -213,7 +213,7 @@ async def test_a_copy_may_leave_the_first_open_and_one_with_the_schema_alone_is_
     await copy(first, second, leave_open=True)
 
     assert await rows_of(second) == await rows_of(first)
-    await Accounts(first).add("new@example.com", Plan.PREMIUM)
+    await Accounts(first).add("new@example.com", AccountPlan.PREMIUM)
 
 
 async def test_a_database_with_a_row_is_not_copied_into(pair: tuple[Database, Database]) -> None:

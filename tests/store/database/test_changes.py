@@ -12,7 +12,7 @@ import anyio
 import pytest
 import sqlalchemy as sa
 
-from store.accounts.accounts import Accounts, Plan, utc_now
+from store.accounts.accounts import AccountPlan, Accounts, utc_now
 from store.accounts.watchlist import Watchlist
 from store.database import changes as feed
 from store.database.changes import FRESH_SECONDS, NotifiedFeed, feed_of
@@ -66,7 +66,7 @@ async def operator(url: str) -> AsyncIterator[Database]:
     """The database as another process has it, with an account that tracks nothing."""
     async with Database(url) as database:
         await database.migrate()
-        await Accounts(database).add(ADA, Plan.PREMIUM)
+        await Accounts(database).add(ADA, AccountPlan.PREMIUM)
         yield database
 
 
@@ -84,7 +84,7 @@ async def database(url: str, operator: Database, proxy: Proxy) -> AsyncIterator[
         yield database
 
 
-async def change(operator: Database, plan: Plan = Plan.NONE) -> None:
+async def change(operator: Database, plan: AccountPlan = AccountPlan.NONE) -> None:
     await Accounts(operator).set_plan(ADA, plan)
 
 
@@ -165,7 +165,7 @@ async def test_changes_that_no_notification_tells_are_found_and_the_fault_is_nam
 ) -> None:
     monkeypatch.setattr(feed, "CHANNEL", "another")  # as behind a pooler of transactions
     async with watching(database) as changes:
-        for plan in (Plan.NONE, Plan.PREMIUM, Plan.NONE):
+        for plan in (AccountPlan.NONE, AccountPlan.PREMIUM, AccountPlan.NONE):
             has_forgotten = forgets(changes)
             await change(operator, plan)
             await until(has_forgotten)
@@ -189,7 +189,7 @@ async def test_a_long_transaction_is_found_when_it_ends(
 
 async def change_another(operator: Database) -> None:
     """A later transaction that ends first."""
-    await Accounts(operator).add("eve@example.com", Plan.PREMIUM)
+    await Accounts(operator).add("eve@example.com", AccountPlan.PREMIUM)
 
 
 async def test_nothing_counts_while_nobody_watches(database: Database, operator: Database) -> None:

@@ -10,7 +10,7 @@ import anyio
 import pytest
 import sqlalchemy as sa
 
-from store.accounts.accounts import Accounts, Plan, utc_now
+from store.accounts.accounts import AccountPlan, Accounts, utc_now
 from store.database import tables
 from store.database.database import Database
 from store.errors import DatabaseError, DatabaseUnavailableError
@@ -44,7 +44,7 @@ async def setting(url: str, name: str) -> str:
 async def test_an_address_works_as_it_is_written(begin: str, parameters: str, place: str) -> None:
     async with Database(f"{begin}://{place}{parameters}") as database:
         await database.migrate()
-        await Accounts(database).add(ADA, Plan.PREMIUM)
+        await Accounts(database).add(ADA, AccountPlan.PREMIUM)
         assert [account.email for account in await Accounts(database).all()] == [ADA]
 
 
