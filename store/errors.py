@@ -59,8 +59,18 @@ class DatabaseUnavailableError(DatabaseError):
     """The account database did not answer in time; trying again is right."""
 
 
+class MissingTablesError(DatabaseError):
+    """The account database has not the tables that it should have."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The account database lacks tables that its schema has: name another one in "
+            "SCREENER_DATABASE_URL, or restore a backup (docs/backup.md)."
+        )
+
+
 class DatabaseMovedError(DatabaseUnavailableError):
-    """The tables of the accounts are missing: they were copied to another database."""
+    """The accounts were copied to another database, and this one was closed."""
 
     def __init__(self) -> None:
         super().__init__(

@@ -37,7 +37,7 @@ def list_sessions() -> None:
 
 @sessions_app.command("end")
 def end_sessions(email: Email) -> None:
-    """Sign an account out of every browser; none of them counts as a known one any more."""
+    """Sign an account out of every browser."""
     ended = with_store(lambda store: store.accounts.end_sessions(email))
     err.print(f"Ended {ended} of {email}'s sessions.")
 

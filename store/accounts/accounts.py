@@ -182,14 +182,15 @@ class Accounts:
             if changed.rowcount == 0:
                 raise StalePasswordError("The password has changed in the meantime. Sign in again.")
             await note(connection, EventKind.PASSWORD_CHANGED, actor, now, account.id)
-            sessions = await _delete_sessions(connection, account.id)
+            await _delete(connection, tables.browsers, account.id)
+            sessions = await _delete(connection, tables.sessions, account.id)
             if not end_access:
                 return Ended(sessions)
             return Ended(sessions, *await _revoke_all(connection, account.id, actor, now))
 
     async def end_sessions(self, email: str, *, actor: Actor = OPERATOR) -> int:
-        """End every session of an account, and make its known browsers strange; return how many
-        sessions were ended.
+        """End every session of an account; return how many were ended. Its known browsers stay
+        known, so that wrong guesses of others do not keep it from signing in again.
 
         Raises:
             AccountError: there is no such account.
@@ -216,6 +217,7 @@ class Accounts:
         now, kept = self._clock(), [hash_secret(token) for token in (but, browser) if token]
         async with self._database.write() as connection:
             await lock_account(connection, account_id)
+            await _delete(connection, tables.browsers, account_id, kept)
             sessions = await self._end_sessions(connection, account_id, actor, kept)
             return Ended(sessions, *await _revoke_all(connection, account_id, actor, now))
 
@@ -239,7 +241,7 @@ class Accounts:
     async def _end_sessions(
         self, connection: AsyncConnection, account_id: int, actor: Actor, but: Collection[str] = ()
     ) -> int:
-        sessions = await _delete_sessions(connection, account_id, but)
+        sessions = await _delete(connection, tables.sessions, account_id, but)
         if sessions:
             at, subject = self._clock(), f"{sessions} sessions"
             await note(connection, EventKind.SESSION_ENDED, actor, at, account_id, subject)
@@ -255,6 +257,7 @@ class Accounts:
             )
             await note(connection, kind, OPERATOR, self._clock(), account.id, subject)
             if kind is EventKind.ACCOUNT_DEACTIVATED:
+                await _delete(connection, tables.browsers, account.id)
                 await self._end_sessions(connection, account.id, OPERATOR)
             return await account_of(connection, email)
 
@@ -289,19 +292,16 @@ async def lock_account(
         raise AccountError("This account has been deleted.")
 
 
-async def _delete_sessions(
-    connection: AsyncConnection, account_id: int, but: Collection[str] = ()
+async def _delete(
+    connection: AsyncConnection, table: sa.Table, account_id: int, but: Collection[str] = ()
 ) -> int:
-    """Delete the sessions of an account, except for that with a token hash of `but`.
-
-    Its known browsers, with the same exception, become strange again: one of them may be whose
-    access ends.
+    """Delete the sessions or known browsers of an account, except for that with a token hash of
+    `but`. Who ends all access ends both: one of the browsers may be whose access ends.
     """
-    for table in (tables.browsers, tables.sessions):
-        ended = await connection.execute(
-            table.delete().where(table.c.account_id == account_id, table.c.token_hash.not_in(but))
-        )
-    return ended.rowcount
+    deleted = await connection.execute(
+        table.delete().where(table.c.account_id == account_id, table.c.token_hash.not_in(but))
+    )
+    return deleted.rowcount
 
 
 async def _revoke_all(

@@ -33,7 +33,7 @@ async def copy(
     origin: Database, target: Database, *, leave_open: bool = False, progress: Progress = silent
 ) -> Mapping[str, int]:
     """Copy all rows and compare them; returns how many rows each table has. Afterwards the origin
-    refuses whoever uses it, unless it is left open.
+    refuses whoever uses it, unless it was open and is left so.
 
     Raises:
         DatabaseError: the target is not empty, the origin is not of this program's schema or in
@@ -49,12 +49,12 @@ async def copy(
             await into.run_sync(_check_empty)
             loading = await Loading.begin(into, HEAD)
             async with origin.exclusive() as rows:
-                await rows.run_sync(_hold)
+                was_closed = await rows.run_sync(_hold)
                 copied = await _copy(rows, loading, target, progress)
                 await _compare(into, copied, target, progress)
-                if not leave_open:
+                if was_closed or not leave_open:
                     await rows.run_sync(close)
-            closed = not leave_open
+            closed = was_closed or not leave_open
     except DatabaseError as error:
         if closed:
             raise DatabaseError(UNSURE.format(error=error)) from error
@@ -114,9 +114,9 @@ async def _compare(
             )
 
 
-def _hold(connection: sa.Connection) -> None:
-    """Hold the origin, which a copy before may have closed, and check its schema."""
-    reopen(connection)
+def _hold(connection: sa.Connection) -> bool:
+    """Hold the origin and check its schema; returns whether a copy before has closed it."""
+    was_closed = reopen(connection)
     hold(connection)
     revision = revision_of(connection)
     check_known(revision)
@@ -127,6 +127,7 @@ def _hold(connection: sa.Connection) -> None:
             f"The database to copy from is at schema {revision}, older than {HEAD}; name it in "
             "SCREENER_DATABASE_URL and run `screener db upgrade` first."
         )
+    return was_closed
 
 
 def _check_empty(connection: sa.Connection) -> None:

@@ -19,7 +19,7 @@ from store.accounts.accounts import utc_now
 from store.accounts.audit import OPERATOR, EventKind, note
 from store.database import migration
 from store.database.tables import OWN, audit
-from store.errors import BackupError, DatabaseMovedError
+from store.errors import BackupError, DatabaseMovedError, MissingTablesError
 
 CHUNK_BYTES = 2**20
 """Bytes of a chunk, from which the next one begins."""
@@ -30,8 +30,13 @@ Loader = Callable[[str, bytes], None]
 async def chunks(connection: AsyncConnection) -> AsyncIterator[tuple[str, bytes]]:
     """All rows of all tables, each table after those that its rows name: table and chunk. The same
     rows give the same chunks, whatever the engine.
+
+    Raises:
+        MissingTablesError: there are no tables, as in a closed database.
     """
     found = await connection.run_sync(migration.tables_of)
+    if not found.tables:
+        raise MissingTablesError
     for table in found.sorted_tables:
         if table.name in OWN:
             continue
@@ -140,14 +145,15 @@ async def newest_mark(connection: AsyncConnection) -> str | None:
 def _emptied(connection: sa.Connection, revision: str) -> None:
     """Empty the database at a revision."""
     current = migration.revision_of(connection)
-    if current is not None and not migration.tables_of(connection).tables:
+    if migration.is_closed(connection):
         raise DatabaseMovedError
-    if current != revision:
+    present = migration.tables_of(connection).sorted_tables
+    if current != revision or not present:
         migration.drop(connection)
         migration.upgrade(connection, revision)
         return
     # A service that is running reads the old rows until the end: nothing is dropped.
-    for table in reversed(migration.tables_of(connection).sorted_tables):
+    for table in reversed(present):
         if table.name not in OWN:
             connection.execute(table.delete())
 

@@ -39,13 +39,19 @@ from store.database.migration import (
     WAIT_SECONDS,
     check_known,
     faults,
+    is_closed,
     revision_of,
     upgrade,
     wait_for_others,
 )
 from store.database.problems import HOW, check_url, is_postgresql, translated
 from store.database.tables import accounts, changes
-from store.errors import DatabaseError, DatabaseUnavailableError
+from store.errors import (
+    DatabaseError,
+    DatabaseMovedError,
+    DatabaseUnavailableError,
+    MissingTablesError,
+)
 from store.folder.files import private_file
 from telemetry.metrics import database_seconds, timed
 
@@ -128,9 +134,10 @@ class Database:
             DatabaseUnavailableError: the database did not answer in time.
             DatabaseError: the database refused the statement.
         """
-        with translated(self.url, OSError), self._in_time():
-            async with _timed(self._reads.connect()) as connection:
-                yield connection
+        async with self._translated(OSError):
+            with self._in_time():
+                async with _timed(self._reads.connect()) as connection:
+                    yield connection
 
     async def rows(self, look_up: LookUp, value: object) -> Sequence[Sequence[Any]]:
         """The rows that a look-up finds. Those of SQLite come at once, without a wait, unless the
@@ -170,14 +177,15 @@ class Database:
         """
         changed: Sequence[int] = ()
         engine = self.engine.execution_options(writes=True)
-        with translated(self.url, OSError), self._in_time(patient=patient):
+        async with self._translated(OSError):
             try:
-                async with _timed(engine.begin()) as connection:
-                    if patient and self.server:
-                        await begin_patient(connection)
-                    yield connection
-                    if self.listeners:
-                        changed = (await connection.scalars(OWN_CHANGES)).all()
+                with self._in_time(patient=patient):
+                    async with _timed(engine.begin()) as connection:
+                        if patient and self.server:
+                            await begin_patient(connection)
+                        yield connection
+                        if self.listeners:
+                            changed = (await connection.scalars(OWN_CHANGES)).all()
             finally:  # a commit that was cut off may have been one
                 for hear in self.listeners if changed else ():
                     hear(changed)
@@ -187,7 +195,7 @@ class Database:
 
         Raises:
             DatabaseMovedError: its accounts have moved.
-            DatabaseError: the database is away, or its file is.
+            DatabaseError: the database is away, or its file is, or its tables are.
         """
         with translated(self.url, OSError):
             if self.file:
@@ -274,10 +282,23 @@ class Database:
         return anyio.fail_after(PATIENT_SECONDS if patient else self._seconds + GRACE_SECONDS)
 
     @asynccontextmanager
+    async def _translated(self, *more: type[Exception]) -> AsyncIterator[None]:
+        """As `translated`; where tables are missing, ask whether the accounts have moved."""
+        try:
+            with translated(self.url, *more):
+                yield
+        except MissingTablesError as error:
+            with translated(self.url, OSError), self._in_time():
+                async with self._reads.connect() as connection:
+                    if await connection.run_sync(is_closed):
+                        raise DatabaseMovedError from error
+            raise
+
+    @asynccontextmanager
     async def _opened(self, engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
         """A connection; what the block raises is translated only if it is the database's."""
         async with AsyncExitStack() as stack:
-            stack.enter_context(translated(self.url))
+            await stack.enter_async_context(self._translated())
             with translated(self.url, OSError):
                 if self.file:
                     private_file(self.file)  # before SQLite opens or creates it

@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from store.database.tables import metadata
+from store.database.tables import accounts, metadata
 from store.errors import DatabaseError
 
 HEAD = "0008"
@@ -88,6 +88,11 @@ def close(connection: sa.Connection) -> None:
     """
     for name in tables_of(connection).tables:
         connection.exec_driver_sql(f"ALTER TABLE {name} RENAME TO {CLOSED}{name}")
+
+
+def is_closed(connection: sa.Connection) -> bool:
+    """Whether the accounts have moved."""
+    return sa.inspect(connection).has_table(f"{CLOSED}{accounts.name}")
 
 
 def reopen(connection: sa.Connection) -> bool:

@@ -26,7 +26,7 @@ from sqlalchemy.exc import (
 )
 
 from store.database.engines import NAMES
-from store.errors import DatabaseError, DatabaseMovedError, DatabaseUnavailableError
+from store.errors import DatabaseError, DatabaseUnavailableError, MissingTablesError
 from store.folder.trouble import words_of
 from telemetry.metrics import database_failures
 
@@ -93,7 +93,7 @@ def translated(url: str, *more: type[Exception]) -> Iterator[None]:
 def _problem(error: Exception, url: str) -> DatabaseError:
     cause = _cause(error)
     if _sqlstate(cause) == NO_TABLE or str(cause).startswith("no such table: "):
-        return DatabaseMovedError()
+        return MissingTablesError()
     is_transient = _is_transient(error, cause)
     if not is_transient and _sqlstate(cause) not in REFUSALS:
         return DatabaseError(f"The account database refused a statement ({error}).")

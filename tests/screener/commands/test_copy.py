@@ -65,6 +65,8 @@ def test_the_operator_is_told_that_the_accounts_moved_until_they_are_taken_back(
     assert run(data, *COPY, "-", str(tmp_path / "new.sqlite")).returncode == 0
 
     check_refusal(run(data, "restore", "--replace", str(file)), "db reopen")
+    check_refusal(run(data, "backup", str(tmp_path / "empty")), "have moved")
+    assert not (tmp_path / "empty").exists()
     check_refusal(run(data, "db", "check"), "have moved", code=1)
     assert "have moved" in run(data, "doctor").stdout
     check_refusal(run(data, "account", "list"), "db reopen")

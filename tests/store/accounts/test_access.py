@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
@@ -173,6 +173,30 @@ async def test_the_browser_that_asks_to_end_everything_else_stays_known(house: H
     assert await browsers.knows(mine, ada.account.email)
     assert not await browsers.knows(other, ada.account.email)
     assert await house.sessions.account(ada.token) is not None
+
+
+@pytest.mark.parametrize(
+    ("end", "stays"),
+    [
+        (lambda accounts, ada: accounts.end_sessions(ada.email), True),
+        (lambda accounts, ada: accounts.set_password(ada.email, "another hash"), False),
+        (lambda accounts, ada: accounts.set_active(ada.email, active=False), False),
+        (lambda accounts, ada: accounts.end_access(ada.id), False),
+    ],
+)
+async def test_a_browser_stays_known_where_only_its_session_ends(
+    house: House, end: Callable[[Accounts, Account], Awaitable[object]], stays: bool
+) -> None:
+    ada, eve = await house.person("ada"), await house.person("eve")
+    browsers = Browsers(house.database)
+    token, hers = [await browsers.remember(None, each.account.id) for each in (ada, eve)]
+
+    await end(house.accounts, ada.account)
+
+    assert await house.sessions.account(ada.token) is None
+    assert await browsers.knows(token, ada.account.email) == stays
+    assert await browsers.knows(hers, eve.account.email)
+    assert await house.sessions.account(eve.token) is not None
 
 
 async def test_a_key_that_has_expired_is_not_revoked_with_the_others(house: House) -> None:

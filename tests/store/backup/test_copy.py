@@ -157,9 +157,12 @@ async def test_the_first_refuses_whoever_uses_it_until_it_is_reopened(
     with pytest.raises(DatabaseMovedError):
         await first.probe()
 
-    await emptied(second)
-    await copy(first, second)  # a closed one is copied again
-    assert await rows_of(second) == before
+    for leave_open in (False, True):  # a closed one is copied again, and stays closed
+        await emptied(second)
+        await copy(first, second, leave_open=leave_open)
+        assert await rows_of(second) == before
+        with pytest.raises(DatabaseMovedError):
+            await first.probe()
 
     assert await reopen_accounts(first)
     assert not await reopen_accounts(first)
