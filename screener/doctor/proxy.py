@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import ssl
 import sys
 import time
@@ -109,17 +110,22 @@ async def _local_address(url: str) -> str | None:
 
 
 def _unreached(url: str, error: Exception) -> CheckResult:
-    cause = error.__context__  # httpcore hides it as the cause
+    cause = error.__context__ or error  # httpcore hides it as the cause
     if isinstance(cause, ssl.SSLCertVerificationError):
         words = f"the certificate of {url} is not valid: {cause.verify_message}."
         return fault("TLS", words)
-    return fault("service", f"{url} cannot be reached: {_reason(cause or error)}.")
+    # What anyio raises in the place of the system's error has no words.
+    return fault("service", f"{url} cannot be reached: {_reason(cause.__cause__ or cause)}.")
 
 
 def _reason(error: BaseException) -> str:
     if isinstance(error, TimeoutError):
         return "it does not answer in time"
-    return str(getattr(error, "strerror", None) or str(error) or type(error).__name__).rstrip(".")
+    if isinstance(error, ConnectionError) and error.errno:  # asyncio has other words
+        return os.strerror(error.errno)
+    return str(getattr(error, "strerror", None) or str(error) or "it ends the connection").rstrip(
+        "."
+    )
 
 
 def _judged(chosen: Settings, url: str, reply: Reply) -> Iterator[CheckResult]:

@@ -27,7 +27,7 @@ from screener.service.recording import FAULT, without_folders
 from screener.settings.console import err, exit_code
 from screener.settings.errors import EndedError, SettingsError
 from screener.settings.extras import how_to_install
-from screener.settings.settings import Settings
+from screener.settings.settings import PREFIX, Settings
 from store.errors import HeldBackError, SealedError, StoreError
 from store.folder.files import replace_file
 from store.folder.layout import DataFolder
@@ -104,11 +104,14 @@ def _exit_codes(
 ) -> list[int | None]:
     """The exit code of Apprise for each address; None of one that was ended since it hung."""
 
+    # No process has the address of another, or of the database.
+    plain = {name: text for name, text in os.environ.items() if not name.upper().startswith(PREFIX)}
+
     def run(address: str) -> int | None:
         try:
             return subprocess.run(  # noqa: S603 - fixed words, and text behind an equals sign
                 [*APPRISE, *options],
-                env={**os.environ, "APPRISE_URLS": address},
+                env={**plain, "APPRISE_URLS": address},
                 input=body.encode(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

@@ -87,7 +87,7 @@ class LineFormatter(logging.Formatter):
         if held_back := getattr(record, "held_back", 0):
             event["held_back"] = held_back
         event.update(_fields_of(record))
-        if record.exc_info:
+        if record.exc_info and record.exc_info[0]:  # nothing is known where nothing was raised
             trace = self.formatException(record.exc_info)
             event["exception"] = "\n".join(map(harmless, trace.splitlines()))
         return json.dumps(event) if self._is_json else _lines(event)

@@ -27,6 +27,9 @@ REDIS_OPTIONS = frozenset((
 
 PORT = r"(:([0-9]{1,5}|\*))?"
 
+PLACE = r"[A-Za-z0-9]+://[^@?#;]*"
+"""The address of a store of objects that names a place, and nothing else."""
+
 
 class SecretAddress(Secret[str]):
     """An address that holds a password or a token; whatever prints it shows none of it."""
@@ -49,11 +52,7 @@ class StoreAddress(SecretAddress):
 
     def _display(self) -> str:
         url = self.get_secret_value()
-        try:
-            parts = urlsplit(url)
-        except ValueError:
-            return HIDDEN
-        return HIDDEN if parts.username or parts.password or parts.query or parts.fragment else url
+        return url if re.fullmatch(PLACE, url) else HIDDEN
 
 
 def proxy(text: str) -> str:

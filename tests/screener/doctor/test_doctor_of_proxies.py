@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+import socket
 import ssl
+import struct
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -177,6 +180,26 @@ def test_a_certificate_of_nobody_known_is_a_fault(chosen: Settings) -> None:
         (found,) = proxy(chosen, url)
 
     assert (found.level, found.name) == ("fault", "TLS")
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_server_that_ends_the_connection_is_a_fault_in_words(
+    chosen: Settings, *, late: bool
+) -> None:
+    def end() -> None:
+        connection, _ = server.accept()
+        if late:
+            connection.recv(1000)
+        # Ended with a reset, as by a proxy that has nobody behind it.
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=end, daemon=True).start()
+        (found,) = proxy(chosen, f"http://localhost:{server.getsockname()[1]}")
+
+    assert (found.level, found.name) == ("fault", "service")
+    assert re.search(r"reset by peer|Broken pipe", found.words)
 
 
 def test_an_answer_that_trickles_ends_all_checks_in_time(chosen: Settings) -> None:

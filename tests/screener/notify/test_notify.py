@@ -243,6 +243,22 @@ def test_whoever_hangs_holds_up_no_other_and_not_the_end(hook: Webhook) -> None:
     assert len(hook.got()) == 1
 
 
+def test_a_command_has_its_own_address_in_its_environment_and_no_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell = f'cd {tmp_path}; env > environment; echo "$0 $*" > arguments'
+    monkeypatch.setattr("screener.notify.send.APPRISE", ("/bin/sh", "-c", shell))
+    monkeypatch.setenv("SCREENER_NOTIFY", f"json://other:{SECRET}@h")
+    monkeypatch.setenv("screener_database_url", f"postgresql://u:{SECRET}@h/d")
+
+    assert send(["json://mine"], trial(URL)) == ["address 1: sent"]
+    environment = (tmp_path / "environment").read_text()
+    assert "APPRISE_URLS=json://mine\n" in environment
+    assert "PATH=" in environment
+    assert SECRET not in environment
+    assert "mine" not in (tmp_path / "arguments").read_text()
+
+
 WRONG = (
     *(f"unheard{SECRET}://x", f"slack://{SECRET}", f"mailto://{SECRET}"),
     *(f"json://me:{SECRET}@", f"json://a,{SECRET}:/b"),

@@ -79,6 +79,14 @@ def test_our_fields_are_written_in_both_formats_and_those_of_libraries_are_not()
     assert "rows" not in json.loads(LineFormatter("json").format(library))
 
 
+def test_an_error_that_is_none_adds_no_line() -> None:
+    """`log.exception` outside of a handler, or `exc_info=True` where nothing was raised."""
+    nothing = record("It ended")
+    nothing.exc_info = (None, None, None)
+
+    assert LineFormatter().format(nothing).endswith(": It ended")
+
+
 def test_a_field_is_bounded() -> None:
     said = record("Read")
     vars(said).update(what="x" * 10_000)

@@ -64,6 +64,18 @@ def prints(settings: Settings, name: str) -> Iterator[str]:
     yield settings.model_dump_json(include={name})
 
 
+ODD_STORES = [
+    {"nights_url": form.format(SECRET)} for form in ("{}", "s3:ada:{}@nights", "az://c/p;Key={}")
+]
+
+
+@pytest.mark.parametrize("address", ODD_STORES)
+def test_an_address_that_is_none_of_a_store_is_printed_by_nothing(address: dict[str, str]) -> None:
+    settings = load_settings(**address)
+
+    assert all(SECRET not in text for text in prints(settings, "nights_url"))
+
+
 @pytest.mark.parametrize(("name", "address"), ADDRESSES.items())
 def test_a_secret_is_printed_by_nothing_that_prints_settings(
     name: str, address: str, tmp_path: Path
