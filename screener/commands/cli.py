@@ -111,7 +111,8 @@ def show_settings() -> None:
     for name, field in type(chosen).model_fields.items():
         value, default = _plain(getattr(chosen, name)), _plain(field.default)
         out.print(f"SCREENER_{name.upper()}={value}")
-        out.print(f"    {field.description} (default: {default or 'unset'})")
+        words = " ".join((field.description or "").split())
+        out.print(f"    {words} (default: {default or 'unset'})")
 
 
 def _plain(value: object) -> str:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from typing import Final
+from typing import Annotated, Final
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
-from pydantic import Secret
+from pydantic import AfterValidator, Secret
 
 HIDDEN: Final = "***"
 
@@ -100,6 +100,23 @@ def origin(text: str) -> str:
             f"{text!r} is not an origin; write scheme and host, such as https://app.example.com"
         )
     return text
+
+
+def symbol(text: str) -> str:
+    """A symbol, in upper case.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if not re.fullmatch(r"[A-Z0-9.]{1,24}", text.upper()):
+        raise ValueError("must be symbols of letters, digits and dots, separated by commas")
+    return text.upper()
+
+
+Proxy = Annotated[str, AfterValidator(proxy)]
+Host = Annotated[str, AfterValidator(host)]
+Origin = Annotated[str, AfterValidator(origin)]
+Symbol = Annotated[str, AfterValidator(symbol)]
 
 
 def address(text: str) -> str:

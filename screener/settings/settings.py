@@ -1,7 +1,6 @@
 """Settings: the only reader of what the operator sets. Every one is `SCREENER_` and its name.
 
-Every command reads them, so what few of them need is imported where it is needed. The module is
-long because each setting is described here, once.
+Every command reads them, so what few of them need is imported where it is needed.
 """
 
 from __future__ import annotations
@@ -9,15 +8,23 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple, Self, TypeVar
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from screener.settings import setting_types
 from screener.settings.errors import SettingsError as SettingsError
 from screener.settings.logs import LogFormat, LogLevel
-from screener.settings.setting_types import SecretAddress, ServerAddress, StoreAddress
+from screener.settings.setting_types import (
+    Host,
+    Origin,
+    Proxy,
+    SecretAddress,
+    ServerAddress,
+    StoreAddress,
+    Symbol,
+)
 from store.folder.layout import DataFolder
 
 if TYPE_CHECKING:
@@ -38,7 +45,15 @@ MOST_DAYS = 36_500
 MOST_ADDRESSES = 32
 """That are told of a night, all at once."""
 
-Words = Annotated[tuple[str, ...], NoDecode]
+
+def _split(value: object) -> object:
+    if isinstance(value, str):
+        return tuple(word.strip() for word in value.split(",") if word.strip())
+    return value
+
+
+T = TypeVar("T")
+Words = Annotated[tuple[T, ...], NoDecode, BeforeValidator(_split)]
 """A setting of several words, separated by commas."""
 
 
@@ -46,253 +61,157 @@ class Settings(BaseSettings):
     """What the operator can set, each with a default that works on one machine.
 
     One that may hold a password or a token is a `SecretAddress`: it is printed without it wherever
-    settings are printed, and no refusal quotes what was set.
+    settings are printed, and no refusal quotes what was set. The text below each is what
+    `screener settings` says of it.
     """
 
     model_config = SettingsConfigDict(
-        env_prefix=PREFIX, frozen=True, extra="ignore", hide_input_in_errors=True
+        env_prefix=PREFIX,
+        frozen=True,
+        extra="ignore",
+        hide_input_in_errors=True,
+        use_attribute_docstrings=True,
     )
 
-    data_dir: Path = Field(
-        default=Path("data"), description="Folder of nights, charts and accounts."
+    data_dir: Path = Path("data")
+    """Folder of nights, charts and accounts."""
+    database_url: ServerAddress | None = None
+    """Address of the accounts, postgresql://USER:PASSWORD@HOST/DATABASE; SQLite in the data folder
+    when unset.
+    """
+    database_pool: int = Field(default=8, ge=1, le=500)
+    """Connections of one process to PostgreSQL, at most, besides the one that listens."""
+    database_seconds: float = Field(default=5, ge=0.1, le=600)
+    """Seconds for which a call waits for PostgreSQL: for a connection, a lock, a statement."""
+    limits_url: ServerAddress | None = None
+    """Redis in which the limits are counted, for several machines: redis://HOST:PORT/NUMBER,
+    rediss:// by TLS; the memory of this machine when unset.
+    """
+    limits_away: Literal["local", "refuse"] = "local"
+    """What happens while that Redis is away: each machine counts by itself (local), or calls answer
+    503 (refuse).
+    """
+    nights_url: StoreAddress | None = None
+    """Where nights are published for several machines: s3://BUCKET/PREFIX, gs://, az:// or
+    file:///SHARED/FOLDER; the data folder alone when unset.
+    """
+    nights_seconds: float = Field(default=20, ge=0.2, le=3600)
+    """Seconds between two checks of SCREENER_NIGHTS_URL by a server."""
+    nights_kept: int = Field(default=3, ge=1, le=10_000)
+    """Nights that a server keeps on its own disk of those at SCREENER_NIGHTS_URL."""
+    scratch_url: StoreAddress | None = None
+    """Where a nightly with --executor puts the sorted bars for its workers while it runs: an
+    address as of SCREENER_NIGHTS_URL, which is used when unset.
+    """
+    public_url: str | None = None
+    """Address that clients use; http://HOST:PORT of the server when unset."""
+    operator: str | None = Field(default=None, max_length=200)
+    """Who runs the service and how to reach them, as people read it."""
+    privacy: Path | None = None
+    """Markdown file of your privacy page; one that says what is stored when unset."""
+    terms: Path | None = None
+    """Markdown file of your terms; short ones when unset."""
+    registry_name: str | None = Field(default=None, max_length=200)
+    """Name in the MCP registry, such as com.example/screener; from the public address when unset.
+    """
+    host: str = "127.0.0.1"
+    """Address to listen on."""
+    port: int = Field(default=8000, ge=1, le=65535)
+    """Port to listen on."""
+    workers: int = Field(default=1, ge=1, le=64)
+    """Processes that serve together."""
+    trusted_proxies: Words[Proxy] = ()
+    """Proxies whose X-Forwarded-For is believed: addresses or networks."""
+    allowed_hosts: Words[Host] = ()
+    """Host headers accepted besides the public one and loopback."""
+    allowed_origins: Words[Origin] = ()
+    """Origins of pages that may call a private MCP address, besides its own and loopback."""
+    demo_symbols: Words[Symbol] = (  # large companies, those of the sample first
+        *("MSFT", "AAPL", "GOOG", "IBM", "NVDA", "AMZN", "META", "TSLA", "ORCL", "CSCO"),
+        *("INTC", "DIS", "JPM", "BAC", "V", "JNJ", "UNH", "MRK", "PG", "KO", "WMT", "HD"),
+        *("XOM", "CVX", "CAT"),
     )
-    database_url: ServerAddress | None = Field(
-        default=None,
-        description="Address of the accounts, postgresql://USER:PASSWORD@HOST/DATABASE; SQLite in "
-        "the data folder when unset.",
-    )
-    database_pool: int = Field(
-        default=8,
-        ge=1,
-        le=500,
-        description="Connections of one process to PostgreSQL, at most, besides the one that "
-        "listens.",
-    )
-    database_seconds: float = Field(
-        default=5,
-        ge=0.1,
-        le=600,
-        description="Seconds for which a call waits for PostgreSQL: for a connection, a lock, a "
-        "statement.",
-    )
-    limits_url: ServerAddress | None = Field(
-        default=None,
-        description="Redis in which the limits are counted, for several machines: "
-        "redis://HOST:PORT/NUMBER, rediss:// by TLS; the memory of this machine when unset.",
-    )
-    limits_away: Literal["local", "refuse"] = Field(
-        default="local",
-        description="What happens while that Redis is away: each machine counts by itself (local), "
-        "or calls answer 503 (refuse).",
-    )
-    nights_url: StoreAddress | None = Field(
-        default=None,
-        description="Where nights are published for several machines: s3://BUCKET/PREFIX, gs://, "
-        "az:// or file:///SHARED/FOLDER; the data folder alone when unset.",
-    )
-    nights_seconds: float = Field(
-        default=20,
-        ge=0.2,
-        le=3600,
-        description="Seconds between two checks of SCREENER_NIGHTS_URL by a server.",
-    )
-    nights_kept: int = Field(
-        default=3,
-        ge=1,
-        le=10_000,
-        description="Nights that a server keeps on its own disk of those at SCREENER_NIGHTS_URL.",
-    )
-    scratch_url: StoreAddress | None = Field(
-        default=None,
-        description="Where a nightly with --executor puts the sorted bars for its workers while it "
-        "runs: an address as of SCREENER_NIGHTS_URL, which is used when unset.",
-    )
-    public_url: str | None = Field(
-        default=None,
-        description="Address that clients use; http://HOST:PORT of the server when unset.",
-    )
-    operator: str | None = Field(
-        default=None,
-        max_length=200,
-        description="Who runs the service and how to reach them, as people read it.",
-    )
-    privacy: Path | None = Field(
-        default=None,
-        description="Markdown file of your privacy page; one that says what is stored when unset.",
-    )
-    terms: Path | None = Field(
-        default=None, description="Markdown file of your terms; short ones when unset."
-    )
-    registry_name: str | None = Field(
-        default=None,
-        max_length=200,
-        description="Name in the MCP registry, such as com.example/screener; from the public "
-        "address when unset.",
-    )
-    host: str = Field(default="127.0.0.1", description="Address to listen on.")
-    port: int = Field(default=8000, ge=1, le=65535, description="Port to listen on.")
-    workers: int = Field(default=1, ge=1, le=64, description="Processes that serve together.")
-    trusted_proxies: Words = Field(
-        default=(),
-        description="Proxies whose X-Forwarded-For is believed: addresses or networks.",
-    )
-    allowed_hosts: Words = Field(
-        default=(), description="Host headers accepted besides the public one and loopback."
-    )
-    allowed_origins: Words = Field(
-        default=(),
-        description="Origins of pages that may call a private MCP address, besides its own and "
-        "loopback.",
-    )
-    demo_symbols: Words = Field(
-        default=(  # large companies, those of the sample first
-            *("MSFT", "AAPL", "GOOG", "IBM", "NVDA", "AMZN", "META", "TSLA", "ORCL", "CSCO"),
-            *("INTC", "DIS", "JPM", "BAC", "V", "JNJ", "UNH", "MRK", "PG", "KO", "WMT", "HD"),
-            *("XOM", "CVX", "CAT"),
-        ),
-        description="Symbols that anybody may read.",
-    )
-    key_prefix: str = Field(default="ps_live_", description="First 8 characters of every API key.")
-    open_pages: bool = Field(
-        default=False,
-        description="Whether everybody who calls the service by its own name or an IP address sees "
-        "its scan and charts as pages, without signing in; for a private machine.",
-    )
-    extended: bool = Field(
-        default=True, description="Whether /mcp/extended offers more tools than the seven."
-    )
-    beta: bool = Field(default=True, description="Whether Premium accounts have API access too.")
-    source: str = Field(
-        default="Pattern screener nightly", description="Data source label, sealed."
-    )
-    disclaimer: str = Field(default=DISCLAIMER, description="Disclaimer, sealed with each night.")
-    key_per_minute: int = Field(default=60, ge=1, description="Calls a minute with one key.")
-    key_per_day: int = Field(default=10_000, ge=1, description="Calls a UTC day with one key.")
-    account_multiple: int = Field(
-        default=3,
-        ge=1,
-        description="How many keys' worth of calls one account has, with all its keys and apps.",
-    )
-    keyless_per_minute: int = Field(
-        default=30,
-        ge=1,
-        description="Calls a minute from one address without a key, on each of REST and MCP.",
-    )
-    other_per_minute: int = Field(
-        default=300,
-        ge=1,
-        description="Requests a minute that are not calls, of each kind: lists of one account, "
-        "pages of one sign-in; lists, pages and refused requests of one address. Pictures of pages "
-        "are four times as many.",
-    )
-    connections: int = Field(
-        default=1024, ge=8, description="Open connections of one process, at most."
-    )
-    requests_at_once: int = Field(
-        default=256, ge=8, description="Requests under way in one process, at most."
-    )
-    registrations_per_minute: int = Field(
-        default=60, ge=1, description="Apps that may register a minute from one address."
-    )
-    client_metadata_documents: bool = Field(
-        default=True,
-        description="Whether apps may be known by an https address, from which they are read.",
-    )
-    sign_up: bool = Field(
-        default=False, description="Whether visitors may make accounts: Premium while in beta."
-    )
-    session_idle_days: int = Field(
-        default=7,
-        ge=1,
-        le=MOST_DAYS,
-        description="Days without a visit that end a browser's sign-in.",
-    )
-    session_days: int = Field(
-        default=30, ge=1, le=MOST_DAYS, description="Days after which a browser must sign in again."
-    )
-    audit_days: int = Field(
-        default=400, ge=1, le=MOST_DAYS, description="Days for which audit events are kept."
-    )
-    usage_days: int = Field(
-        default=400, ge=1, le=MOST_DAYS, description="Days for which usage is kept."
-    )
-    refresh_leeway_seconds: int = Field(
-        default=0,
-        ge=0,
-        le=60,
-        description="Seconds in which a refresh token, shown again, gives the same tokens again.",
-    )
-    session_quorum: float = Field(
-        default=0.8,
-        gt=0,
-        le=1,
-        description="Share of the active symbols that must have a session before a night is as of "
-        "it.",
-    )
-    behind_limit: float = Field(
-        default=0.1,
-        ge=0,
-        le=1,
-        description="A night is held back if a larger share of the active symbols is behind it.",
-    )
-    running_sessions: int = Field(
-        default=120,
-        ge=1,
-        description="Sessions after its trigger in which a running trade is served as a setup.",
-    )
-    chart_symbols: int | None = Field(
-        default=None,
-        ge=0,
-        description="Symbols with setups whose prices a night keeps for charts; every covered "
-        "symbol's when unset.",
-    )
-    charts_warm: bool = Field(
-        default=True,
-        description="Whether the process that draws charts (about 45 MB) starts with the service; "
-        "else it starts with the first chart, which then takes a second longer.",
-    )
-    log_level: LogLevel = Field(default="warning", description="debug, info, warning or error.")
-    log_format: LogFormat = Field(
-        default="console", description="How log lines are written: console, for people, or json."
-    )
-    access_log: bool = Field(
-        default=False,
-        description="Whether each request is a log line: time, operation, code, milliseconds, "
-        "beginning of the key, request id.",
-    )
-    metrics_host: str = Field(
-        default="127.0.0.1", description="Address on which /metrics listens, if it has a port."
-    )
-    metrics_port: int | None = Field(
-        default=None,
-        ge=1,
-        le=65535,
-        description="Port of /metrics, in the form of Prometheus; none when unset.",
-    )
+    """Symbols that anybody may read."""
+    key_prefix: str = "ps_live_"
+    """First 8 characters of every API key."""
+    open_pages: bool = False
+    """Whether everybody who calls the service by its own name or an IP address sees its scan and
+    charts as pages, without signing in; for a private machine.
+    """
+    extended: bool = True
+    """Whether /mcp/extended offers more tools than the seven."""
+    beta: bool = True
+    """Whether Premium accounts have API access too."""
+    source: str = "Pattern screener nightly"
+    """Data source label, sealed."""
+    disclaimer: str = DISCLAIMER
+    """Disclaimer, sealed with each night."""
+    key_per_minute: int = Field(default=60, ge=1)
+    """Calls a minute with one key."""
+    key_per_day: int = Field(default=10_000, ge=1)
+    """Calls a UTC day with one key."""
+    account_multiple: int = Field(default=3, ge=1)
+    """How many keys' worth of calls one account has, with all its keys and apps."""
+    keyless_per_minute: int = Field(default=30, ge=1)
+    """Calls a minute from one address without a key, on each of REST and MCP."""
+    other_per_minute: int = Field(default=300, ge=1)
+    """Requests a minute that are not calls, of each kind: lists of one account, pages of one
+    sign-in; lists, pages and refused requests of one address. Pictures of pages are four times as
+    many.
+    """
+    connections: int = Field(default=1024, ge=8)
+    """Open connections of one process, at most."""
+    requests_at_once: int = Field(default=256, ge=8)
+    """Requests under way in one process, at most."""
+    registrations_per_minute: int = Field(default=60, ge=1)
+    """Apps that may register a minute from one address."""
+    client_metadata_documents: bool = True
+    """Whether apps may be known by an https address, from which they are read."""
+    sign_up: bool = False
+    """Whether visitors may make accounts: Premium while in beta."""
+    session_idle_days: int = Field(default=7, ge=1, le=MOST_DAYS)
+    """Days without a visit that end a browser's sign-in."""
+    session_days: int = Field(default=30, ge=1, le=MOST_DAYS)
+    """Days after which a browser must sign in again."""
+    audit_days: int = Field(default=400, ge=1, le=MOST_DAYS)
+    """Days for which audit events are kept."""
+    usage_days: int = Field(default=400, ge=1, le=MOST_DAYS)
+    """Days for which usage is kept."""
+    refresh_leeway_seconds: int = Field(default=0, ge=0, le=60)
+    """Seconds in which a refresh token, shown again, gives the same tokens again."""
+    session_quorum: float = Field(default=0.8, gt=0, le=1)
+    """Share of the active symbols that must have a session before a night is as of it."""
+    behind_limit: float = Field(default=0.1, ge=0, le=1)
+    """A night is held back if a larger share of the active symbols is behind it."""
+    running_sessions: int = Field(default=120, ge=1)
+    """Sessions after its trigger in which a running trade is served as a setup."""
+    chart_symbols: int | None = Field(default=None, ge=0)
+    """Symbols with setups whose prices a night keeps for charts; every covered symbol's when unset.
+    """
+    charts_warm: bool = True
+    """Whether the process that draws charts (about 45 MB) starts with the service; else it starts
+    with the first chart, which then takes a second longer.
+    """
+    log_level: LogLevel = "warning"
+    """debug, info, warning or error."""
+    log_format: LogFormat = "console"
+    """How log lines are written: console, for people, or json."""
+    access_log: bool = False
+    """Whether each request is a log line: time, operation, code, milliseconds, beginning of the
+    key, request id.
+    """
+    metrics_host: str = "127.0.0.1"
+    """Address on which /metrics listens, if it has a port."""
+    metrics_port: int | None = Field(default=None, ge=1, le=65535)
+    """Port of /metrics, in the form of Prometheus; none when unset."""
     notify: Annotated[tuple[SecretAddress, ...], NoDecode] = Field(
-        default=(),
-        max_length=MOST_ADDRESSES,
-        description="Apprise addresses, separated by spaces or commas, that get a message "
-        "when a night is published, held back, fails or is withdrawn; `screener notify --test` "
-        "tries them.",
+        default=(), max_length=MOST_ADDRESSES
     )
-    notify_symbols: Words = Field(
-        default=(), description="Symbols whose changes are listed when a night is published."
-    )
-
-    @field_validator(
-        "trusted_proxies",
-        "allowed_hosts",
-        "allowed_origins",
-        "demo_symbols",
-        "notify_symbols",
-        mode="before",
-    )
-    @classmethod
-    def _split(cls, value: object) -> object:
-        if isinstance(value, str):
-            return tuple(word.strip() for word in value.split(",") if word.strip())
-        return value
+    """Apprise addresses, separated by spaces or commas, that get a message when a night is
+    published, held back, fails or is withdrawn; `screener notify --test` tries them.
+    """
+    notify_symbols: Words[Symbol] = ()
+    """Symbols whose changes are listed when a night is published."""
 
     @field_validator("notify", mode="before")
     @classmethod
@@ -316,14 +235,6 @@ class Settings(BaseSettings):
     @classmethod
     def _unset(cls, value: object) -> object:
         return value or None
-
-    @field_validator("demo_symbols", "notify_symbols")
-    @classmethod
-    def _symbols(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        symbols = tuple(symbol.upper() for symbol in value)
-        if not all(re.fullmatch(r"[A-Z0-9.]{1,24}", symbol) for symbol in symbols):
-            raise ValueError("must be symbols of letters, digits and dots, separated by commas")
-        return symbols
 
     @field_validator("key_prefix")
     @classmethod
@@ -354,21 +265,6 @@ class Settings(BaseSettings):
         if value is not None:
             setting_types.check_redis(value.get_secret_value())
         return value
-
-    @field_validator("trusted_proxies")
-    @classmethod
-    def _proxies(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(map(setting_types.proxy, value))
-
-    @field_validator("allowed_hosts")
-    @classmethod
-    def _hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(map(setting_types.host, value))
-
-    @field_validator("allowed_origins")
-    @classmethod
-    def _origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(map(setting_types.origin, value))
 
     @model_validator(mode="after")
     def _two_ports(self) -> Self:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -15,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from screener.notify.messages import MOST_CHANGES, REPEAT_SECONDS, published, trial
-from screener.notify.send import notifying, send
+from screener.notify.messages import MOST_CHANGES, REPEAT_SECONDS, not_published, published, trial
+from screener.notify.send import APPRISE, MOST_KILOBYTES, notifying, send
 from screener.settings.settings import SettingsError, load_settings
 from store.folder.layout import DataFolder
 from store.folder.lock import locked
@@ -161,6 +162,17 @@ def test_a_failed_night_is_sent_again_when_it_fails_otherwise_or_a_day_later(
     assert len(hook.got()) == 1
 
 
+def test_failures_that_differ_in_a_number_alone_are_one() -> None:
+    """As of a process, or of the attempt: the same is not sent twice a day."""
+
+    def about(reason: str, code: int = 7) -> str:
+        return not_published(URL, reason, code, None, held_back=False).about
+
+    assert about("The worker 4711 ended.") == about("The worker 5 ended.")
+    assert about("The worker 5 ended.") != about("The worker 5 failed.")
+    assert about("The worker 5 ended.") != about("The worker 5 ended.", 8)
+
+
 def test_what_was_sent_last_is_noted_privately_and_damage_to_it_sends_again(
     data: Path, tmp_path: Path, hook: Webhook
 ) -> None:
@@ -257,6 +269,13 @@ def test_a_command_has_its_own_address_in_its_environment_and_no_setting(
     assert "PATH=" in environment
     assert SECRET not in environment
     assert "mine" not in (tmp_path / "arguments").read_text()
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="elsewhere memory is not counted so")
+def test_whoever_answers_without_an_end_fills_no_memory() -> None:
+    command = [*APPRISE[:3], sys.executable, "-c", f"bytearray({2 * 1024 * MOST_KILOBYTES})"]
+
+    assert b"MemoryError" in subprocess.run(command, capture_output=True, check=False).stderr
 
 
 WRONG = (

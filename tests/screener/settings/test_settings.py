@@ -56,6 +56,10 @@ def test_a_setting_that_speaks_of_a_secret_is_marked_as_one() -> None:
     assert marked() == set(ADDRESSES)
 
 
+def test_every_setting_is_described() -> None:
+    assert [name for name, field in fields().items() if not field.description] == []
+
+
 def prints(settings: Settings, name: str) -> Iterator[str]:
     """A setting by whatever a program prints values with."""
     value = getattr(settings, name)
