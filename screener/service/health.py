@@ -54,7 +54,7 @@ Status = Literal["ready", "degraded", "unavailable"]
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class Readiness:
     """What one look found."""
 
     status: Status
@@ -80,7 +80,7 @@ class Health:
         self._supervisor = supervisor
         self._clock = clock
         self._follower = follower
-        self.state = State("unavailable", (), None, None)
+        self.state = Readiness("unavailable", (), None, None)
         """What the last look found."""
 
     async def keep_looking(self) -> None:
@@ -96,7 +96,7 @@ class Health:
         serves = book.session is not None
         degraded = (*self._night(book), *self._nights(book), *self._parts(fault))
         status: Status = "degraded" if degraded else "ready"
-        self.state = State(
+        self.state = Readiness(
             status if serves else "unavailable", degraded, book.session, book.data_version
         )
         worse = {part for part, _ in degraded}
