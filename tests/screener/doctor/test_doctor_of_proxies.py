@@ -11,14 +11,16 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 import trustme
 
-from screener.doctor.proxy import BODY_BYTES, FORGED, proxy
+from screener.doctor.proxy import BODY_BYTES, FORGED, TRIES, proxy
 from screener.doctor.result import CheckResult
+from screener.settings.setting_types import StoreAddress
 from screener.settings.settings import Settings
 
 CALLER = "127.0.0.2"
@@ -36,19 +38,21 @@ class Answer(NamedTuple):
     body: bytes = b""
     status: int = 200
     trickles: bool = False
+    others: int = 0
+    """Requests before it, which a balancer leads to servers that know no such address."""
 
 
 @contextmanager
 def answering(answer: Answer, tls: ssl.SSLContext | None = None) -> Iterator[str]:
     """A server with one answer, or with a byte of one after the other; its address."""
-    ended = threading.Event()
+    ended, numbers = threading.Event(), count()
 
     class Handler(BaseHTTPRequestHandler):
         def handle_one_request(self) -> None:
             self.raw_requestline = self.rfile.readline()
             if self.raw_requestline and self.parse_request():
                 self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                self.send_response(answer.status)
+                self.send_response(404 if next(numbers) < answer.others else answer.status)
                 with suppress(OSError):  # the doctor has gone
                     while answer.trickles and not ended.wait(0.02):
                         self.wfile.write(b"X")
@@ -173,6 +177,17 @@ def test_an_answer_of_somebody_else_is_one_fault(
         (found,) = proxy(chosen, url)
 
     assert (found.level, found.name) == ("fault", name)
+
+
+def test_of_several_servers_of_a_store_the_one_of_this_folder_is_asked(chosen: Settings) -> None:
+    def levels(settings: Settings, others: int) -> set[str]:
+        with answering(Answer(arrived(), others=others)) as url:
+            return {one.level for one in proxy(settings, url) if one.name == "service"}
+
+    shared = chosen.model_copy(update={"nights_url": StoreAddress("s3://nights")})
+    assert levels(shared, TRIES - 1) == {"ok"}
+    assert levels(shared, TRIES) == {"fault"}
+    assert levels(chosen, 1) == {"fault"}
 
 
 def test_a_certificate_of_nobody_known_is_a_fault(chosen: Settings) -> None:
