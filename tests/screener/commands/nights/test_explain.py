@@ -139,6 +139,7 @@ def test_a_value_is_never_rounded_onto_its_bound(
         (("--explain", "TRI", "--session", "2021-02-19"), "choose such a --session"),
         (("--explain", "TRI", "--session", "2024-02-19"), "choose such a --session"),
         (("--explain", "TRI", "--session", "1900-01-01"), "choose such a --session"),
+        (("--explain", "TRI", "--session", "1899-12-31"), "is before 1900"),
         (("--explain", "TRI", "--session", "soon"), "is not a date"),
     ],
 )
