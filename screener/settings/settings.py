@@ -25,6 +25,7 @@ from screener.settings.setting_types import (
     StoreAddress,
     Symbol,
 )
+from store.accounts import BRAND
 from store.folder.layout import DataFolder
 
 if TYPE_CHECKING:
@@ -239,8 +240,6 @@ class Settings(BaseSettings):
     @field_validator("key_prefix")
     @classmethod
     def _eight_characters(cls, value: str) -> str:
-        from store.accounts.credentials import BRAND
-
         if not re.fullmatch(r"[A-Za-z0-9_-]{8}", value):
             raise ValueError("must be 8 letters, digits, underscores or hyphens")
         if value.startswith(BRAND):

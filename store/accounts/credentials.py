@@ -18,14 +18,12 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from store.accounts import BRAND
 from store.accounts.audit import Actor, EventKind, note
 from store.database import tables
 
 ALPHABET = string.ascii_letters + string.digits
 """The random characters of credentials and keys."""
-
-BRAND = "pso_"
-"""The start of every credential and id that sign-in issues."""
 
 SECRET_LENGTH = 43
 """Random characters of a credential (256 bits)."""
@@ -43,9 +41,9 @@ class Kind(StrEnum):
 
 
 PREFIXES = {
-    Kind.CODE: "pso_ac_",
-    Kind.ACCESS: "pso_at_",
-    Kind.REFRESH: "pso_rt_",
+    Kind.CODE: f"{BRAND}ac_",
+    Kind.ACCESS: f"{BRAND}at_",
+    Kind.REFRESH: f"{BRAND}rt_",
 }
 
 LIFETIMES = {
