@@ -13,7 +13,6 @@ import orjson
 from starlette.requests import Request
 from starlette.routing import Route
 
-from mcp_server.drawing.icon import icon_png, icon_svg
 from mcp_server.http.responses import PUBLIC_HOUR, HttpResponse, answer_response
 from mcp_server.operations.answers import JSON, PNG, Answer
 from mcp_server.operations.host_values import mcp_settings
@@ -27,6 +26,7 @@ from mcp_server.operations.identity import (
     SUMMARY,
     TITLE,
     host_of,
+    icon,
     icons,
     operator_of,
     registry_name,
@@ -47,8 +47,8 @@ CATALOG = "application/ai-catalog+json"
 
 SVG = "image/svg+xml"
 
-DIRECTORY_ICON = 512
-"""Pixels of the icon that the plugin directory wants."""
+DIRECTORY_ICON = "icon-512.png"
+"""The icon in the size that the plugin directory wants."""
 
 SERVER_JSON_PATH = "/server.json"
 CARD_PATH = "/mcp/server-card"
@@ -114,7 +114,7 @@ def listing_files(offer: Offer, skill: str) -> dict[str, bytes]:
         "server.json": _pretty(server_json(offer)),
         ".claude-plugin/marketplace.json": _pretty(_marketplace(offer)),
         f"{NAME}/.claude-plugin/plugin.json": _pretty(_plugin(offer)),
-        f"{NAME}/.claude-plugin/icon.png": icon_png(DIRECTORY_ICON),
+        f"{NAME}/.claude-plugin/icon.png": icon(DIRECTORY_ICON),
         f"{NAME}/.mcp.json": _pretty(mcp_settings(offer.mcp_url)),
         f"{NAME}/skills/{NAME}/SKILL.md": skill.encode(),
         f"{NAME}/README.md": _readme(offer).encode(),
@@ -129,7 +129,7 @@ def listing_routes(offer: Offer) -> list[Route]:
         CARD_PATH: card,
         WELL_KNOWN_CARD_PATH: card,
         CATALOG_PATH: Answer(orjson.dumps(catalog(offer)), CATALOG),
-        **{path: _icon(size) for size, path in ICON_PATHS.items()},
+        **{path: _icon(path.removeprefix("/")) for path in ICON_PATHS.values()},
     }
     return [_route(path, answer) for path, answer in answers.items()]
 
@@ -145,10 +145,8 @@ def _identity(offer: Offer) -> Document:
     }
 
 
-def _icon(size: str) -> Answer:
-    if size == "any":
-        return Answer(icon_svg(), SVG)
-    return Answer(icon_png(int(size.partition("x")[0])), PNG)
+def _icon(name: str) -> Answer:
+    return Answer(icon(name), SVG if name.endswith(".svg") else PNG)
 
 
 def _plugin(offer: Offer) -> Document:

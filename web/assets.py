@@ -10,9 +10,9 @@ from importlib import resources
 from starlette.requests import Request
 from starlette.routing import Route
 
-from mcp_server.drawing.icon import icon_svg
 from mcp_server.http.responses import HttpResponse, answer_response
 from mcp_server.operations.answers import Answer
+from mcp_server.operations.identity import icon
 from mcp_server.surface.app_parts import chart_script
 
 FOREVER = "public, max-age=31536000, immutable"
@@ -70,6 +70,6 @@ def _files() -> Iterable[tuple[str, bytes]]:
     for file in resources.files("web").joinpath("static").iterdir():
         if file.name.rpartition(".")[2] in MEDIA_TYPES:
             yield file.name, file.read_bytes()
-    yield "icon.svg", icon_svg()
+    yield "icon.svg", icon("icon.svg")
     mount = resources.files("web").joinpath("chart", "mount.js").read_text("utf-8")
     yield "chart.js", chart_script(mount).encode()

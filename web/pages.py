@@ -17,10 +17,10 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from mcp_server.drawing.icon import icon_svg
 from mcp_server.http.requests import prefers_markdown
 from mcp_server.http.responses import HttpResponse, answer_response
 from mcp_server.operations.answers import Answer, Answers
+from mcp_server.operations.identity import icon
 from store.wire import words
 from store.wire.words import harmless
 from web.assets import Assets
@@ -51,7 +51,7 @@ class Pages:
         self._environment = _environment()
         self._environment.globals.update(
             assets=assets,
-            icon=Markup(icon_svg().decode()),  # noqa: S704 - our own
+            icon=Markup(icon("icon.svg").decode()),  # noqa: S704 - our own
             sign_up=sign_up,
             public_url=public_url,
         )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping
+from importlib import resources
 from urllib.parse import urlsplit
 
 from mcp_server.operations.offer import Offer
@@ -32,6 +33,11 @@ ICON_PATHS: Mapping[str, str] = {
     "any": "/icon.svg",
 }
 """The addresses of the icon by its size in pixels; they never change."""
+
+
+def icon(name: str) -> bytes:
+    """A file of the icon by its name, such as `icon.svg`."""
+    return resources.files("mcp_server").joinpath("icons", name).read_bytes()
 
 
 def icons(offer: Offer) -> list[dict[str, object]]:

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from mcp_server.drawing.icon import icon_png, icon_svg
+from mcp_server.operations.identity import icon
 
 
-@pytest.mark.parametrize("pixels", [48, 96, 192])
+@pytest.mark.parametrize("pixels", [48, 96, 192, 512])
 def test_the_picture_has_the_lines_and_the_ground_of_the_svg(pixels: int) -> None:
-    svg = icon_svg().decode()
-    image = Image.open(io.BytesIO(icon_png(pixels)))
+    svg = icon("icon.svg").decode()
+    image = Image.open(io.BytesIO(icon(f"icon-{pixels}.png")))
     lines = re.findall(r"M(\d+) (\d+)L(\d+) (\d+)", svg)
 
     def colour(x: float, y: float) -> str:
