@@ -24,17 +24,14 @@ import anyio.to_process
 from anyio import CapacityLimiter
 from PIL import Image, ImageDraw, ImageFont
 
-from mcp_server.drawing import USUAL, ChartView, Look, Record, TrendLine, draw, prepare
-from mcp_server.drawing.canvas import Box
+from mcp_server.drawing import LOOKS, USUAL, ChartView, Record, TrendLine, draw, prepare
+from mcp_server.drawing.canvas import Box, Ink
 from mcp_server.drawing.layout import Layout, layout
-from mcp_server.drawing.lettering import FONTS
-from mcp_server.drawing.look import THEMES, WIDTHS
-from mcp_server.drawing.palette import COLOURS as THEMED
-from mcp_server.drawing.palette import Ink
+from mcp_server.drawing.text import FONTS
 
 BARS, VIEWS, ROUNDS = 320, 24, 3
 SCALE = 2
-COLOURS = THEMED["light"]
+COLOURS = {ink: ink.light for ink in Ink}
 
 
 def a_view(seed: int) -> ChartView:
@@ -189,7 +186,7 @@ def main() -> None:
     print(f"ours            {ms:6.1f} ms CPU  {kb:6.1f} KB")
     print(f"2x LANCZOS RGB  {plain_ms:6.1f} ms CPU  {plain_kb:6.1f} KB")
     print(f"ours / plain    {ms / plain_ms:6.2f}         {kb / plain_kb:6.2f}")
-    for number, look in enumerate(Look(theme, width) for width in WIDTHS for theme in THEMES):
+    for number, look in enumerate(LOOKS.values()):
         views = [a_view(1000 + number * VIEWS + n) for n in range(VIEWS)]
         ms, kb = measure(partial(draw, look=look), views)
         print(f"{look.width:4} {look.theme:10} {ms:6.1f} ms CPU  {kb:6.1f} KB")

@@ -10,7 +10,7 @@ from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 from starlette.requests import Request
 
-from mcp_server.drawing.look import LOOKS, THEMES, USUAL, WIDTHS, Look
+from mcp_server.drawing import LOOKS, THEMES, USUAL, WIDTHS, Look
 from mcp_server.http.responses import PRIVATE_HOUR, PUBLIC_HOUR, HttpResponse, answer_response
 from mcp_server.operations.answers import PNG, Answer
 from mcp_server.operations.chart_data import chart_data

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from PIL import Image, ImageDraw, ImageFont
 
 from benchmarks.chartist.charts import Chart, Line
-from mcp_server.drawing.lettering import FONTS
+from mcp_server.drawing.text import FONTS
 
 WIDTH, HEIGHT = 780, 440
 FINE = 3

@@ -6,10 +6,27 @@ It knows no books, records or requests. The only file it reads is its own font, 
 
 from __future__ import annotations
 
-from mcp_server.drawing.look import THEMES, USUAL, WIDTHS, Look
-from mcp_server.drawing.view import ChartView, Point, Record, TrendLine
+import datetime as dt
 
-__all__ = ["USUAL", "ChartView", "Look", "Point", "Record", "TrendLine", "draw", "prepare"]
+from mcp_server.drawing.view import (
+    LOOKS,
+    THEMES,
+    USUAL,
+    WIDTHS,
+    ChartView,
+    Look,
+    Point,
+    Record,
+    Theme,
+    TradeMark,
+    TrendLine,
+    session_index,
+)
+
+__all__ = [
+    "LOOKS", "THEMES", "USUAL", "WIDTHS", "ChartView", "Look", "Point", "Record", "Theme",
+    "TradeMark", "TrendLine", "draw", "prepare", "session_index",
+]  # fmt: skip
 
 
 def draw(view: ChartView, look: Look = USUAL) -> bytes:
@@ -22,8 +39,11 @@ def draw(view: ChartView, look: Look = USUAL) -> bytes:
 
 def prepare() -> None:
     """Load what drawing needs, so that the first chart of this process is as fast as the next."""
-    from mcp_server.drawing.specimen import specimen
-
-    for width in WIDTHS:
-        for theme in THEMES:
-            draw(specimen(), Look(theme, width))
+    day = dt.date(2024, 1, 2)
+    line, bar = TrendLine((day, 1.0), (day, 1.0), ((day, 1.0),)), [1.0]
+    view = ChartView(
+        "0123456789", "Triangle", "bullish", "forming", day, [day],
+        bar, bar, bar, bar, line, line, trigger=1.0, stop=0.9, target=1.1, volume=bar,
+    )  # fmt: skip
+    for look in LOOKS.values():
+        draw(view, look)

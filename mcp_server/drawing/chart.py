@@ -6,14 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from mcp_server.drawing.canvas import Canvas, Floats
-from mcp_server.drawing.label import Label
-from mcp_server.drawing.layout import Layout, layout
-from mcp_server.drawing.lines import Ray
-from mcp_server.drawing.look import USUAL, Look
-from mcp_server.drawing.palette import Ink
-from mcp_server.drawing.pills import Pill
-from mcp_server.drawing.view import ChartView
+from mcp_server.drawing.canvas import Canvas, Floats, Ink
+from mcp_server.drawing.layout import Layout, Ray, layout
+from mcp_server.drawing.tags import Pill
+from mcp_server.drawing.view import USUAL, ChartView, Look
 
 WIDEST_BODY = 15
 """Widest body of a candle, pixels."""
@@ -30,39 +26,28 @@ RING = 1.4
 
 def draw(view: ChartView, look: Look = USUAL) -> bytes:
     """The chart of a setup as a PNG in palette mode, as wide and high as the look says."""
-    plan = layout(view, look)
-    canvas = Canvas(look.width, look.height, look.theme)
-    _tints(canvas, view, plan)
-    _grid(canvas, plan)
-    _volume(canvas, plan)
-    _levels(canvas, plan)
-    _candles(canvas, plan)
-    _lines(canvas, plan)
-    _dots(canvas, plan)
-    _marks(canvas, plan)
-    _words(canvas, plan)
+    canvas, plan = Canvas(look), layout(view, look)
+    for paint in (_tints, _grid, _volume, _levels, _candles, _lines, _dots, _marks, _words):
+        paint(canvas, plan)
     return canvas.png()
 
 
-def _tints(canvas: Canvas, view: ChartView, plan: Layout) -> None:
+def _tints(canvas: Canvas, plan: Layout) -> None:
     """Shade the pattern between its lines, and the reward and the risk of a running trade."""
     left, top, right, bottom = plan.plot
-    levels = view.plan
-    if plan.breakout is not None and levels is not None:
-        entry, column = round(plan.breakout.y), plan.breakout.column
-        ends = right if plan.exit is None else plan.exit.column + 1
+    levels, breakout = plan.view.plan, plan.breakout
+    if breakout is not None and levels is not None:
+        entry, ends = round(breakout.y), right if plan.exit is None else plan.exit.column + 1
         for price, ink in ((levels.target, Ink.REWARD), (levels.stop, Ink.RISK)):
             edge = min(max(round(plan.prices.y(price)), top), bottom)
-            canvas.fill((column, min(entry, edge), ends, max(entry, edge)), ink)
+            canvas.fill((breakout.column, min(entry, edge), ends, max(entry, edge)), ink)
     if plan.rays is None:
         return
-    upper, lower = plan.rays.upper, plan.rays.lower
-    first, last = max(upper.start, lower.start), min(upper.end, lower.end)
-    start = max(left, int(plan.sessions.x(first)))
-    end = min(right, int(plan.sessions.x(last)))
+    lines = upper, lower = plan.rays.upper, plan.rays.lower
+    start = max(left, int(plan.sessions.x(max(upper.start, lower.start))))
+    end = min(right, int(plan.sessions.x(min(upper.end, lower.end))))
     if start < end:
-        high, low = (_rows(plan, line, start, end) for line in (upper, lower))
-        high, low = np.clip(high, top, bottom), np.clip(low, top, bottom)
+        high, low = (np.clip(_rows(plan, line, start, end), top, bottom) for line in lines)
         canvas.between(np.arange(start, end), high, low, Ink.BODY)
 
 
@@ -73,31 +58,28 @@ def _rows(plan: Layout, line: Ray, start: int, end: int) -> Floats:
 
 
 def _grid(canvas: Canvas, plan: Layout) -> None:
-    left, top, right, bottom = plan.plot
-    floor = bottom if plan.candles.volume is None else max(bottom, plan.sheet.volume[1])
+    (left, top, right, bottom), floor = plan.plot, plan.floor
     for row in plan.grid_rows:
         canvas.fill((left, row, right, row + 1), Ink.GRID)
     for column in plan.grid_columns:
         canvas.fill((column, top, column + 1, floor), Ink.GRID)
     if plan.sessions.is_folded:
-        column = plan.sessions.fold_column
         for offset in (-2, 1):
-            canvas.dots(column + offset, top, floor, Ink.MUTED)
+            canvas.dots(plan.sessions.fold_column + offset, top, floor, Ink.MUTED)
     if plan.sheet.written:
         canvas.fill((right, top, right + 1, floor + 1), Ink.AXIS)
         for row in {bottom, floor}:
             canvas.fill((left, row, right, row + 1), Ink.AXIS)
-        _break(canvas, plan, floor)
+        if plan.sessions.is_folded:
+            _break(canvas, plan.sessions.fold_column, floor)
 
 
-def _break(canvas: Canvas, plan: Layout, floor: int) -> None:
+def _break(canvas: Canvas, column: int, floor: int) -> None:
     """Two slanted strokes through the date axis where the scale of time changes."""
-    if plan.sessions.is_folded:
-        column = plan.sessions.fold_column
-        canvas.fill((column - 2, floor, column + 3, floor + 1), Ink.PAPER)
-        for offset in (-3.0, 2.0):
-            ends = [(column + offset + side * 2.5, floor + 0.5 - side * 5) for side in (-1, 1)]
-            canvas.stroke(ends[0], ends[1], (0, 0, *canvas.pixels.shape[::-1]), Ink.MUTED, 1.4)
+    canvas.fill((column - 2, floor, column + 3, floor + 1), Ink.PAPER)
+    for offset in (-3.0, 2.0):
+        below, above = ((column + offset + up * 2.5, floor + 0.5 - up * 5) for up in (-1, 1))
+        canvas.stroke(below, above, (0, 0, *canvas.pixels.shape[::-1]), Ink.MUTED, 1.4)
 
 
 def _volume(canvas: Canvas, plan: Layout) -> None:
@@ -105,10 +87,10 @@ def _volume(canvas: Canvas, plan: Layout) -> None:
     if plan.candles.volume is None or bottom <= top:
         return
     shares = np.nan_to_num(plan.candles.volume / plan.candles.busiest)
-    heights = np.minimum(shares, 1) * (bottom - top)
+    heights = np.ceil(np.minimum(shares, 1) * (bottom - top)).astype(int)
     body = _body_width(plan.sessions.slot)
-    rows = zip(np.ceil(heights).astype(int).tolist(), plan.candles.rising.tolist(), strict=True)
-    for candle, (height, rising) in enumerate(rows):
+    columns = zip(heights.tolist(), plan.candles.rising.tolist(), strict=True)
+    for candle, (height, rising) in enumerate(columns):
         left = plan.sessions.column(candle) - (body // 2 if body > 2 else 0)
         ink = Ink.VOLUME_UP if rising else Ink.VOLUME_DOWN
         canvas.fill((left, bottom - height, left + body, bottom), ink)
@@ -117,21 +99,19 @@ def _volume(canvas: Canvas, plan: Layout) -> None:
 def _levels(canvas: Canvas, plan: Layout) -> None:
     """Draw the levels as dashed lines to the right edge, and an arrow for one beyond the axis."""
     _, top, right, bottom = plan.plot
-    floor = bottom if plan.candles.volume is None else max(bottom, plan.sheet.volume[1])
     if plan.breakout is not None and plan.sheet.written:
-        canvas.dots(plan.breakout.column, top, floor, Ink.ENTRY)
-    start, half = plan.levels_from, 4 + 2 * plan.sheet.level
+        canvas.dots(plan.breakout.column, top, plan.floor, Ink.ENTRY)
+    thickness, half = plan.sheet.level, 4 + 2 * plan.sheet.level
     rows: dict[int, list[Ink]] = {}
-    for level in plan.levels:
-        if level.dashed and plan.prices.holds(level.price):
+    for level in (level for level in plan.levels if level.dashed):
+        if plan.prices.holds(level.price):
             rows.setdefault(int(plan.prices.y(level.price)), []).append(level.ink)
-        elif level.dashed:
+        else:
             down = level.price < plan.prices.low
-            tip = bottom - 1 if down else top
-            canvas.arrow(right - half - 1, tip, down, half, level.ink)
+            canvas.arrow(right - half - 1, bottom - 1 if down else top, down, half, level.ink)
     for row, inks in rows.items():
-        above = row - plan.sheet.level // 2
-        canvas.dashes(slice(above, above + plan.sheet.level), start, right, inks)
+        above = row - thickness // 2
+        canvas.dashes(slice(above, above + thickness), plan.levels_from, right, inks)
 
 
 def _candles(canvas: Canvas, plan: Layout) -> None:
@@ -167,9 +147,8 @@ def _lines(canvas: Canvas, plan: Layout) -> None:
     thickness = plan.sheet.line
     if plan.pole is not None:
         canvas.stroke(plan.pole.start, plan.pole.end, plan.plot, Ink.MUTED, thickness)
-    for segment in plan.segments:
-        dotted = segment.dotted
-        canvas.stroke(segment.start, segment.end, plan.plot, Ink.LINE, thickness, dotted=dotted)
+    for line in plan.segments:
+        canvas.stroke(line.start, line.end, plan.plot, Ink.LINE, thickness, line.dotted)
 
 
 def _dots(canvas: Canvas, plan: Layout) -> None:
@@ -178,9 +157,7 @@ def _dots(canvas: Canvas, plan: Layout) -> None:
         return
     dots = [(x, y, radius, Ink.LINE) for x, y in plan.touches]
     spots = ((plan.breakout, Ink.ENTRY), (plan.exit, Ink.ENTRY), (plan.trigger, Ink.TRIGGER))
-    for spot, ink in spots:
-        if spot is not None:
-            dots.append((spot.column + 0.5, spot.y, radius * 1.25, ink))
+    dots += [(at.column + 0.5, at.y, radius * 1.25, ink) for at, ink in spots if at is not None]
     for x, y, reach, ink in dots:
         canvas.disc(x, y, reach + RING, Ink.PAPER)
         canvas.disc(x, y, reach, ink)
@@ -208,29 +185,26 @@ def _marks(canvas: Canvas, plan: Layout) -> None:
 
 def _words(canvas: Canvas, plan: Layout) -> None:
     for label in plan.labels:
-        _write(canvas, label)
+        label.draw(canvas)
     for pill in plan.pills:
-        _pill(canvas, pill, plan)
+        _leader(canvas, pill, plan)
+        canvas.pill(pill.box, pill.level.ink)
+        pill.name.draw(canvas)
+        pill.price.draw(canvas)
     for flag in plan.flags:
         canvas.pill(flag.box, flag.ink)
-        _write(canvas, flag.label)
+        flag.label.draw(canvas)
 
 
-def _write(canvas: Canvas, label: Label) -> None:
-    canvas.text(label.left, label.baseline, label.text, label.size, label.ink, label.weight)
-
-
-def _pill(canvas: Canvas, pill: Pill, plan: Layout) -> None:
-    """A pill with its name and its price, and the leader to its level."""
+def _leader(canvas: Canvas, pill: Pill, plan: Layout) -> None:
+    """The line from the axis to a pill, if its level is on the axis."""
+    if pill.y is None:
+        return
     left, top, _, bottom = pill.box
     _, first, right, last = plan.plot
-    if pill.y is not None:
-        row, middle = int(pill.y) + 0.5, (top + bottom) / 2
-        height = plan.sheet.pill_height
-        clip = (right + 1, first - height, left + 2, last + height)
-        for start, end in pairwise(((right + 1.0, row), (right + KNEE, row), (left + 2.0, middle))):
-            thickness = plan.sheet.level * (1.0 if row == middle else 1.3)
-            canvas.stroke(start, end, clip, pill.level.ink, thickness)
-    canvas.pill(pill.box, pill.level.ink)
-    _write(canvas, pill.name)
-    _write(canvas, pill.price)
+    row, middle = int(pill.y) + 0.5, (top + bottom) / 2
+    height = plan.sheet.pill_height
+    clip = (right + 1, first - height, left + 2, last + height)
+    thickness = plan.sheet.level * (1.0 if row == middle else 1.3)
+    for start, end in pairwise(((right + 1.0, row), (right + KNEE, row), (left + 2.0, middle))):
+        canvas.stroke(start, end, clip, pill.level.ink, thickness)

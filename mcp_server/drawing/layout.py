@@ -1,36 +1,111 @@
 """Layout: every position of a chart as plain data, before anything is drawn.
 
 Boxes are (left, top, right, bottom) in pixels, right and bottom exclusive. No two label boxes
-overlap: names of levels have a column of their own, and a price or date label that would overlap
-a pill or a flag is left out.
+overlap.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mcp_server.drawing import dates, lettering, words
-from mcp_server.drawing.axes import SessionAxis, session_axis
-from mcp_server.drawing.candles import Candles
-from mcp_server.drawing.canvas import Box
-from mcp_server.drawing.flags import Flag, flags
-from mcp_server.drawing.label import Label, overlaps
-from mcp_server.drawing.lettering import Weight
-from mcp_server.drawing.lines import Rays, Segment, segment
-from mcp_server.drawing.look import USUAL, Look
-from mcp_server.drawing.palette import Ink
-from mcp_server.drawing.pills import Level, Pill, levels, pill_width, pills
-from mcp_server.drawing.prices import PriceAxis, price_axis, price_ticks, tick_decimals
+from mcp_server.drawing.axes import (
+    Candles,
+    PriceAxis,
+    SessionAxis,
+    price_axis,
+    price_ticks,
+    session_axis,
+)
+from mcp_server.drawing.canvas import Box, Place
 from mcp_server.drawing.sheet import SHEETS, Sheet
-from mcp_server.drawing.view import ChartView, Point, TradeMark
+from mcp_server.drawing.tags import (
+    Flag,
+    Level,
+    Pill,
+    date_labels,
+    flags,
+    levels,
+    pill_width,
+    pills,
+    price_labels,
+    volume_label,
+)
+from mcp_server.drawing.text import Label, fact_labels, facts
+from mcp_server.drawing.view import USUAL, ChartView, Look, Point, TradeMark, session_index
 
 LEAD = 10
 """Bars before a trade that must be shown where no lines are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ray:
+    """A trend line over the session index: straight in log price."""
+
+    start: float
+    end: float
+    log_start: float
+    slope: float
+
+    @classmethod
+    def of(cls, dates: Sequence[dt.date], start: Point, end: Point) -> Ray:
+        """The line through two dated points, by the index of their sessions."""
+        first, last = session_index(dates, start[0]), session_index(dates, end[0])
+        if last <= first:
+            return cls(first, first, math.log(start[1]), 0.0)
+        return cls(first, last, math.log(start[1]), math.log(end[1] / start[1]) / (last - first))
+
+    def price(self, index: float) -> float:
+        """The line's price at a session index."""
+        return math.exp(min(700.0, max(-700.0, self.log_start + self.slope * (index - self.start))))
+
+
+@dataclass(frozen=True, slots=True)
+class Rays:
+    """The two trend lines of a view, and the pole of a pennant."""
+
+    upper: Ray
+    lower: Ray
+    pole: Ray | None
+
+    @classmethod
+    def of(cls, view: ChartView) -> Rays | None:
+        """The lines over the indices of the sessions; None where none are drawn."""
+        if view.upper is None or view.lower is None:
+            return None
+        upper, lower = (
+            Ray.of(view.dates, line.start, line.end) for line in (view.upper, view.lower)
+        )
+        return cls(upper, lower, None if view.pole is None else Ray.of(view.dates, *view.pole))
+
+    @property
+    def start(self) -> float:
+        """The session index where the pattern begins, or its pole."""
+        return min(line.start for line in (self.upper, self.lower, self.pole) if line is not None)
+
+    def reach(self, edge: float) -> float:
+        """The session index where the extension of a forming pattern ends: the edge, or the apex
+        before it.
+        """
+        closing = self.lower.slope - self.upper.slope
+        if closing <= 0:
+            return edge
+        end = max(self.upper.end, self.lower.end)
+        width = math.log(self.upper.price(end) / self.lower.price(end))
+        return min(edge, end + max(0.0, width / closing))
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A straight stretch of a line between two places."""
+
+    start: Place
+    end: Place
+    dotted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,38 +116,33 @@ class Spot:
     y: float
 
 
-PlacedMark: TypeAlias = tuple[TradeMark, Spot | None, Spot | None]
-"""A past trade, and where its entry and its exit are, as far as they are among the bars."""
-
-
 @dataclass(frozen=True, slots=True)
 class Layout:
     """The whole chart. `grid_rows` and `grid_columns` are the labelled prices and sessions."""
 
+    view: ChartView
     sheet: Sheet
+    rays: Rays | None
     sessions: SessionAxis
     prices: PriceAxis
     candles: Candles
-    rays: Rays | None
-    grid_rows: tuple[int, ...]
-    grid_columns: tuple[int, ...]
-    labels: tuple[Label, ...]
-    flags: tuple[Flag, ...]
     levels: tuple[Level, ...]
-    pills: tuple[Pill, ...]
-    segments: tuple[Segment, ...]
-    pole: Segment | None
-    touches: tuple[tuple[float, float], ...]
-    breakout: Spot | None
-    exit: Spot | None
-    trigger: Spot | None
-    """Where a forming pattern's trigger is for the next session."""
-    marks: tuple[PlacedMark, ...]
+    pills: tuple[Pill, ...] = ()
+    flags: tuple[Flag, ...] = ()
+    labels: tuple[Label, ...] = ()
+    grid_rows: tuple[int, ...] = ()
+    grid_columns: tuple[int, ...] = ()
 
     @property
     def plot(self) -> Box:
         """The box in which bars and lines are drawn."""
         return self.sessions.left, self.prices.top, self.sessions.right, self.prices.bottom
+
+    @property
+    def floor(self) -> int:
+        """The row below what is drawn over the sessions, volume included."""
+        bottom = self.prices.bottom
+        return bottom if self.candles.volume is None else max(bottom, self.sheet.volume[1])
 
     @property
     def levels_from(self) -> int:
@@ -81,53 +151,122 @@ class Layout:
             return self.breakout.column
         return self.sessions.column(self.sessions.candles - 1) + self.sessions.slot // 2 + 1
 
+    @property
+    def breakout(self) -> Spot | None:
+        """Where a trade was entered."""
+        return self._spot(self.view.entry)
+
+    @property
+    def exit(self) -> Spot | None:
+        """Where a past trade was left."""
+        return self._spot(self.view.exit)
+
+    @property
+    def trigger(self) -> Spot | None:
+        """Where a forming pattern's trigger is for the next session."""
+        view = self.view
+        if view.trigger is None or view.entry is not None or not self.prices.holds(view.trigger):
+            return None
+        return Spot(int(self.sessions.x(len(view.dates))), self.prices.y(view.trigger))
+
+    @property
+    def marks(self) -> list[tuple[TradeMark, Spot | None, Spot | None]]:
+        """Each past trade, and where its entry and its exit are, as far as they are shown."""
+        return [(mark, self._spot(mark.entry), self._spot(mark.exit)) for mark in self.view.marks]
+
+    @property
+    def pole(self) -> Segment | None:
+        """The pole of a pennant."""
+        pole = self.rays.pole if self.rays else None
+        return None if pole is None else self._segment(pole, pole.start, pole.end)
+
+    @property
+    def segments(self) -> list[Segment]:
+        """Both lines; a forming pattern's go on, dotted."""
+        if self.rays is None:
+            return []
+        forming, edge = self.view.status == "forming", self.sessions.index(self.sessions.right - 4)
+        reach = self.rays.reach(edge) if forming else -math.inf
+        drawn = []
+        for line in (self.rays.upper, self.rays.lower):
+            drawn.append(self._segment(line, line.start, line.end))
+            if reach > line.end:
+                drawn.append(self._segment(line, line.end, reach, dotted=True))
+        return drawn
+
+    @property
+    def touches(self) -> list[Place]:
+        """Where each touch is marked: on its line, at its bar."""
+        view, rays = self.view, self.rays
+        lines = ((rays.upper, view.upper), (rays.lower, view.lower)) if rays else ()
+        points = [
+            (session_index(view.dates, date), line)
+            for line, drawn in lines
+            for date, _ in (drawn.touches if drawn else ())
+        ]
+        return [
+            self._place(line, index)
+            for index, line in points
+            if self.sessions.left <= self.sessions.x(index) < self.sessions.right
+            and self.prices.holds(line.price(index))
+        ]
+
+    def _place(self, line: Ray, index: float) -> Place:
+        return self.sessions.x(index), self.prices.y(line.price(index))
+
+    def _segment(self, line: Ray, start: float, end: float, dotted: bool = False) -> Segment:
+        return Segment(self._place(line, start), self._place(line, end), dotted)
+
+    def _spot(self, point: Point | None) -> Spot | None:
+        """Where a point is; None if its bar is not shown."""
+        index = None if point is None else self.view.index(point)
+        if point is None or index is None or index < self.sessions.first:
+            return None
+        y = min(max(self.prices.y(point[1]), self.prices.top), self.prices.bottom)
+        return Spot(int(self.sessions.x(index)), y)
+
 
 def layout(view: ChartView, look: Look = USUAL) -> Layout:
     """Place everything that a view shows."""
     sheet = SHEETS[look.width]
-    rays, shown = Rays.of(view), levels(view, sheet)
+    rays, named = Rays.of(view), levels(view, sheet)
     right = sheet.width - sheet.margin
     if sheet.written:
-        right = sheet.width - sheet.margin // 2 - pill_width(shown, sheet) - sheet.leader
+        right = sheet.width - sheet.margin // 2 - pill_width(named, sheet) - sheet.leader
     # What came after a past trade is neither folded nor counted.
     entered = None if view.entry is None or view.exit else view.index(view.entry)
-    count = len(view.dates)
     start = _start(view, rays, sheet)
-    sessions = session_axis(count, start, entered, sheet, right)
+    sessions = session_axis(len(view.dates), start, entered, sheet, right)
     candles = Candles.of(view, sessions)
-    prices = _price_axis(view, rays, sessions, shown, sheet, start, candles.volume is None)
-    placed = pills(shown, prices, right + sheet.leader, sheet) if sheet.written else ()
-    named = tuple(flags(view, sessions, sheet)) if sheet.written else ()
-    ticks = price_ticks(prices, sheet.price_gap) if sheet.written else ()
-    days = _date_labels(view, sessions, named, sheet) if sheet.written else []
-    volume = tuple(_volume_label(candles, placed, sheet))
+    bottom = sheet.volume[1] if candles.volume is None else sheet.bottom
+    core, around = _core_prices(view, rays, start, sessions.first), _range(view, sessions.first)
+    prices = price_axis(core, around, [level.price for level in named], sheet.top, bottom)
+    plan = Layout(view, sheet, rays, sessions, prices, candles, named)
+    return _lettered(plan, entered) if sheet.written else plan
+
+
+def _lettered(plan: Layout, entered: int | None) -> Layout:
+    """A layout with everything that is written on it."""
+    view, sheet, sessions = plan.view, plan.sheet, plan.sessions
+    placed = pills(plan.levels, plan.prices, sessions.right + sheet.leader, sheet)
+    named = tuple(flags(view, sessions, sheet))
+    ticks = price_ticks(plan.prices, sheet.price_gap)
+    days = date_labels(view, sessions, [flag.box for flag in named], sheet)
+    volume = tuple(volume_label(plan.candles, placed[0].box[0], sheet))
     taken = [*(pill.box for pill in placed), *(label.box for label in volume)]
-    since = None if entered is None else count - 1 - entered
-    labels = (
-        *words.written(words.facts(view, sessions, since), sheet),
-        *_price_labels(ticks, prices, taken, sheet),
-        *(label for _, label in days),
-        *volume,
-    )
-    return Layout(
-        sheet=sheet,
-        sessions=sessions,
-        prices=prices,
-        candles=candles,
-        rays=rays,
-        grid_rows=tuple(int(prices.y(tick)) for tick in ticks),
-        grid_columns=tuple(column for column, _ in days),
-        labels=labels,
-        flags=named,
-        levels=shown,
+    since = None if entered is None else len(view.dates) - 1 - entered
+    return replace(
+        plan,
         pills=placed,
-        segments=tuple(rays.segments(view, sessions, prices)) if rays else (),
-        pole=_pole(rays, sessions, prices) if rays else None,
-        touches=tuple(rays.touches(view, sessions, prices)) if rays else (),
-        breakout=_spot(view, view.entry, sessions, prices),
-        exit=_spot(view, view.exit, sessions, prices),
-        trigger=_trigger(view, sessions, prices),
-        marks=tuple(_marks(view, sessions, prices)),
+        flags=named,
+        labels=(
+            *fact_labels(facts(view, sessions.pack, since), sheet),
+            *price_labels(ticks, plan.prices, taken, sheet),
+            *(label for _, label in days),
+            *volume,
+        ),
+        grid_rows=tuple(int(plan.prices.y(tick)) for tick in ticks),
+        grid_columns=tuple(column for column, _ in days),
     )
 
 
@@ -143,120 +282,21 @@ def _start(view: ChartView, rays: Rays | None, sheet: Sheet) -> int:
     return max(0, min([last - 2 * sheet.fewest_bars, *(index - LEAD for index in known)]))
 
 
-def _price_axis(
-    view: ChartView,
-    rays: Rays | None,
-    sessions: SessionAxis,
-    shown: Sequence[Level],
-    sheet: Sheet,
-    start: int,
-    plain: bool,
-) -> PriceAxis:
-    """The price axis: the pattern and what followed, then levels, then the bars before."""
-    last, first = len(view.dates) - 1, sessions.first
-    lows, highs = np.array(view.low), np.array(view.high)
-    core = [float(lows[start:].min()), float(highs[start:].max()), float(view.close[-1])]
+def _core_prices(view: ChartView, rays: Rays | None, start: int, first: int) -> list[float]:
+    """What the price axis must hold: the pattern from its start on, and what followed. `first` is
+    the first bar shown.
+    """
+    low, high = _range(view, start)
+    core = [low, high, float(view.close[-1])]
     reach = max(core) / min(core)
     for line in (rays.upper, rays.lower) if rays else ():
-        ends = [min(max(end, first), last) for end in (line.start, line.end)]
+        ends = [min(max(end, first), len(view.dates) - 1) for end in (line.start, line.end)]
         prices = (line.price(end) for end in ends)
         # A line far away from the bars is wrong or out of date; it must not flatten them.
-        core += [p for p in prices if core[0] / reach <= p <= core[1] * reach]
-    around = [float(lows[first:].min()), float(highs[first:].max())]
-    bottom = sheet.volume[1] if plain else sheet.bottom
-    return price_axis(core, around, [level.price for level in shown], sheet.top, bottom)
+        core += [price for price in prices if low / reach <= price <= high * reach]
+    return core
 
 
-def _spot(
-    view: ChartView, point: Point | None, sessions: SessionAxis, prices: PriceAxis
-) -> Spot | None:
-    """Where a point is; None if its bar is not shown."""
-    index = None if point is None else view.index(point)
-    if point is None or index is None or index < sessions.first:
-        return None
-    y = min(max(prices.y(point[1]), prices.top), prices.bottom)
-    return Spot(int(sessions.x(index)), y)
-
-
-def _marks(view: ChartView, sessions: SessionAxis, prices: PriceAxis) -> Iterator[PlacedMark]:
-    for mark in view.marks:
-        entry = _spot(view, mark.entry, sessions, prices)
-        yield mark, entry, _spot(view, mark.exit, sessions, prices)
-
-
-def _trigger(view: ChartView, sessions: SessionAxis, prices: PriceAxis) -> Spot | None:
-    if view.trigger is None or view.entry is not None or not prices.holds(view.trigger):
-        return None
-    return Spot(int(sessions.x(len(view.dates))), prices.y(view.trigger))
-
-
-def _pole(rays: Rays, sessions: SessionAxis, prices: PriceAxis) -> Segment | None:
-    if rays.pole is None:
-        return None
-    return segment(rays.pole, rays.pole.start, rays.pole.end, sessions, prices)
-
-
-def _price_labels(
-    ticks: Sequence[float], prices: PriceAxis, taken: Sequence[Box], sheet: Sheet
-) -> Iterator[Label]:
-    places = tick_decimals(ticks)
-    for tick in ticks:
-        row = int(prices.y(tick))
-        left, size = taken[0][0] + sheet.pill_pad, sheet.axis_size
-        label = Label(f"{tick:,.{places}f}", left, row + round(size * 0.38), size, Ink.MUTED)
-        if not any(overlaps(label.box, box, 3) for box in taken):
-            yield label
-
-
-def _date_labels(
-    view: ChartView, sessions: SessionAxis, named: Sequence[Flag], sheet: Sheet
-) -> list[tuple[int, Label]]:
-    """The labelled columns with their labels, in the coarsest unit that has room for enough."""
-    most: list[tuple[int, Label]] = []
-    for ticks, monthly in dates.date_ticks(view.dates, sessions.first):
-        placed = _placed_dates(view, sessions, named, sheet, ticks, monthly)
-        most = max(most, placed, key=len)
-        if len(most) >= sheet.fewest_dates:
-            break
-    return most
-
-
-def _placed_dates(
-    view: ChartView,
-    sessions: SessionAxis,
-    named: Sequence[Flag],
-    sheet: Sheet,
-    ticks: Sequence[int],
-    monthly: bool,
-) -> list[tuple[int, Label]]:
-    """The labels of some sessions; if two would touch, the earlier one stays."""
-    size, before = sheet.axis_size, None
-    taken = [_widened(flag.box, size) for flag in named]
-    placed: list[tuple[int, Label]] = []
-    for index in ticks:
-        text = dates.date_label(view.dates[index], before, monthly)
-        weight: Weight = "SemiBold" if text[-4:].isdigit() else "Regular"
-        column = int(sessions.x(index))
-        left = column - lettering.width(text, size, weight) // 2
-        label = Label(text, left, sheet.date_baseline, size, Ink.MUTED, weight)
-        inside = left >= sheet.margin // 2 and label.right <= sessions.right
-        if inside and not any(overlaps(label.box, box) for box in taken):
-            taken.append(_widened(label.box, size))
-            placed.append((column, label))
-            before = view.dates[index]
-    return placed
-
-
-def _widened(box: Box, by: int) -> Box:
-    left, top, right, bottom = box
-    return left - by, top, right + by, bottom
-
-
-def _volume_label(candles: Candles, placed: Sequence[Pill], sheet: Sheet) -> Iterator[Label]:
-    """The volume at the top of its scale."""
-    if candles.volume is not None and placed:
-        text = f"Vol {words.amount(candles.busiest)}"
-        size, left = sheet.axis_size, placed[0].box[0] + sheet.pill_pad
-        label = Label(text, left, sheet.volume[0] + round(size * 0.8), size, Ink.MUTED)
-        if label.right <= sheet.width:
-            yield label
+def _range(view: ChartView, first: int) -> tuple[float, float]:
+    """The lowest and the highest price from a bar on."""
+    return float(np.min(view.low[first:])), float(np.max(view.high[first:]))

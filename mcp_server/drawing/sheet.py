@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from mcp_server.drawing.look import HEIGHTS, Width
+from mcp_server.drawing.view import Width
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of facts by their names in `words.facts`, on a baseline.
+    """A row of facts by their names in `text.facts`, on a baseline.
 
     The `lead` is written first, larger and bold; `right` facts end at the right margin. A row of
     several `lines` is wrapped, at `step` pixels from one to the next.
@@ -28,50 +28,56 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """Where everything stands on a chart of one width, and how large it is."""
+    """Where everything stands on a chart of one width, and how large it is; by default, on the
+    usual one.
+    """
 
-    width: int
-    height: int
-    margin: int
-    top: int
-    bottom: int
+    width: int = 1200
+    margin: int = 16
+    top: int = 70
+    bottom: int = 512
     """The rows between which prices are drawn."""
-    volume: tuple[int, int]
+    volume: tuple[int, int] = (520, 578)
     """The rows between which volume is drawn; equal where it is not."""
-    rows: tuple[Row, ...]
-    date_baseline: int
+    rows: tuple[Row, ...] = (
+        Row(31, 15, ("name",), ("as_of",), lead="symbol", lead_size=21),
+        Row(54, 14, ("status", "age", "attempt"), ("reward", "axis"), "pattern", 15),
+        Row(631, 12, ("record",)),
+        Row(649, 12, ("disclaimer",), ("source",), lines=2, step=16),
+    )
+    date_baseline: int = 599
     """Where dates stand."""
-    flag_baseline: int
+    flag_baseline: int = 599
     """Where the breakout, the trigger's session and the fold are named."""
-    fold: str
+    fold: str = "from here {} sessions a candle"
     """How the axis says that a candle holds some sessions from the fold on."""
-    axis_size: int
+    axis_size: int = 13
     """Size of prices and dates, of flags and pills; 0 where nothing is written."""
-    pill_height: int
+    pill_height: int = 21
     """Odd, so that a pill can be centred on a row."""
-    pill_pad: int
-    stacked: bool
-    """Whether a pill has its price below its name."""
-    shares: bool
-    """Whether a pill says how far away a level is."""
-    leader: int
+    pill_pad: int = 9
+    narrow: bool = False
+    """Whether a pill has its price below its name. Then it does not say how far away the level is,
+    and a running trade has no trigger.
+    """
+    leader: int = 13
     """Between the axis and the pills, for the leaders to pills that were moved."""
-    price_gap: int
+    price_gap: int = 46
     """Smallest distance between two price labels."""
-    fewest_dates: int
+    fewest_dates: int = 5
     """The date axis uses the coarsest unit of the calendar that gives this many labels."""
-    context: float
+    context: float = 0.6
     """Bars shown before a pattern, as a share of those from its start to breakout or today."""
-    fewest_bars: int
+    fewest_bars: int = 60
     """Candles shown, if there are so many bars."""
-    narrowest: int
-    widest: int
+    narrowest: int = 4
+    widest: int = 44
     """Fewest and most pixels from one candle to the next."""
-    line: float
+    line: float = 2.0
     """Thickness of a trend line."""
-    level: int
+    level: int = 1
     """Thickness of the line of a level."""
-    touch: float
+    touch: float = 3.6
     """Radius of a touch; 0 where touches are not drawn."""
 
     @property
@@ -80,43 +86,8 @@ class Sheet:
         return self.axis_size > 0
 
 
-_USUAL = Sheet(
-    width=1200,
-    height=HEIGHTS[1200],
-    margin=16,
-    top=70,
-    bottom=512,
-    volume=(520, 578),
-    rows=(
-        Row(31, 15, ("name",), ("as_of",), lead="symbol", lead_size=21),
-        Row(54, 14, ("status", "age", "attempt"), ("reward", "axis"), "pattern", 15),
-        Row(631, 12, ("record",)),
-        Row(649, 12, ("disclaimer",), ("source",), lines=2, step=16),
-    ),
-    date_baseline=599,
-    flag_baseline=599,
-    fold="from here {} sessions a candle",
-    axis_size=13,
-    pill_height=21,
-    pill_pad=9,
-    stacked=False,
-    shares=True,
-    leader=13,
-    price_gap=46,
-    fewest_dates=5,
-    context=0.6,
-    fewest_bars=60,
-    narrowest=4,
-    widest=44,
-    line=2.0,
-    level=1,
-    touch=3.6,
-)
-
 _PHONE = Sheet(
     width=720,
-    height=HEIGHTS[720],
-    margin=16,
     top=158,
     bottom=594,
     volume=(606, 664),
@@ -135,14 +106,12 @@ _PHONE = Sheet(
     axis_size=24,
     pill_height=57,
     pill_pad=10,
-    stacked=True,
-    shares=False,
+    narrow=True,
     leader=16,
     price_gap=70,
     fewest_dates=4,
     context=0.3,
     fewest_bars=45,
-    narrowest=4,
     widest=40,
     line=3.2,
     level=2,
@@ -151,23 +120,13 @@ _PHONE = Sheet(
 
 _THUMBNAIL = Sheet(
     width=320,
-    height=HEIGHTS[320],
     margin=5,
     top=6,
     bottom=174,
     volume=(174, 174),
     rows=(),
-    date_baseline=0,
-    flag_baseline=0,
-    fold="",
     axis_size=0,
-    pill_height=0,
-    pill_pad=0,
-    stacked=False,
-    shares=False,
-    leader=0,
-    price_gap=46,
-    fewest_dates=3,
+    narrow=True,
     context=0.3,
     fewest_bars=40,
     narrowest=3,
@@ -177,4 +136,4 @@ _THUMBNAIL = Sheet(
     touch=0.0,
 )
 
-SHEETS: Final[dict[Width, Sheet]] = {320: _THUMBNAIL, 720: _PHONE, 1200: _USUAL}
+SHEETS: Final[dict[Width, Sheet]] = {320: _THUMBNAIL, 720: _PHONE, 1200: Sheet()}

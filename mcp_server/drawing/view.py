@@ -1,14 +1,45 @@
-"""View: what a chart shows, as plain values that can be sent to another process."""
+"""View: what a chart shows, as plain values that can be sent to another process, and its look."""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
-from mcp_server.drawing.axes import session_index
 from store.wire.view import PlanView
+
+Theme: TypeAlias = Literal["light", "dark"]
+Width: TypeAlias = Literal[320, 720, 1200]
+
+THEMES: Final[tuple[Theme, ...]] = ("light", "dark")
+WIDTHS: Final[tuple[Width, ...]] = (320, 720, 1200)
+
+HEIGHTS: Final[dict[Width, int]] = {320: 180, 720: 900, 1200: 675}
+"""The height that goes with each width, pixels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The theme and the width in pixels: 320 is a thumbnail, 720 for phones, 1200 the usual."""
+
+    theme: Theme = "light"
+    width: Width = 1200
+
+    @property
+    def height(self) -> int:
+        """The height of the picture, pixels."""
+        return HEIGHTS[self.width]
+
+
+LOOKS: Final[Mapping[tuple[str, str], Look]] = {
+    (theme, str(width)): Look(theme, width) for theme in THEMES for width in WIDTHS
+}
+"""Every look by its theme and width, as people write them."""
+
+USUAL: Final = Look()
+"""The look of the API's charts."""
 
 Point: TypeAlias = tuple[dt.date, float]
 """A price (dollars, or the quote currency) on a session."""
@@ -112,3 +143,16 @@ class ChartView:
         if trigger is None or self.stop is None or self.target is None:
             return None
         return PlanView(self.direction, trigger, self.stop, self.target, entry)
+
+
+def session_index(dates: Sequence[dt.date], date: dt.date) -> float:
+    """The index of a date among sessions; for a date without a bar, estimated by calendar days."""
+    at = bisect_left(dates, date)
+    if at < len(dates) and dates[at] == date:
+        return float(at)
+    if 0 < at < len(dates):
+        return at - 1 + (date - dates[at - 1]).days / (dates[at] - dates[at - 1]).days
+    nearest = 0 if at == 0 else len(dates) - 1
+    days = (dates[-1] - dates[0]).days
+    pace = (len(dates) - 1) / days if days else 5 / 7
+    return nearest + (date - dates[nearest]).days * pace

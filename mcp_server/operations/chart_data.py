@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from mcp_server.drawing.axes import session_index
+from mcp_server.drawing import session_index
 from store.nights.book import Book, Prices, StoredSetup
 from store.wire.briefs import levels
 from store.wire.view import PlanView, SetupView

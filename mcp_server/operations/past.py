@@ -15,8 +15,7 @@ from typing import Any
 
 import orjson
 
-from mcp_server.drawing import ChartView, Point, TrendLine
-from mcp_server.drawing.view import TradeMark
+from mcp_server.drawing import ChartView, Point, TradeMark, TrendLine
 from store.errors import LedgerError
 from store.ledger.ledger import Ledger
 from store.ledger.served import TradeKey

@@ -12,34 +12,27 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mcp_server.drawing import ChartView, Look, TrendLine, draw, prepare
+from mcp_server.drawing import LOOKS, WIDTHS, ChartView, Look, TradeMark, TrendLine, draw, prepare
+from mcp_server.drawing.canvas import Ink
 from mcp_server.drawing.layout import layout
-from mcp_server.drawing.look import HEIGHTS, THEMES, WIDTHS, Theme, Width
-from mcp_server.drawing.palette import Ink
-from mcp_server.drawing.view import TradeMark
+from mcp_server.drawing.view import Width
 from tests.mcp_server.views import FIRST_DAY, line, pennant, picture, running, view, weekdays
 
 THUMBNAIL = Look(width=320)
 
 
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("look", LOOKS.values())
 @pytest.mark.parametrize(
     "shown", [view(), running(), view(20), view(320), pennant(), running(700, ago=300, length=60)]
 )
 def test_a_chart_is_a_palette_png_of_its_size_that_stays_small(
-    shown: ChartView, width: Width, theme: Theme
+    shown: ChartView, look: Look
 ) -> None:
-    look = Look(theme, width)
     body = draw(shown, look)
     image = Image.open(io.BytesIO(body))
-    assert (image.format, image.mode, image.size) == ("PNG", "P", (width, look.height))
-    assert len(body) < (4 if width == 320 else 42) * 1024
-
-
-def test_the_usual_chart_has_the_size_of_the_interface_and_a_thumbnail_that_of_pages() -> None:
-    assert Image.open(io.BytesIO(draw(view()))).size == (1200, 675)
-    assert HEIGHTS[320] == 180
+    size = {320: (320, 180), 720: (720, 900), 1200: (1200, 675)}[look.width]
+    assert (image.format, image.mode, image.size) == ("PNG", "P", size)
+    assert len(body) < (4 if look.width == 320 else 42) * 1024
 
 
 def test_the_same_view_gives_the_same_bytes_and_survives_pickling() -> None:

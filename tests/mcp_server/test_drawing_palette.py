@@ -14,9 +14,8 @@ import numpy.typing as npt
 import pytest
 from PIL import Image
 
-from mcp_server.drawing import Look, draw
-from mcp_server.drawing.look import THEMES, Theme
-from mcp_server.drawing.palette import COLOURS, Ink, colours, rgb
+from mcp_server.drawing import THEMES, Look, Theme, draw
+from mcp_server.drawing.canvas import Ink, palette
 from tests.mcp_server.views import view
 
 Floats = npt.NDArray[np.float64]
@@ -76,7 +75,7 @@ def lab(light: Floats) -> Floats:
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("ink", TEXTS)
 def test_every_ink_of_words_and_pills_has_the_contrast_of_wcag_aa(ink: Ink, theme: Theme) -> None:
-    assert contrast(rgb(ink, theme), rgb(Ink.PAPER, theme)) >= 4.5, COLOURS[theme][ink]
+    assert contrast(ink.rgb(theme), Ink.PAPER.rgb(theme)) >= 4.5
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -85,7 +84,7 @@ def test_candles_and_lines_have_the_contrast_of_graphics_on_every_tint(
     ink: Ink, theme: Theme
 ) -> None:
     for tint in TINTS:
-        assert contrast(rgb(ink, theme), rgb(tint, theme)) >= 3, COLOURS[theme][tint]
+        assert contrast(ink.rgb(theme), tint.rgb(theme)) >= 3, tint
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -94,14 +93,15 @@ def test_candles_and_lines_have_the_contrast_of_graphics_on_every_tint(
 def test_what_is_told_apart_by_ink_can_be_told_apart_by_every_reader(
     pair: tuple[Ink, Ink], sight: str, theme: Theme
 ) -> None:
-    one, other = (lab(SIGHTS[sight] @ linear(rgb(ink, theme))) for ink in pair)
+    one, other = (lab(SIGHTS[sight] @ linear(ink.rgb(theme))) for ink in pair)
     assert float(np.linalg.norm(one - other)) >= 20
 
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_the_palette_is_the_fixed_one_of_its_theme(theme: Theme) -> None:
     image = Image.open(io.BytesIO(draw(view(), Look(theme))))
-    kept = np.array(image.getpalette()).reshape(-1, 3)
-    assert np.array_equal(kept[: len(colours(theme))], colours(theme))
-    assert len(colours(theme)) <= 256
-    assert not np.array_equal(colours("light"), colours("dark"))
+    stored = np.array(image.getpalette()).reshape(-1, 3)
+    colours = palette(theme)
+    assert np.array_equal(stored[: len(colours)], colours)
+    assert len(colours) <= 256
+    assert not np.array_equal(palette("light"), palette("dark"))

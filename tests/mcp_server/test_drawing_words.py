@@ -15,14 +15,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from mcp_server.drawing import ChartView, Look, draw
-from mcp_server.drawing.label import overlaps
+from mcp_server.drawing import WIDTHS, ChartView, Look, draw
+from mcp_server.drawing.axes import price_ticks, tick_decimals
+from mcp_server.drawing.canvas import Ink
 from mcp_server.drawing.layout import Layout, layout
-from mcp_server.drawing.look import WIDTHS, Width
-from mcp_server.drawing.palette import Ink
-from mcp_server.drawing.pills import spread
-from mcp_server.drawing.prices import price_ticks, tick_decimals
-from mcp_server.drawing.words import amount
+from mcp_server.drawing.tags import spread
+from mcp_server.drawing.text import amount, overlaps
+from mcp_server.drawing.view import Width
 from tests.mcp_server.views import RECORD, boxes, pennant, picture, running, view
 
 LONG = "Educational chart analysis, not investment advice; every level may be wrong. " * 9

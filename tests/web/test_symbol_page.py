@@ -9,8 +9,8 @@ from pathlib import Path
 import orjson
 import pytest
 
-from mcp_server.drawing.look import THEMES, Theme
-from mcp_server.drawing.palette import COLOURS, Ink
+from mcp_server.drawing import THEMES, Theme
+from mcp_server.drawing.canvas import Ink
 from store.accounts.accounts import AccountPlan
 from store.nights.book import Book
 from store.wire.method import Distribution
@@ -316,4 +316,4 @@ def test_interactive_charts_have_the_colours_of_the_pictures(name: str, theme: T
     for ink in inks:
         colour = re.search(rf"--{ink.name.lower()}: [^;]*(#[0-9a-f]{{6}})", rules)
         assert colour is not None, ink
-        assert colour[1] == COLOURS[theme][ink], ink
+        assert colour[1] == ink.colour(theme), ink

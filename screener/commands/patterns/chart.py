@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mcp_server.drawing import Look, draw
-from mcp_server.drawing.look import LOOKS, THEMES, WIDTHS
+from mcp_server.drawing import LOOKS, THEMES, WIDTHS, Look, draw
 from mcp_server.operations.charts import chart_view
 from mcp_server.operations.past import Past, past_words
 from screener.settings.console import fail, writing

@@ -14,8 +14,7 @@ import anyio
 import pytest
 from PIL import Image
 
-from mcp_server.drawing import Look
-from mcp_server.drawing.look import THEMES, WIDTHS
+from mcp_server.drawing import LOOKS
 from mcp_server.operations.charts import Charts, chart_view
 from store.nights.book import Book, Prices, StoredSetup
 from tests.contract.market import active_book
@@ -37,7 +36,7 @@ def setups(book: Book) -> Iterator[tuple[StoredSetup, Prices]]:
 @pytest.mark.proves("PAT-chart-once")
 def test_every_look_of_a_chart_is_drawn_once_and_kept_by_itself(book: Book, tmp_path: Path) -> None:
     setup, _ = next(setups(book))
-    looks = [Look(theme, width) for theme in THEMES for width in WIDTHS]
+    looks = list(LOOKS.values())
 
     async def run() -> list[bytes]:
         charts = Charts(tmp_path)
