@@ -232,12 +232,17 @@ def test_lines_touches_and_levels_are_drawn_where_they_belong(
         assert share_on_line(host, drawn, side) >= 0.75
     levels = drawn["boxes"][0]
     plan = shown["plans"][0]
-    for level in ("trigger", "stop", "target"):
-        assert levels[level] == pytest.approx(y_of(host, plan[f"{level}_price"]), abs=0.01)
+    start = "trigger" if shown["entry"] is None else "entry"
+    named = {start: plan["start_price"], "stop": plan["stop_price"], "target": plan["target_price"]}
+    assert levels["levels"] == {
+        name: pytest.approx(y_of(host, price), abs=0.01) for name, price in named.items()
+    }
+    named["last"] = shown["last_close"]
+    assert axis_labels(host) == {name: f"{price:,.2f}" for name, price in named.items()}
     first = len(shown["bars"]["day"]) - 1 if shown["entry"] is None else shown["entry"]["index"]
     assert levels["left"] >= drawn["bar"][round(first)] - 0.6
-    end = drawn["left"] + levels["right"] - 3, drawn["top"] + levels["trigger"]
-    assert stands_at(screen(host), *end, colour(host, "trigger"))
+    end = drawn["left"] + levels["right"] - 3, drawn["top"] + levels["levels"][start]
+    assert stands_at(screen(host), *end, colour(host, start))
 
 
 def price_of_line(line: dict[str, Any], index: float) -> float:
@@ -246,6 +251,18 @@ def price_of_line(line: dict[str, Any], index: float) -> float:
     share = (index - start["index"]) / (end["index"] - start["index"])
     price: float = start["price"] * (end["price"] / start["price"]) ** share
     return price
+
+
+def axis_labels(host: Host) -> Any:
+    """The prices that are written at the axis, by their kind; each kind has a colour."""
+    return host.frame.evaluate(
+        """() => {
+          const { colours: { entry, trigger, stop, target, last }, labels } = patternChart.drawing;
+          const kinds = Object.entries({ entry, trigger, stop, target, last });
+          return Object.fromEntries(labels.map((label) =>
+            [kinds.find(([, colour]) => colour === label.backColor())[0], label.text()]));
+        }"""
+    )
 
 
 def y_of(host: Host, price: float) -> float:

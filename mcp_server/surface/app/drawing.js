@@ -54,6 +54,7 @@ class SetupDrawing {
     this.data = data;
     this.price = price;
     this.last = data.bars.close.length - 1;
+    this.start = data.entry ? "entry" : "trigger";
     this.colours = themeColours(place);
     const view = (zOrder, draw) => ({
       zOrder: () => zOrder,
@@ -63,10 +64,15 @@ class SetupDrawing {
     this.labels = this.axisLabels();
   }
 
-  /** A label for each price, once: of two equal ones the trigger's. */
+  /** A level of each plan: where a running trade was entered or else the trigger, stop and target. */
+  levelsOf(plan) {
+    return [[this.start, plan.start_price], ["stop", plan.stop_price], ["target", plan.target_price]];
+  }
+
+  /** A label for each price, once: of two equal ones the entry's or the trigger's. */
   axisLabels() {
     const { data } = this;
-    const levels = ["trigger", "stop", "target"].flatMap((kind) => data.plans.map((plan) => [kind, plan[`${kind}_price`]]));
+    const levels = [0, 1, 2].flatMap((at) => data.plans.map((plan) => this.levelsOf(plan)[at]));
     const known = new Map([...levels, ["last", data.last_close]].reverse().map(([kind, value]) => [this.price(value), [kind, value]]));
     return [...known.values()].map(([kind, value]) => this.axisLabel(kind, value));
   }
@@ -87,7 +93,7 @@ class SetupDrawing {
         if (end.index >= from && end.index <= to && at >= low / reach && at <= high * reach) [low, high] = [Math.min(low, at), Math.max(high, at)];
       }
     }
-    const levels = data.plans.flatMap((plan) => [plan.trigger_price, plan.stop_price, plan.target_price]);
+    const levels = data.plans.flatMap((plan) => this.levelsOf(plan).map(([, price]) => price));
     return { priceRange: fittingRange(low, high, last >= this.last ? levels : []) };
   }
 
@@ -123,7 +129,6 @@ class SetupDrawing {
     const wide = data.plans.length > 1 ? (width - start) / data.plans.length : width - start;
     return data.plans.map((plan, at) => ({
       plan,
-      from: data.entry ? data.entry.price : plan.trigger_price,
       left: start + at * wide + (at ? 3 : 0),
       right: start + (at + 1) * wide,
     }));
@@ -138,7 +143,7 @@ class SetupDrawing {
       lower: ends(lines.lower),
       entry: entry && this.point(entry),
       boxes: this.boxes(this.chart.timeScale().width()).map(({ plan, left, right }) => ({
-        left, right, trigger: this.y(plan.trigger_price), stop: this.y(plan.stop_price), target: this.y(plan.target_price),
+        left, right, levels: Object.fromEntries(this.levelsOf(plan).map(([kind, price]) => [kind, this.y(price)])),
       })),
     };
   }
@@ -166,7 +171,7 @@ class SetupDrawing {
     }
     for (const box of this.boxes(this.width)) {
       for (const [level, colour] of [[box.plan.target_price, colours.reward], [box.plan.stop_price, colours.risk]]) {
-        const [top, bottom] = [this.y(box.from), this.y(level)].sort((a, b) => a - b);
+        const [top, bottom] = [this.y(box.plan.start_price), this.y(level)].sort((a, b) => a - b);
         pen.fillStyle = colour;
         pen.fillRect(box.left, top, Math.max(0, box.right - box.left), bottom - top);
       }
@@ -197,16 +202,16 @@ class SetupDrawing {
   }
 
   drawLevels({ plan, left, right }) {
-    const { colours } = this;
-    const sign = plan.target_price > plan.trigger_price ? -1 : 1;
-    const y = { target: this.y(plan.target_price), trigger: this.y(plan.trigger_price), stop: this.y(plan.stop_price) };
-    for (const kind of ["target", "stop", "trigger"]) {
-      this.stroke([left, y[kind]], [right, y[kind]], colours[kind], kind === "trigger" ? 2 : 1.4, kind === "trigger" ? [] : [5, 4]);
+    const { colours, start } = this;
+    const sign = plan.target_price > plan.start_price ? -1 : 1;
+    const y = Object.fromEntries(this.levelsOf(plan).map(([kind, price]) => [kind, this.y(price)]));
+    for (const kind of ["target", "stop", start]) {
+      this.stroke([left, y[kind]], [right, y[kind]], colours[kind], kind === start ? 2 : 1.4, kind === start ? [] : [5, 4]);
     }
     const free = Math.min(right, this.width) - Math.max(left, this.x(this.last) + 6);
-    const room = Math.abs(y.target - y.trigger) > 36 ? -sign : sign;
+    const room = Math.abs(y.target - y[start]) > 36 ? -sign : sign;
     const say = (kind, side) => {
-      const change = kind === "trigger" ? "" : ` ${percentText(plan[`${kind}_pct`])}`;
+      const change = kind === start ? "" : ` ${percentText(plan[`${kind}_pct`])}`;
       const name = capital(kind);
       const away = y[kind] < 0 ? " ↑" : y[kind] > this.height ? " ↓" : "";
       const words = [`${name}${change}${away}`, `${name}${away}`].find((text) => this.wide(text) <= free - 8);
@@ -216,7 +221,7 @@ class SetupDrawing {
     };
     say("target", room);
     say("stop", -sign);
-    say("trigger", sign);
+    say(start, sign);
   }
 
   wide(text) {

@@ -10,7 +10,7 @@ function check({ bars, lines, plans }) {
     && column.length === bars.day.length && column.every(Number.isFinite)) && bars.day.every((day) => Math.abs(day) < LAST_DAY);
   const points = [lines.upper, lines.lower].flatMap(({ start, end, touches }) => [start, end, ...touches]);
   const priced = points.every(({ index, price }) => Number.isFinite(index) && price > 0)
-    && plans.every((plan) => [plan.trigger_price, plan.stop_price, plan.target_price].every((price) => price > 0));
+    && plans.every((plan) => [plan.trigger_price, plan.start_price, plan.stop_price, plan.target_price].every((price) => price > 0));
   if (!drawable || !plans.length || !priced) throw new Error("The chart data cannot be drawn.");
 }
 

@@ -50,10 +50,11 @@ function ageText(data, today) {
 
 /** The chart in words, for a reader who cannot see it. */
 function chartText(data, price) {
-  const plans = data.plans.map((plan) =>
-    `${plan.direction} plan: trigger ${price(plan.trigger_price)}, stop ${price(plan.stop_price)}, ` +
-    `target ${price(plan.target_price)}.`);
-  const entry = data.entry ? `Entered on ${data.entry.date} at ${price(data.entry.price)}.` : "";
+  const plans = data.plans.map((plan) => {
+    const start = data.entry ? `entered on ${data.entry.date} at` : "trigger";
+    return `${capital(plan.direction)} plan: ${start} ${price(plan.start_price)}, ` +
+      `stop ${price(plan.stop_price)}, target ${price(plan.target_price)}.`;
+  });
   const lines = ["upper", "lower"].map((side) => {
     const { start, end, touches } = data.lines[side];
     return `${capital(side)} line from ${price(start.price)} on ${start.date} to ` +
@@ -62,7 +63,7 @@ function chartText(data, price) {
   return [
     `Daily candles of ${data.symbol} on a log price axis, with volume.`,
     `${data.pattern}, ${directionText(data)}, ${statusText(data.status)}, as of ${data.as_of_session}.`,
-    `Last close ${price(data.last_close)}.`, ...lines, ...plans, entry,
+    `Last close ${price(data.last_close)}.`, ...lines, ...plans,
   ].join(" ").trim();
 }
 
