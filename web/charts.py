@@ -56,7 +56,7 @@ class SetupCharts:
         scan = look.width == THUMBNAIL and "trade" not in visit.request.query_params
         await self._check(visit, symbol, scan=scan)
         with self._services.active_night.pin() as book:
-            png = await self._services.charts.kept(book, self._subject(book, visit, symbol), look)
+            png = await self._services.charts.cached(book, self._subject(book, visit, symbol), look)
         if png is None:
             png = await self._drawn(visit, symbol, look)
         return self._response(visit, symbol, Answer(png, PNG))

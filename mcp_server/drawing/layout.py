@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mcp_server.drawing import tags
 from mcp_server.drawing.axes import (
     Candles,
     PriceAxis,
@@ -23,20 +24,16 @@ from mcp_server.drawing.axes import (
 )
 from mcp_server.drawing.canvas import Box, Place
 from mcp_server.drawing.sheet import SHEETS, Sheet
-from mcp_server.drawing.tags import (
-    Flag,
-    Level,
-    Pill,
-    date_labels,
-    flags,
-    levels,
-    pill_width,
-    pills,
-    price_labels,
-    volume_label,
-)
 from mcp_server.drawing.text import Label, fact_labels, facts
-from mcp_server.drawing.view import USUAL, ChartView, Look, Point, TradeMark, session_index
+from mcp_server.drawing.view import (
+    USUAL,
+    ChartView,
+    Look,
+    Point,
+    TradeMark,
+    TrendLine,
+    session_index,
+)
 
 LEAD = 10
 """Bars before a trade that must be shown where no lines are."""
@@ -50,14 +47,16 @@ class Ray:
     end: float
     log_start: float
     slope: float
+    touches: tuple[float, ...]
 
     @classmethod
-    def of(cls, dates: Sequence[dt.date], start: Point, end: Point) -> Ray:
-        """The line through two dated points, by the index of their sessions."""
-        first, last = session_index(dates, start[0]), session_index(dates, end[0])
-        if last <= first:
-            return cls(first, first, math.log(start[1]), 0.0)
-        return cls(first, last, math.log(start[1]), math.log(end[1] / start[1]) / (last - first))
+    def of(cls, dates: Sequence[dt.date], line: TrendLine) -> Ray:
+        """A line by the index of its sessions; level if it ends where it starts."""
+        start, end = session_index(dates, line.start[0]), session_index(dates, line.end[0])
+        rise = math.log(line.end[1] / line.start[1])
+        slope = rise / (end - start) if end > start else 0.0
+        touches = tuple(session_index(dates, date) for date, _ in line.touches)
+        return cls(start, max(start, end), math.log(line.start[1]), slope, touches)
 
     def price(self, index: float) -> float:
         """The line's price at a session index."""
@@ -77,10 +76,8 @@ class Rays:
         """The lines over the indices of the sessions; None where none are drawn."""
         if view.upper is None or view.lower is None:
             return None
-        upper, lower = (
-            Ray.of(view.dates, line.start, line.end) for line in (view.upper, view.lower)
-        )
-        return cls(upper, lower, None if view.pole is None else Ray.of(view.dates, *view.pole))
+        pole = None if view.pole is None else Ray.of(view.dates, TrendLine(*view.pole))
+        return cls(Ray.of(view.dates, view.upper), Ray.of(view.dates, view.lower), pole)
 
     @property
     def start(self) -> float:
@@ -126,9 +123,9 @@ class Layout:
     sessions: SessionAxis
     prices: PriceAxis
     candles: Candles
-    levels: tuple[Level, ...]
-    pills: tuple[Pill, ...] = ()
-    flags: tuple[Flag, ...] = ()
+    levels: tuple[tags.Level, ...]
+    pills: tuple[tags.Pill, ...] = ()
+    flags: tuple[tags.Flag, ...] = ()
     labels: tuple[Label, ...] = ()
     grid_rows: tuple[int, ...] = ()
     grid_columns: tuple[int, ...] = ()
@@ -197,16 +194,11 @@ class Layout:
     @property
     def touches(self) -> list[Place]:
         """Where each touch is marked: on its line, at its bar."""
-        view, rays = self.view, self.rays
-        lines = ((rays.upper, view.upper), (rays.lower, view.lower)) if rays else ()
-        points = [
-            (session_index(view.dates, date), line)
-            for line, drawn in lines
-            for date, _ in (drawn.touches if drawn else ())
-        ]
+        lines = (self.rays.upper, self.rays.lower) if self.rays else ()
         return [
             self._place(line, index)
-            for index, line in points
+            for line in lines
+            for index in line.touches
             if self.sessions.left <= self.sessions.x(index) < self.sessions.right
             and self.prices.holds(line.price(index))
         ]
@@ -229,10 +221,10 @@ class Layout:
 def layout(view: ChartView, look: Look = USUAL) -> Layout:
     """Place everything that a view shows."""
     sheet = SHEETS[look.width]
-    rays, named = Rays.of(view), levels(view, sheet)
+    rays, named = Rays.of(view), tags.levels(view, sheet)
     right = sheet.width - sheet.margin
     if sheet.written:
-        right = sheet.width - sheet.margin // 2 - pill_width(named, sheet) - sheet.leader
+        right = sheet.width - sheet.margin // 2 - tags.pill_width(named, sheet) - sheet.leader
     # What came after a past trade is neither folded nor counted.
     entered = None if view.entry is None or view.exit else view.index(view.entry)
     start = _start(view, rays, sheet)
@@ -248,11 +240,11 @@ def layout(view: ChartView, look: Look = USUAL) -> Layout:
 def _lettered(plan: Layout, entered: int | None) -> Layout:
     """A layout with everything that is written on it."""
     view, sheet, sessions = plan.view, plan.sheet, plan.sessions
-    placed = pills(plan.levels, plan.prices, sessions.right + sheet.leader, sheet)
-    named = tuple(flags(view, sessions, sheet))
+    placed = tags.pills(plan.levels, plan.prices, sessions.right + sheet.leader, sheet)
+    named = tuple(tags.flags(view, sessions, sheet))
     ticks = price_ticks(plan.prices, sheet.price_gap)
-    days = date_labels(view, sessions, [flag.box for flag in named], sheet)
-    volume = tuple(volume_label(plan.candles, placed[0].box[0], sheet))
+    days = tags.date_labels(view, sessions, [flag.box for flag in named], sheet)
+    volume = tuple(tags.volume_label(plan.candles, placed[0].box[0], sheet))
     taken = [*(pill.box for pill in placed), *(label.box for label in volume)]
     since = None if entered is None else len(view.dates) - 1 - entered
     return replace(
@@ -261,7 +253,7 @@ def _lettered(plan: Layout, entered: int | None) -> Layout:
         flags=named,
         labels=(
             *fact_labels(facts(view, sessions.pack, since), sheet),
-            *price_labels(ticks, plan.prices, taken, sheet),
+            *tags.price_labels(ticks, plan.prices, taken, sheet),
             *(label for _, label in days),
             *volume,
         ),

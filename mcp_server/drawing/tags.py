@@ -10,16 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from mcp_server.drawing.axes import (
-    Candles,
-    PriceAxis,
-    SessionAxis,
-    date_label,
-    date_ticks,
-    day_label,
-    decimals,
-    tick_decimals,
-)
+from mcp_server.drawing import axes
+from mcp_server.drawing.axes import Candles, PriceAxis, SessionAxis
 from mcp_server.drawing.canvas import Box, Ink
 from mcp_server.drawing.sheet import Sheet
 from mcp_server.drawing.text import Label, Weight, amount, overlaps, text_width
@@ -99,7 +91,7 @@ def pill_width(named: Sequence[Level], sheet: Sheet) -> int:
 
 
 def _prices(named: Sequence[Level]) -> list[str]:
-    places = decimals([level.price for level in named])
+    places = axes.decimals([level.price for level in named])
     return [f"{level.price:,.{places}f}" for level in named]
 
 
@@ -180,12 +172,12 @@ def _flag_texts(
     if sessions.is_folded:
         yield sheet.fold.format(sessions.folded), sessions.fold_column, Ink.FOLD
     if view.trigger is not None and view.entry is None and view.next_session is not None:
-        text = f"Trigger for {day_label(view.next_session, view.as_of)}"
+        text = f"Trigger for {axes.day_label(view.next_session, view.as_of)}"
         yield text, sessions.right, Ink.TRIGGER
     for name, point in (("Exit", view.exit), ("Breakout", view.entry)):
         index = None if point is None else view.index(point)
         if point is not None and index is not None and index >= sessions.first:
-            text = f"{name} {day_label(point[0], view.as_of)}"
+            text = f"{name} {axes.day_label(point[0], view.as_of)}"
             yield text, int(sessions.x(index)), Ink.ENTRY
 
 
@@ -193,11 +185,11 @@ def price_labels(
     ticks: Sequence[float], axis: PriceAxis, taken: Sequence[Box], sheet: Sheet
 ) -> Iterator[Label]:
     """The labels of round prices in the column of the pills, where these leave room."""
-    places, left, size = tick_decimals(ticks), taken[0][0] + sheet.pill_pad, sheet.axis_size
+    places, left, size = axes.tick_decimals(ticks), taken[0][0] + sheet.pill_pad, sheet.axis_size
     for tick in ticks:
         row = int(axis.y(tick))
         label = Label(f"{tick:,.{places}f}", left, row + round(size * 0.38), size, Ink.MUTED)
-        if not any(overlaps(label.box, box, 3) for box in taken):
+        if not any(overlaps(label.box, box, down=3) for box in taken):
             yield label
 
 
@@ -206,7 +198,7 @@ def date_labels(
 ) -> list[tuple[int, Label]]:
     """The labelled columns with their labels, in the coarsest unit that has room for enough."""
     most: list[tuple[int, Label]] = []
-    for ticks, monthly in date_ticks(view.dates, sessions.first):
+    for ticks, monthly in axes.date_ticks(view.dates, sessions.first):
         placed = _placed_dates(view, sessions, taken, sheet, ticks, monthly)
         most = max(most, placed, key=len)
         if len(most) >= sheet.fewest_dates:
@@ -223,26 +215,20 @@ def _placed_dates(
     monthly: bool,
 ) -> list[tuple[int, Label]]:
     """The labels of some sessions; if two would touch, the earlier one stays."""
-    size, before = sheet.axis_size, None
-    boxes = [_widened(box, size) for box in taken]
+    size, before, boxes = sheet.axis_size, None, list(taken)
     placed: list[tuple[int, Label]] = []
     for index in ticks:
-        text = date_label(view.dates[index], before, monthly)
+        text = axes.date_label(view.dates[index], before, monthly)
         weight: Weight = "SemiBold" if text[-4:].isdigit() else "Regular"
         column = int(sessions.x(index))
         left = column - text_width(text, size, weight) // 2
         label = Label(text, left, sheet.date_baseline, size, Ink.MUTED, weight)
         inside = left >= sheet.margin // 2 and label.right <= sessions.right
-        if inside and not any(overlaps(label.box, box) for box in boxes):
-            boxes.append(_widened(label.box, size))
+        if inside and not any(overlaps(label.box, box, across=size) for box in boxes):
+            boxes.append(label.box)
             placed.append((column, label))
             before = view.dates[index]
     return placed
-
-
-def _widened(box: Box, by: int) -> Box:
-    left, top, right, bottom = box
-    return left - by, top, right + by, bottom
 
 
 def volume_label(candles: Candles, left: int, sheet: Sheet) -> Iterator[Label]:

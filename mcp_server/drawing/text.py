@@ -71,14 +71,10 @@ class Label:
         canvas.blend(self.left - 1, self.baseline - row, cover, self.ink)
 
 
-def overlaps(one: Box, other: Box, gap: int = 0) -> bool:
-    """Whether two boxes share a pixel, or are less than `gap` pixels apart."""
-    return (
-        one[0] < other[2] + gap
-        and other[0] < one[2] + gap
-        and one[1] < other[3] + gap
-        and other[1] < one[3] + gap
-    )
+def overlaps(one: Box, other: Box, across: int = 0, down: int = 0) -> bool:
+    """Whether two boxes share a pixel, or are less than some pixels apart, `across` and `down`."""
+    beside = one[0] >= other[2] + across or other[0] >= one[2] + across
+    return not beside and one[1] < other[3] + down and other[1] < one[3] + down
 
 
 @lru_cache(maxsize=16)
@@ -146,9 +142,8 @@ def facts(view: ChartView, pack: int, since: int | None) -> dict[str, str]:
     moves = ""
     if plan:
         target, stop = map(change, (plan.target_pct, plan.stop_pct))
-        moves = f"Target {target}, stop {stop}"
-        if entered:
-            moves = f"Entry to target {target}, to stop {stop}"
+        first = f"Entry to target {target}, to" if entered else f"Target {target},"
+        moves = f"{first} stop {stop}"
     bars = "daily bars" if pack == 1 else f"{pack} sessions a candle"
     return {
         "symbol": view.symbol,

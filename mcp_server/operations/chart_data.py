@@ -26,6 +26,8 @@ FACTS = (
 )
 """Fields of a Setup that go in as they are; null where the night was sealed before they were."""
 
+PRICES = ("open", "high", "low", "close")
+
 OF_VIEW = ("pattern", "gain_pct", "gain_r", "distance_pct")
 """Fields of a SetupView that go in as they are."""
 
@@ -70,19 +72,11 @@ def _plan(plan: PlanView) -> dict[str, Any]:
 
 def _bars(prices: Prices) -> dict[str, Any]:
     """Columns, oldest bar first; `day` is days since 1970-01-01, an unknown volume is null."""
-    columns = {
-        "open": prices.open,
-        "high": prices.high,
-        "low": prices.low,
-        "close": prices.close,
-        "volume": prices.volume,
-    }
     # The stored arrays are little-endian; the encoder takes those of this machine.
-    native = {
-        name: None if column is None else column.astype(np.float32)
-        for name, column in columns.items()
-    }
-    return {"day": prices.date.astype(np.int32), **native}
+    day, volume = prices.date.astype(np.int32), prices.volume
+    known = None if volume is None else volume.astype(np.float32)
+    columns = {name: getattr(prices, name).astype(np.float32) for name in PRICES}
+    return {"day": day, **columns, "volume": known}
 
 
 def _line(dates: Sequence[dt.date], line: Mapping[str, Any]) -> dict[str, Any]:

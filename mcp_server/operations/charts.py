@@ -45,11 +45,7 @@ Arguments = TypeVarTuple("Arguments")
 class Charts:
     """The chart of every current setup, symbol and past trade, drawn on first demand."""
 
-    def __init__(
-        self,
-        folder: Path,
-        directories: PerBook[Directory] | None = None,
-    ) -> None:
+    def __init__(self, folder: Path, directories: PerBook[Directory] | None = None) -> None:
         """Keep the charts in a folder; the `directories` of nights name their companies."""
         self._folder = folder
         self._directories = directories or PerBook(Directory.of)
@@ -76,7 +72,7 @@ class Charts:
             ApiError: `chart_unavailable` without stored prices, `unavailable` when too many wait.
         """
         path = self._path(book, subject, look)
-        png = await self.kept(book, subject, look)
+        png = await self.cached(book, subject, look)
         charts_cache.hits += png is not None
         charts_cache.misses += png is None
         while png is None:
@@ -84,15 +80,15 @@ class Charts:
             if under_way is None:
                 return await self._draw(path, book, subject, look)
             await under_way.wait()
-            png = await self.kept(book, subject, look)
+            png = await self.cached(book, subject, look)
         return png
 
-    async def kept(self, book: Book, subject: Subject, look: Look = USUAL) -> bytes | None:
+    async def cached(self, book: Book, subject: Subject, look: Look = USUAL) -> bytes | None:
         """The PNG of the same, if it was drawn before."""
         return await anyio.to_thread.run_sync(_read, self._path(book, subject, look))
 
     async def _draw(self, path: Path, book: Book, subject: Subject, look: Look) -> bytes:
-        symbol = subject.symbol if isinstance(subject, Past) else subject.fields["symbol"]
+        symbol = subject.symbol if isinstance(subject, Past) else subject.view.symbol
         prices = book.prices(symbol)
         if prices is None or (isinstance(subject, Past) and not subject.is_among(prices)):
             raise ApiError("chart_unavailable")
@@ -105,7 +101,7 @@ class Charts:
                 name = self._directories.of(book).name(symbol) or ""
                 view = chart_view(book, subject, prices, name)
                 png = await self._apart(draw, view, look)
-            await anyio.to_thread.run_sync(_keep, path, png)
+            await anyio.to_thread.run_sync(_store, path, png)
         finally:
             del self._drawing[path]
             done.set()
@@ -122,13 +118,9 @@ class Charts:
         return made
 
     def _path(self, book: Book, subject: Subject, look: Look) -> Path:
-        return self._folder / str(book.data_version) / _file(subject, look)
-
-
-def _file(subject: Subject, look: Look) -> str:
-    suffix = "" if look == USUAL else f"-{look.theme}-{look.width}"
-    name = subject.name if isinstance(subject, Past) else subject.fields["setup_id"]
-    return f"{name}{suffix}.png"
+        suffix = "" if look == USUAL else f"-{look.theme}-{look.width}"
+        name = subject.name if isinstance(subject, Past) else subject.view.setup_id
+        return self._folder / str(book.data_version) / f"{name}{suffix}.png"
 
 
 def _read(path: Path) -> bytes | None:
@@ -139,7 +131,7 @@ def _read(path: Path) -> bytes | None:
         return None
 
 
-def _keep(path: Path, png: bytes) -> None:
+def _store(path: Path, png: bytes) -> None:
     try:
         private_folder(path.parent)
         replace_file(path, png)
