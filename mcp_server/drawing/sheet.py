@@ -9,7 +9,7 @@ from mcp_server.drawing.view import Width
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FactRow:
     """A row of facts by their names in `text.facts`, on a baseline.
 
     The `lead` is written first, larger and bold; `right` facts end at the right margin. A row of
@@ -39,11 +39,11 @@ class Sheet:
     """The rows between which prices are drawn."""
     volume: tuple[int, int] = (520, 578)
     """The rows between which volume is drawn; equal where it is not."""
-    rows: tuple[Row, ...] = (
-        Row(31, 15, ("name",), ("as_of",), lead="symbol", lead_size=21),
-        Row(54, 14, ("status", "age", "attempt"), ("reward", "axis"), "pattern", 15),
-        Row(631, 12, ("record",)),
-        Row(649, 12, ("disclaimer",), ("source",), lines=2, step=16),
+    rows: tuple[FactRow, ...] = (
+        FactRow(31, 15, ("name",), ("as_of",), lead="symbol", lead_size=21),
+        FactRow(54, 14, ("status", "age", "attempt"), ("reward", "axis"), "pattern", 15),
+        FactRow(631, 12, ("record",)),
+        FactRow(649, 12, ("disclaimer",), ("source",), lines=2, step=16),
     )
     date_baseline: int = 599
     """Where dates stand."""
@@ -92,13 +92,13 @@ _PHONE = Sheet(
     bottom=594,
     volume=(606, 664),
     rows=(
-        Row(42, 26, ("name",), ("attempt",), lead="symbol", lead_size=36),
-        Row(78, 26, ("status",), lead="pattern", lead_size=28),
-        Row(110, 24, ("as_of", "age")),
-        Row(142, 24, ("levels", "short_reward")),
-        Row(767, 24, ("short_record",), lines=2, step=29),
-        Row(828, 24, ("axis",)),
-        Row(859, 24, ("disclaimer",), lines=2, step=29),
+        FactRow(42, 26, ("name",), ("attempt",), lead="symbol", lead_size=36),
+        FactRow(78, 26, ("status",), lead="pattern", lead_size=28),
+        FactRow(110, 24, ("as_of", "age")),
+        FactRow(142, 24, ("levels", "short_reward")),
+        FactRow(767, 24, ("short_record",), lines=2, step=29),
+        FactRow(828, 24, ("axis",)),
+        FactRow(859, 24, ("disclaimer",), lines=2, step=29),
     ),
     date_baseline=696,
     flag_baseline=731,

@@ -13,7 +13,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from mcp_server.drawing.canvas import Box, Canvas, Ink, Pixels, steps
-from mcp_server.drawing.sheet import Row, Sheet
+from mcp_server.drawing.sheet import FactRow, Sheet
 from mcp_server.drawing.view import ChartView
 from store.wire.words import age_words, attempt_words, change, percent, ratio, status_words
 
@@ -198,7 +198,7 @@ def fact_labels(texts: Mapping[str, str], sheet: Sheet) -> Iterator[Label]:
         yield from _row_labels(row, texts, sheet)
 
 
-def _row_labels(row: Row, texts: Mapping[str, str], sheet: Sheet) -> Iterator[Label]:
+def _row_labels(row: FactRow, texts: Mapping[str, str], sheet: Sheet) -> Iterator[Label]:
     left, right = sheet.margin, sheet.width - sheet.margin
     end = _opened(_joined(row.right, texts))
     if end:
