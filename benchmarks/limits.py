@@ -20,9 +20,9 @@ from importlib.util import find_spec
 
 from redis.asyncio import Redis
 
-from mcp_server.operations.counting import Counting, Window, counted
-from mcp_server.operations.local_counting import LocalCounting
-from mcp_server.operations.redis_counting import RedisCounting
+from mcp_server.limits.counting import Counting, Window, counted
+from mcp_server.limits.local_counting import LocalCounting
+from mcp_server.limits.redis_counting import RedisCounting
 from tests.redis_server import running_redis
 
 TURNS = 7

@@ -20,7 +20,7 @@ from statistics import median
 import polars as pl
 from rapidfuzz import process
 
-from mcp_server.operations.directory import Directory
+from mcp_server.filters.directory import Directory
 from nightly.symbols import normalise
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

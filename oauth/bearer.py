@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import logging
 
+from mcp_server.calls.callers import Caller
 from mcp_server.http.requests import Scope
-from mcp_server.operations.callers import Caller
 from store.accounts.principals import Principals
 from store.errors import DatabaseError
 

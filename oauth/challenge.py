@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from mcp_server.calls.callers import Caller
+from mcp_server.calls.errors import ApiError
 from mcp_server.http.requests import Scope, prefers_html
 from mcp_server.http.responses import HttpResponse, error_response, response
-from mcp_server.operations.callers import Caller
-from mcp_server.operations.errors import ApiError
 from mcp_server.operations.services import Services
 from oauth.bearer import Bearer
 from oauth.metadata import ProtectedResource

@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 import anyio
 from authlib.oauth2.rfc6749.errors import OAuth2Error
 
-from mcp_server.operations.counting import UncountedError
+from mcp_server.limits.counting import UncountedError
 from oauth.fetching import NETWORK_SHARE, SECONDS, Document, FetchError
 from oauth.quota import Quota
 from oauth.registration import ClientMetadata, InvalidClientMetadataError, parse_object

@@ -12,7 +12,7 @@ from authlib.oauth2.rfc6749.errors import InvalidClientError, InvalidRequestErro
 from authlib.oauth2.rfc6749.util import extract_basic_authorization
 from starlette.requests import Request
 
-from mcp_server.operations.callers import Caller
+from mcp_server.calls.callers import Caller
 from oauth.client_documents import ClientDocuments, document_host, is_address
 from store.accounts.accounts import hash_secret
 from store.accounts.audit import Actor

@@ -17,8 +17,8 @@ from authlib.oauth2.rfc6749.errors import InvalidScopeError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from mcp_server.operations.identity import TITLE
-from mcp_server.operations.offer import PRIVACY_PATH, TERMS_PATH, Offer
+from mcp_server.presentation.identity import TITLE
+from mcp_server.presentation.offer import PRIVACY_PATH, TERMS_PATH, Offer
 
 SCOPE = "patterns"
 """The single scope: everything the account's key can do."""

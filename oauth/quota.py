@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mcp_server.operations.counting import Counting, Window, counted
-from mcp_server.operations.local_counting import LocalCounting
+from mcp_server.limits.counting import Counting, Window, counted
+from mcp_server.limits.local_counting import LocalCounting
 from telemetry.metrics import limits_hit
 
 MINUTE = 60

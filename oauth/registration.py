@@ -13,8 +13,8 @@ from authlib.oauth2.rfc6749.errors import OAuth2Error
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mcp_server.operations.callers import Caller
-from mcp_server.operations.decoding import JsonError, decode
+from mcp_server.calls.callers import Caller
+from mcp_server.calls.decoding import JsonError, decode
 from oauth.forms import body_of
 from oauth.metadata import AUTH_METHODS, GRANT_TYPES, SCOPE
 from oauth.names import clean

@@ -8,9 +8,9 @@ from authlib.oauth2.rfc6749.errors import OAuth2Error
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from mcp_server.operations.counting import UncountedError
-from mcp_server.operations.errors import ApiError
-from mcp_server.operations.limits import Limiter
+from mcp_server.calls.errors import ApiError
+from mcp_server.limits.counting import UncountedError
+from mcp_server.limits.limits import Limiter
 from store.errors import DatabaseUnavailableError, TooOftenError
 
 NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from starlette.routing import Route
 
-from mcp_server.operations.limits import Limiter
+from mcp_server.limits.limits import Limiter
 from oauth.clients import Clients
 from oauth.metadata import (
     RESOURCE_METADATA_ROOT,

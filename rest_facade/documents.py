@@ -9,11 +9,11 @@ from collections.abc import Sequence
 
 import orjson
 
-from mcp_server.operations.age import Age
+from mcp_server.limits.limits import Quotas
 from mcp_server.operations.answers import Answer
-from mcp_server.operations.hosts import install
-from mcp_server.operations.limits import Quotas
-from mcp_server.operations.offer import Offer
+from mcp_server.presentation.age import Age
+from mcp_server.presentation.hosts import install
+from mcp_server.presentation.offer import Offer
 from rest_facade.listing import CARD_PATH, SERVER_JSON_PATH
 from rest_facade.openapi import openapi
 from rest_facade.reference import reference, skill

@@ -12,6 +12,10 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
+from mcp_server.calls.callers import Caller
+from mcp_server.calls.decoding import JsonError, decode
+from mcp_server.calls.errors import ApiError
+from mcp_server.calls.surfaces import NO_CONDITIONS, REST, Conditions
 from mcp_server.http.requests import (
     MAX_BODY,
     BodyTooLargeError,
@@ -31,16 +35,12 @@ from mcp_server.http.responses import (
     error_response,
     matches,
 )
-from mcp_server.operations.age import Age
 from mcp_server.operations.answers import JSON, PNG, Answer
 from mcp_server.operations.arguments import Arguments
-from mcp_server.operations.callers import Caller
-from mcp_server.operations.decoding import JsonError, decode
-from mcp_server.operations.errors import ApiError
 from mcp_server.operations.gate import Raw, admit, invoke
 from mcp_server.operations.services import Services
-from mcp_server.operations.surfaces import NO_CONDITIONS, REST, Conditions
 from mcp_server.operations.table import OPERATIONS, Operation
+from mcp_server.presentation.age import Age
 from oauth.metadata import ProtectedResource
 from rest_facade.documents import documents, link_map, night_fields
 from rest_facade.routes import ROUTES, RestRoute

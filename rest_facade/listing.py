@@ -15,9 +15,9 @@ from starlette.routing import Route
 
 from mcp_server.http.responses import PUBLIC_HOUR, HttpResponse, answer_response
 from mcp_server.operations.answers import JSON, PNG, Answer
-from mcp_server.operations.host_values import mcp_settings
-from mcp_server.operations.hosts import hosts
-from mcp_server.operations.identity import (
+from mcp_server.presentation.host_values import mcp_settings
+from mcp_server.presentation.hosts import hosts
+from mcp_server.presentation.identity import (
     DESCRIPTION,
     ICON_PATHS,
     KEYWORDS,
@@ -32,7 +32,7 @@ from mcp_server.operations.identity import (
     registry_name,
     remotes,
 )
-from mcp_server.operations.offer import Offer
+from mcp_server.presentation.offer import Offer
 from telemetry.version import VERSION
 
 Document = dict[str, object]

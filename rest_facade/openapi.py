@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcp_server.operations.errors import CATALOGUE
-from mcp_server.operations.identity import TITLE
+from mcp_server.calls.errors import CATALOGUE
 from mcp_server.operations.lean import Schema
-from mcp_server.operations.offer import Offer
-from mcp_server.operations.rules import CONTENT_RULES
 from mcp_server.operations.schemas import input_schema, record_schemas
 from mcp_server.operations.table import OPERATIONS, Operation
+from mcp_server.presentation.identity import TITLE
+from mcp_server.presentation.offer import Offer
+from mcp_server.presentation.rules import CONTENT_RULES
 from oauth.metadata import SCOPE
 from rest_facade.routes import ROUTES, RestRoute
 from store.wire.records import Envelope, Record

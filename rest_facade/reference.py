@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from mcp_server.calls.errors import CATALOGUE
+from mcp_server.filters.kinds import KINDS, Kind
 from mcp_server.http.requests import MAX_FIELD_BYTES, MAX_FIELDS, MAX_QUERY
-from mcp_server.operations.errors import CATALOGUE
-from mcp_server.operations.host_values import DEMO, claude_mcp_add
-from mcp_server.operations.hosts import ACCESS_WORDS, hosts
-from mcp_server.operations.identity import NAME, SUMMARY
-from mcp_server.operations.kinds import KINDS, Kind
-from mcp_server.operations.limits import SITE, Quotas
-from mcp_server.operations.offer import Offer
-from mcp_server.operations.rules import CONTENT_RULES
+from mcp_server.limits.limits import SITE, Quotas
+from mcp_server.mcp.toolsets import EXTENDED, SEVEN, Tool
 from mcp_server.operations.table import OPERATIONS
-from mcp_server.surface.toolsets import EXTENDED, SEVEN, Tool
+from mcp_server.presentation.host_values import DEMO, claude_mcp_add
+from mcp_server.presentation.hosts import ACCESS_WORDS, hosts
+from mcp_server.presentation.identity import NAME, SUMMARY
+from mcp_server.presentation.offer import Offer
+from mcp_server.presentation.rules import CONTENT_RULES
 from rest_facade.routes import ROUTES
 from store.wire.families import Family
 from store.wire.labels import CHANGE_KINDS, CHANGE_REASONS

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import pytest
 import redis
 
-from mcp_server.operations.callers import Caller
-from mcp_server.operations.counting import Counting
-from mcp_server.operations.local_counting import LocalCounting
-from mcp_server.operations.redis_counting import PREFIX, SCRIPT, RedisCounting
+from mcp_server.calls.callers import Caller
+from mcp_server.limits.counting import Counting
+from mcp_server.limits.local_counting import LocalCounting
+from mcp_server.limits.redis_counting import PREFIX, SCRIPT, RedisCounting
 from store.accounts.accounts import Account, AccountPlan
 from store.accounts.keys import Key, Principal
 

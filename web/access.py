@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
 
-from mcp_server.operations.callers import PLANS_WITH_ACCESS
+from mcp_server.calls.callers import PLANS_WITH_ACCESS
 from web.site import Site
 from web.visit import Visit
 

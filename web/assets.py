@@ -11,9 +11,9 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from mcp_server.http.responses import HttpResponse, answer_response
+from mcp_server.mcp.app_parts import chart_script
 from mcp_server.operations.answers import Answer
-from mcp_server.operations.identity import icon
-from mcp_server.surface.app_parts import chart_script
+from mcp_server.presentation.identity import icon
 
 FOREVER = "public, max-age=31536000, immutable"
 

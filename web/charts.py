@@ -10,13 +10,13 @@ from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 from starlette.requests import Request
 
+from mcp_server.calls.errors import ApiError
+from mcp_server.charts.chart_data import chart_data
+from mcp_server.charts.charts import QUEUE_LIMIT, Subject
+from mcp_server.charts.past import Past, with_lines
 from mcp_server.drawing import LOOKS, THEMES, USUAL, WIDTHS, Look
 from mcp_server.http.responses import PRIVATE_HOUR, PUBLIC_HOUR, HttpResponse, answer_response
 from mcp_server.operations.answers import PNG, Answer
-from mcp_server.operations.chart_data import chart_data
-from mcp_server.operations.charts import QUEUE_LIMIT, Subject
-from mcp_server.operations.errors import ApiError
-from mcp_server.operations.past import Past, with_lines
 from mcp_server.operations.symbols import SYMBOL_PATTERN
 from store.nights.book import Book, StoredSetup
 from web.access import NO_PLAN, Access

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from mcp_server.operations.kinds import KINDS, Kind, Period
+from mcp_server.filters.kinds import KINDS, Kind, Period
 
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "Setup": {

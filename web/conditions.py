@@ -12,11 +12,11 @@ from typing import Any
 
 import orjson
 
+from mcp_server.calls.decoding import JsonError, decode
+from mcp_server.calls.errors import ApiError
+from mcp_server.filters.filters import MAX_PREDICATES, Predicate, parse_filters
+from mcp_server.filters.kinds import KINDS
 from mcp_server.operations.arguments import MAX_FILTERS, MAX_WORD, NUMBER
-from mcp_server.operations.decoding import JsonError, decode
-from mcp_server.operations.errors import ApiError
-from mcp_server.operations.filters import MAX_PREDICATES, Predicate, parse_filters
-from mcp_server.operations.kinds import KINDS
 from web.condition_words import FIELDS, Field
 
 PARTS = ("kind", "op", "value", "period")

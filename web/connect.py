@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mcp_server.operations.hosts import ACCESS_WORDS, hosts
-from mcp_server.operations.offer import Offer
+from mcp_server.presentation.hosts import ACCESS_WORDS, hosts
+from mcp_server.presentation.offer import Offer
 from web.pages import Context
 
 PATH = "/connect"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcp_server.operations.offer import Offer
+from mcp_server.presentation.offer import Offer
 from web.markdown import rendered
 from web.pages import Context
 from web.samples import load_samples

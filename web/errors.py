@@ -9,10 +9,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from mcp_server.calls.errors import ApiError
 from mcp_server.http.edge import AGENT_PATHS, OAUTH_PATHS
 from mcp_server.http.requests import is_below, prefers_html
-from mcp_server.operations.errors import ApiError
-from mcp_server.operations.limits import Limiter
+from mcp_server.limits.limits import Limiter
 from web.assets import load_assets
 from web.pages import Pages
 from web.refusals import Refusal

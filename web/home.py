@@ -9,8 +9,8 @@ from typing import Any
 
 import orjson
 
-from mcp_server.operations.host_values import curl_demo
-from mcp_server.operations.hosts import hosts
+from mcp_server.presentation.host_values import curl_demo
+from mcp_server.presentation.hosts import hosts
 from store.nights.book import Book, PerBook
 from store.wire.families import Family
 from store.wire.view import SetupView

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import partial
 
-from mcp_server.operations.age import Age
+from mcp_server.presentation.age import Age
 from store.ledger.ledger import Withdrawn
 from store.nights.book import Book
 from web.assets import Assets

@@ -20,7 +20,7 @@ from starlette.responses import HTMLResponse, Response
 from mcp_server.http.requests import prefers_markdown
 from mcp_server.http.responses import HttpResponse, answer_response
 from mcp_server.operations.answers import Answer, Answers
-from mcp_server.operations.identity import icon
+from mcp_server.presentation.identity import icon
 from store.wire import words
 from store.wire.words import harmless
 from web.assets import Assets

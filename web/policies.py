@@ -8,8 +8,8 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass
 
-from mcp_server.operations.identity import TITLE, host_of
-from mcp_server.operations.offer import Offer
+from mcp_server.presentation.identity import TITLE, host_of
+from mcp_server.presentation.offer import Offer
 from store.accounts.clients import UNAPPROVED_LIFETIME, UNUSED_LIFETIME
 from store.accounts.credentials import LIFETIMES, Kind
 from store.accounts.sessions import BROWSER_LIFETIME, BROWSERS_PER_ACCOUNT

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from mcp_server.http.responses import PUBLIC_HOUR, HttpResponse
-from mcp_server.operations.offer import PRIVACY_PATH, TERMS_PATH
+from mcp_server.presentation.offer import PRIVACY_PATH, TERMS_PATH
 from web.access import Access
 from web.account import PATH as ACCOUNT
 from web.account import AccountPage

@@ -6,7 +6,7 @@ import json
 import shlex
 from dataclasses import dataclass
 
-from mcp_server.operations.offer import Offer
+from mcp_server.presentation.offer import Offer
 from web.scan_query import Query
 
 

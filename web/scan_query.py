@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
+from mcp_server.calls.errors import ApiError
+from mcp_server.filters.filters import Predicate, parse_filters
+from mcp_server.filters.scan_order import RANK
 from mcp_server.operations.arguments import ScanArguments, read_arguments
-from mcp_server.operations.errors import ApiError
-from mcp_server.operations.filters import Predicate, parse_filters
-from mcp_server.operations.scan_order import RANK
 from web.conditions import (
     PARTS,
     TOO_MANY,

@@ -9,8 +9,8 @@ from functools import partial
 import orjson
 from starlette.responses import RedirectResponse
 
-from mcp_server.operations.scan import notes, page, select
-from mcp_server.operations.scan_order import COLUMNS, SORTS
+from mcp_server.filters.scan_order import COLUMNS, SORTS
+from mcp_server.operations.handlers.scan import notes, page, select
 from store.nights.book import Book
 from store.wire.families import Family
 from store.wire.view import SetupView

@@ -11,8 +11,8 @@ import orjson
 from anyio.to_thread import run_sync
 from starlette.responses import RedirectResponse, Response
 
-from mcp_server.operations.directory import LONGEST, Directory
-from mcp_server.operations.past import Past, past_words, with_lines
+from mcp_server.charts.past import Past, past_words, with_lines
+from mcp_server.filters.directory import LONGEST, Directory
 from mcp_server.operations.symbols import SYMBOL_PATTERN
 from store.accounts.accounts import Account
 from store.nights.book import Book, Coverage, Entry, PerBook, company_name

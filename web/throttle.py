@@ -13,8 +13,8 @@ import math
 from contextlib import suppress
 from typing import NamedTuple
 
-from mcp_server.operations.counting import Asked, Counting, Hits, UncountedError, Window, counted
-from mcp_server.operations.local_counting import LocalCounting
+from mcp_server.limits.counting import Asked, Counting, Hits, UncountedError, Window, counted
+from mcp_server.limits.local_counting import LocalCounting
 from store.accounts.accounts import hash_secret
 from telemetry.metrics import limits_hit
 from web.refusals import Refusal

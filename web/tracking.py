@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcp_server.operations.callers import TRACKED_CAPS
+from mcp_server.calls.callers import TRACKED_CAPS
 from store.accounts.accounts import Account
 from store.accounts.watchlist import OverCapError, Watchlist
 from web.refusals import Refusal

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from starlette.requests import Request
 
-from mcp_server.operations.callers import Caller
+from mcp_server.calls.callers import Caller
 from store.accounts.accounts import Account
 from store.accounts.audit import Actor
 from web.forms import form_token, once_token

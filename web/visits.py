@@ -10,7 +10,7 @@ from typing import TypeVar
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
-from mcp_server.operations.errors import ApiError
+from mcp_server.calls.errors import ApiError
 from store.accounts.accounts import Account, hash_secret
 from store.accounts.sessions import BROWSER_LIFETIME, TOKEN_BYTES
 from store.errors import (

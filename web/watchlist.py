@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from starlette.responses import RedirectResponse, Response
 
-from mcp_server.operations.callers import TRACKED_CAPS
-from mcp_server.operations.errors import ApiError
+from mcp_server.calls.callers import TRACKED_CAPS
+from mcp_server.calls.errors import ApiError
 from mcp_server.operations.symbols import check_known, check_symbols, suggesting
 from store.accounts.accounts import Account
 from store.accounts.watchlist import OverCapError

@@ -15,6 +15,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import Protocol
 
+from mcp_server.calls.callers import LONGEST_ADDRESS, Caller, network_of
+from mcp_server.calls.errors import ApiError, busy
 from mcp_server.http.cors import SHARED, cors_fields, preflight
 from mcp_server.http.requests import (
     HOST,
@@ -29,8 +31,6 @@ from mcp_server.http.requests import (
     join_repeated,
 )
 from mcp_server.http.responses import HttpResponse, error_response, response
-from mcp_server.operations.callers import LONGEST_ADDRESS, Caller, network_of
-from mcp_server.operations.errors import ApiError, busy
 from store.accounts.audit import MAX_TEXT
 from telemetry.metrics import limits_hit
 from telemetry.request import SENT_ID, Request, current

@@ -13,6 +13,8 @@ from typing import NamedTuple
 import orjson
 import zstandard
 
+from mcp_server.calls.allowances import Allowance
+from mcp_server.calls.errors import ApiError
 from mcp_server.http.requests import (
     Header,
     Receive,
@@ -21,9 +23,7 @@ from mcp_server.http.requests import (
     best_coding,
     names_etag,
 )
-from mcp_server.operations.allowances import Allowance
 from mcp_server.operations.answers import JSON, PNG, Answer
-from mcp_server.operations.errors import ApiError
 
 PRIVATE, PRIVATE_HOUR = "private, no-cache", "private, max-age=3600"
 PUBLIC, PUBLIC_HOUR = "public, no-cache", "public, max-age=3600"

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import xxhash
 from cachetools import LRUCache
 
-from mcp_server.operations.allowances import Allowance
+from mcp_server.calls.allowances import Allowance
 from mcp_server.operations.arguments import Arguments
 
 KEPT_BYTES = 16 * 1024 * 1024

@@ -24,8 +24,8 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from mcp_server.operations.errors import ApiError
-from mcp_server.operations.scan_order import RANK, SORTS
+from mcp_server.calls.errors import ApiError
+from mcp_server.filters.scan_order import RANK, SORTS
 from store.wire.families import Family
 from store.wire.records import ChangeKind
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Generic, NamedTuple, TypeVar
 
+from mcp_server.calls.callers import TRACKED_CAPS, Caller
+from mcp_server.calls.errors import ApiError
+from mcp_server.calls.surfaces import Conditions, Surface
+from mcp_server.charts.chart_data import chart_data
 from mcp_server.operations.answers import PNG, Answer
 from mcp_server.operations.arguments import Arguments
-from mcp_server.operations.callers import TRACKED_CAPS, Caller
-from mcp_server.operations.chart_data import chart_data
-from mcp_server.operations.errors import ApiError
 from mcp_server.operations.services import Services
-from mcp_server.operations.surfaces import Conditions, Surface
 from store.accounts.keys import Principal
 from store.nights.book import Book, StoredSetup
 

@@ -11,19 +11,19 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from mcp_server.operations.allowances import Allowance
-from mcp_server.operations.answers import Answer, Key, Result
-from mcp_server.operations.arguments import Arguments, read_arguments
-from mcp_server.operations.callers import PLANS_WITH_ACCESS, TRACKED_CAPS, Caller
-from mcp_server.operations.calls import Call
-from mcp_server.operations.errors import ApiError, without_accounts
-from mcp_server.operations.services import Services
-from mcp_server.operations.surfaces import (
+from mcp_server.calls.allowances import Allowance
+from mcp_server.calls.callers import PLANS_WITH_ACCESS, TRACKED_CAPS, Caller
+from mcp_server.calls.errors import ApiError, without_accounts
+from mcp_server.calls.surfaces import (
     NO_CONDITIONS,
     Conditions,
     ConsentNeededError,
     Surface,
 )
+from mcp_server.operations.answers import Answer, Key, Result
+from mcp_server.operations.arguments import Arguments, read_arguments
+from mcp_server.operations.calls import Call
+from mcp_server.operations.services import Services
 from mcp_server.operations.table import Access, Operation
 from mcp_server.operations.untracked import not_tracked
 from store.accounts.keys import Principal

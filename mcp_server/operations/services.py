@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from mcp_server.charts.charts import Charts
+from mcp_server.filters.directory import Directory
+from mcp_server.limits.limits import Limiter
 from mcp_server.operations.answers import Answers
-from mcp_server.operations.charts import Charts
-from mcp_server.operations.directory import Directory
-from mcp_server.operations.limits import Limiter
-from mcp_server.operations.offer import Offer
+from mcp_server.presentation.offer import Offer
 from store.accounts.principals import Principals
 from store.accounts.usage import UsageLog
 from store.accounts.watchlist import Watchlist

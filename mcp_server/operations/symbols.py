@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from mcp_server.operations.errors import ApiError
+from mcp_server.calls.errors import ApiError
 from mcp_server.operations.services import Services
 from store.nights.book import Book
 

@@ -1,6 +1,6 @@
 """The table of operations: all that the service does. MCP and REST are two renderings of it.
 
-Which operations are tools is in `mcp_server.surface.toolsets`, which are routes in
+Which operations are tools is in `mcp_server.mcp.toolsets`, which are routes in
 `rest_facade.routes`.
 """
 
@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
 
-from mcp_server.operations import changes, market, patterns, scan, tracking
 from mcp_server.operations.answers import Answer
 from mcp_server.operations.arguments import (
     Arguments,
@@ -28,6 +27,7 @@ from mcp_server.operations.arguments import (
     UniverseArguments,
 )
 from mcp_server.operations.calls import Call
+from mcp_server.operations.handlers import changes, market, patterns, scan, tracking
 from store.wire.records import (
     Changes,
     Demo,

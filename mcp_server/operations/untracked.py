@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mcp_server.operations.errors import ApiError
+from mcp_server.calls.errors import ApiError
+from mcp_server.calls.surfaces import Surface
 from mcp_server.operations.services import Services
-from mcp_server.operations.surfaces import Surface
 
 ROUTES = "PUT or PATCH /tickers (or the tool set_tracked_tickers; it and PUT take the whole list)"
 

@@ -129,7 +129,7 @@ def listing(
 
     Set SCREENER_PUBLIC_URL and SCREENER_OPERATOR first. More in docs/being-found.md.
     """
-    from mcp_server.operations.identity import registry_name
+    from mcp_server.presentation.identity import registry_name
     from rest_facade.listing import listing_files
     from rest_facade.reference import reference, skill
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 
-from mcp_server.operations.host_values import DEMO, claude_mcp_add
+from mcp_server.presentation.host_values import DEMO, claude_mcp_add
 from screener.server.serving import check_active_night
 from screener.settings.settings import Settings
 from store.accounts.accounts import FIRST_EMAIL, AccountPlan, Accounts

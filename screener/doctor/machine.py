@@ -162,7 +162,7 @@ def ledger(chosen: Settings) -> Iterator[CheckResult]:
 
 def night(chosen: Settings) -> Iterator[CheckResult]:
     """Whether the active night is what was sealed, and how old it is."""
-    from mcp_server.operations.age import Age
+    from mcp_server.presentation.age import Age
     from store.ledger.manifest import read_manifest, verify_book
     from store.nights.book import Book
 

@@ -30,9 +30,9 @@ from typing import Any
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from mcp_server.calls.callers import network_of
 from mcp_server.http.edge import CONNECTION
 from mcp_server.http.requests import Header, Scope
-from mcp_server.operations.callers import network_of
 from screener.server.door import Door
 
 

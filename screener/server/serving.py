@@ -19,7 +19,7 @@ from starlette.types import ASGIApp
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
-from mcp_server.operations.limits import Limiter
+from mcp_server.limits.limits import Limiter
 from screener.server.connections import Connection
 from screener.server.door import Bounds, Door
 from screener.server.listening import allow_files, tell_manager

@@ -17,16 +17,16 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
+from mcp_server.charts.charts import WARM_AFTER, Charts
+from mcp_server.filters.directory import Directory
 from mcp_server.http.edge import Edge
 from mcp_server.http.requests import Origins
-from mcp_server.operations.charts import WARM_AFTER, Charts
-from mcp_server.operations.directory import Directory
-from mcp_server.operations.limits import Limiter
-from mcp_server.operations.local_counting import LocalCounting
+from mcp_server.limits.limits import Limiter
+from mcp_server.limits.local_counting import LocalCounting
+from mcp_server.mcp.endpoint import McpEndpoint
+from mcp_server.mcp.server import build_server
+from mcp_server.mcp.toolsets import Toolset, toolsets
 from mcp_server.operations.services import Services
-from mcp_server.surface.endpoint import McpEndpoint
-from mcp_server.surface.server import build_server
-from mcp_server.surface.toolsets import Toolset, toolsets
 from oauth.authorization import Authorization
 from oauth.bearer import Bearer
 from oauth.challenge import Challenge
@@ -73,7 +73,7 @@ from web.site import Site
 from web.throttle import SIGN_UPS, Throttle
 
 if TYPE_CHECKING:
-    from mcp_server.operations.redis_counting import RedisCounting
+    from mcp_server.limits.redis_counting import RedisCounting
 
 log = logging.getLogger(__name__)
 

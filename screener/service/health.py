@@ -26,8 +26,8 @@ import orjson
 from mcp_server.http.edge import TEXT, refuse_host
 from mcp_server.http.requests import Origins, Receive, Scope
 from mcp_server.http.responses import HttpResponse, response
-from mcp_server.operations.age import Age
 from mcp_server.operations.services import Services
+from mcp_server.presentation.age import Age
 from screener.service.supervisor import Supervisor
 from store.database.database import Database
 from store.errors import DatabaseError, DatabaseMovedError

@@ -21,9 +21,9 @@ from store.errors import DatabaseUnavailableError
 
 if TYPE_CHECKING:
     from mcp_server.http.requests import Origins
-    from mcp_server.operations.limits import Limiter
-    from mcp_server.operations.local_counting import LocalCounting
-    from mcp_server.operations.redis_counting import RedisCounting
+    from mcp_server.limits.limits import Limiter
+    from mcp_server.limits.local_counting import LocalCounting
+    from mcp_server.limits.redis_counting import RedisCounting
     from store.accounts.usage import UsageLog
     from web.policies import Policies
 
@@ -50,7 +50,7 @@ def counting_of(settings: Settings, folder: Path | None = None) -> LocalCounting
         SettingsError: the driver of Redis is not installed.
         CountersError: the folder cannot hold exact counts.
     """
-    from mcp_server.operations.local_counting import LocalCounting
+    from mcp_server.limits.local_counting import LocalCounting
 
     if settings.limits_url is None:
         return LocalCounting(folder=folder)
@@ -58,7 +58,7 @@ def counting_of(settings: Settings, folder: Path | None = None) -> LocalCounting
         raise SettingsError(
             f"SCREENER_LIMITS_URL: redis is not installed; {how_to_install('redis')}."
         )
-    from mcp_server.operations.redis_counting import RedisCounting
+    from mcp_server.limits.redis_counting import RedisCounting
 
     meanwhile = LocalCounting(folder=folder) if settings.limits_away == "local" else None
     return RedisCounting(settings.limits_url.get_secret_value(), meanwhile)

@@ -38,7 +38,7 @@ ACCESS = "access"
 
 NOT_REPEATED = (
     "screener.",
-    "mcp_server.operations.redis_counting",
+    "mcp_server.limits.redis_counting",
     "store.remote.follower",
     "store.accounts.retention",
     "store.database.changes",

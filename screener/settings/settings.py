@@ -29,8 +29,8 @@ from store.accounts import BRAND
 from store.folder.layout import DataFolder
 
 if TYPE_CHECKING:
-    from mcp_server.operations.limits import Quotas
-    from mcp_server.operations.offer import Offer
+    from mcp_server.limits.limits import Quotas
+    from mcp_server.presentation.offer import Offer
     from store.database.database import Database
 
 PREFIX: Final = "SCREENER_"
@@ -314,7 +314,7 @@ class Settings(BaseSettings):
     @property
     def offer(self) -> Offer:
         """What the service tells its clients."""
-        from mcp_server.operations.offer import Offer
+        from mcp_server.presentation.offer import Offer
 
         return Offer(
             public_url=self.url,
@@ -328,7 +328,7 @@ class Settings(BaseSettings):
     @property
     def quotas(self) -> Quotas:
         """The rate limits."""
-        from mcp_server.operations.limits import Quotas
+        from mcp_server.limits.limits import Quotas
 
         return Quotas(
             self.key_per_minute,

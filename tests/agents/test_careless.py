@@ -12,7 +12,7 @@ from uuid import uuid4
 import anyio
 import pytest
 
-from mcp_server.operations.errors import CATALOGUE
+from mcp_server.calls.errors import CATALOGUE
 from store.accounts.accounts import AccountPlan
 from tests.agent import ERAS, connected, texts
 from tests.agents.careless import Careless, User

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcp_server.surface.app_page import chart_page
+from mcp_server.mcp.app_page import chart_page
 from tests.node import install_node
 
 if TYPE_CHECKING:

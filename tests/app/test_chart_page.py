@@ -15,13 +15,13 @@ import orjson
 import pytest
 from PIL import Image
 
-from mcp_server.operations.chart_data import chart_data
-from mcp_server.surface.app_page import DATA_KEY, PAGE_URI
+from mcp_server.charts.chart_data import chart_data
+from mcp_server.mcp.app_page import DATA_KEY, PAGE_URI
 from tests.app.hosts import DRAWN, Host, host_site, official_script
 from tests.app.hosts import HERE as HOSTS
 from tests.chromium import launched, profile_of
 from tests.contract.market import active_book
-from tests.mcp_server.surface.test_server import post
+from tests.mcp_server.mcp.test_server import post
 from tests.node import NotInstalledError
 from tests.service import Service
 

@@ -9,11 +9,11 @@ import pytest
 from benchmarks.tokens.__main__ import MARKET, PAGE, SAMPLE, measure
 from benchmarks.tokens.counter import CounterError, count
 from benchmarks.tokens.tables import compact, outdated, tables_of, with_tables
-from mcp_server.operations.errors import CATALOGUE
-from mcp_server.operations.offer import Offer
-from mcp_server.operations.rules import CONTENT_RULES
-from mcp_server.surface.server import tools
-from mcp_server.surface.toolsets import EXTENDED, FULL
+from mcp_server.calls.errors import CATALOGUE
+from mcp_server.mcp.server import tools
+from mcp_server.mcp.toolsets import EXTENDED, FULL
+from mcp_server.presentation.offer import Offer
+from mcp_server.presentation.rules import CONTENT_RULES
 from tests.contract.market import write_market
 
 OFFER = Offer("https://screener.example.com", ("AAPL", "GOOG", "IBM", "MSFT", "SPY"))

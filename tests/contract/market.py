@@ -15,7 +15,7 @@ import httpx
 import numpy as np
 import orjson
 
-from mcp_server.operations.kinds import KINDS
+from mcp_server.filters.kinds import KINDS
 from store.ledger.manifest import Inputs
 from store.nights.book import Book
 from store.nights.nights import Nights

@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from mcp_server.operations.errors import CATALOGUE
-from mcp_server.operations.kinds import KINDS
+from mcp_server.calls.errors import CATALOGUE
+from mcp_server.filters.kinds import KINDS
 from rest_facade.routes import ROUTES
 from tests.agent import connected
 from tests.contract.test_errors import CODES

@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from mcp_server.operations.errors import CATALOGUE
-from mcp_server.surface.toolsets import EXTENDED, FULL, Toolset
+from mcp_server.calls.errors import CATALOGUE
+from mcp_server.mcp.toolsets import EXTENDED, FULL, Toolset
 from screener.settings.settings import Settings
 from store.accounts.accounts import AccountPlan
 from tests.agent import ERAS, call, connected, texts

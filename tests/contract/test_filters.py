@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from mcp_server.operations.kinds import KINDS
+from mcp_server.filters.kinds import KINDS
 from tests.contract.market import Market
 
 OPERATORS = {

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from mcp_server.operations.limits import Quotas
-from mcp_server.operations.offer import Offer
-from mcp_server.surface.server import tools
-from mcp_server.surface.toolsets import EXTENDED, FULL
+from mcp_server.limits.limits import Quotas
+from mcp_server.mcp.server import tools
+from mcp_server.mcp.toolsets import EXTENDED, FULL
+from mcp_server.presentation.offer import Offer
 from rest_facade.documents import documents
 
 GOLDEN = Path(__file__).parents[1] / "golden"

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import orjson
 import pytest
 
-from mcp_server.operations.chart_data import chart_data
-from mcp_server.operations.charts import chart_view
+from mcp_server.charts.chart_data import chart_data
+from mcp_server.charts.charts import chart_view
 from store.nights.book import Book
 from store.wire.view import gain
 from tests.agent import call, connected

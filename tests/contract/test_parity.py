@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from mcp_server.surface.toolsets import DEMO, EXTENDED, FULL, Toolset
+from mcp_server.mcp.toolsets import DEMO, EXTENDED, FULL, Toolset
 from tests.agent import ERAS, call, connected, images, text_json, texts
 from tests.contract.cases import ANSWERED
 from tests.service import Service, new_key

@@ -17,7 +17,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from mcp_server.operations.offer import Offer
+from mcp_server.presentation.offer import Offer
 from rest_facade.openapi import openapi
 from tests.service import Service, new_key
 

@@ -22,8 +22,8 @@ import polars as pl
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from mcp_server.operations.errors import ApiError
-from mcp_server.operations.filters import parse_filters
+from mcp_server.calls.errors import ApiError
+from mcp_server.filters.filters import parse_filters
 from nightly.errors import NightlyError
 from nightly.reference import read_reference
 from nightly.sources import prepare_source

@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import pytest
 
-from mcp_server.surface.toolsets import EXTENDED, FULL
+from mcp_server.mcp.toolsets import EXTENDED, FULL
 from store.accounts.credentials import LIFETIMES, Kind
 from tests.agent import connected, images, texts
 from tests.hosts.clients import CLIENTS, Era, HostClient

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from mcp_server.operations.hosts import ACCESS_WORDS, Host, hosts
-from mcp_server.operations.offer import Offer
+from mcp_server.presentation.hosts import ACCESS_WORDS, Host, hosts
+from mcp_server.presentation.offer import Offer
 from tests.hosts import clients, conformance
 from web.connect import LANGUAGES
 

@@ -325,7 +325,7 @@ def test_patterns_and_scan_tell_the_same_of_a_setup(book: Book) -> None:
 
 
 def test_every_filter_kind_has_its_evidence_columns(book: Book) -> None:
-    from mcp_server.operations.kinds import KINDS
+    from mcp_server.filters.kinds import KINDS
 
     evidence = book.evidence
     for kind in KINDS.values():

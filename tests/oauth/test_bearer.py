@@ -10,8 +10,8 @@ import httpx
 import pytest
 from starlette.types import Scope
 
+from mcp_server.calls.callers import Caller
 from mcp_server.http.edge import Edge
-from mcp_server.operations.callers import Caller
 from oauth.bearer import Bearer
 from screener.service.app import build_app
 from screener.settings.settings import load_settings

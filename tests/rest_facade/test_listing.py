@@ -19,11 +19,11 @@ import mcp_types
 import pytest
 from PIL import Image
 
-from mcp_server.operations.hosts import hosts, install
-from mcp_server.operations.identity import NAME, PROTOCOL_VERSIONS, icons, remotes
-from mcp_server.operations.limits import Quotas
-from mcp_server.operations.offer import Offer
-from mcp_server.surface.toolsets import toolsets
+from mcp_server.limits.limits import Quotas
+from mcp_server.mcp.toolsets import toolsets
+from mcp_server.presentation.hosts import hosts, install
+from mcp_server.presentation.identity import NAME, PROTOCOL_VERSIONS, icons, remotes
+from mcp_server.presentation.offer import Offer
 from rest_facade.listing import catalog, listing_files, server_card, server_json
 from rest_facade.reference import reference, skill
 from tests.agent import INITIALIZE, message

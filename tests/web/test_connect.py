@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 import pytest
 
-from mcp_server.operations.hosts import Way, hosts
+from mcp_server.presentation.hosts import Way, hosts
 from tests.chromium import profile_of
 from tests.service import Service, apart
 from tests.web.browser import Browser

@@ -7,7 +7,7 @@ import html
 
 import pytest
 
-from mcp_server.operations.age import Age
+from mcp_server.presentation.age import Age
 from store.nights.book import Book
 from store.wire.families import Family
 from store.wire.method import Costs, Estimate, Measure, Method

@@ -15,7 +15,7 @@ import orjson
 import pytest
 from PIL import Image
 
-from mcp_server.operations.past import Past, marks_of, past_view, with_lines
+from mcp_server.charts.past import Past, marks_of, past_view, with_lines
 from nightly.parameters import DETECTORS
 from screener.commands.bars_options import BarsOptions
 from screener.commands.nights.nightly import order_of, seal

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import web
-from mcp_server.surface.toolsets import EXTENDED
+from mcp_server.mcp.toolsets import EXTENDED
 from rest_facade.routes import ROUTES
 from tests.agent import call, connected
 from tests.service import Service, copy_night, serving

@@ -20,9 +20,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_server.operations.filters import MAX_PREDICATES, OPERATORS
-from mcp_server.operations.kinds import KINDS, Kind
-from mcp_server.operations.scan_order import COLUMNS, SORTS
+from mcp_server.filters.filters import MAX_PREDICATES, OPERATORS
+from mcp_server.filters.kinds import KINDS, Kind
+from mcp_server.filters.scan_order import COLUMNS, SORTS
 from store.wire.families import Family
 from tests.service import Service, serving
 from tests.web.browser import Browser

@@ -304,7 +304,7 @@ def test_setups_in_opposite_directions_are_said_to_be_two_readings(
 
 
 @pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("name", ["web/static/symbol.css", "mcp_server/surface/app/page.css"])
+@pytest.mark.parametrize("name", ["web/static/symbol.css", "mcp_server/mcp/app/page.css"])
 def test_interactive_charts_have_the_colours_of_the_pictures(name: str, theme: Theme) -> None:
     text = (Path(__file__).parents[2] / name).read_text()
     light, dark = re.split(r"@media \(prefers-color-scheme: dark\)|:root\[data-theme", text)[:2]

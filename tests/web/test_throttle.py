@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from mcp_server.operations.local_counting import LocalCounting
+from mcp_server.limits.local_counting import LocalCounting
 from web.refusals import Refusal
 from web.throttle import Guesses, Throttle, TooManyRefusal
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from mcp_server.charts.charts import chart_view
+from mcp_server.charts.past import Past, past_words
 from mcp_server.drawing import LOOKS, THEMES, WIDTHS, Look, draw
-from mcp_server.operations.charts import chart_view
-from mcp_server.operations.past import Past, past_words
 from screener.settings.console import fail, writing
 from store.folder.files import replace_file
 from store.nights.book import Book, StoredSetup, company_names

@@ -171,7 +171,7 @@ def _known(book: Book, symbol: str) -> str:
     with refusing():
         wanted = read_arguments(SymbolArguments, {"symbol": symbol}).symbol
     if book.coverage(wanted) is None:
-        from mcp_server.operations.directory import Directory
+        from mcp_server.filters.directory import Directory
 
         near = Directory.of(book).nearest(symbol)
         meant = f"did you mean {' or '.join(near)}?" if near else "`screener scan` lists setups."
@@ -180,7 +180,7 @@ def _known(book: Book, symbol: str) -> str:
 
 
 def _print_kinds() -> None:
-    from mcp_server.operations.kinds import KINDS
+    from mcp_server.filters.kinds import KINDS
     from screener.commands.patterns.scan_arguments import example
 
     for kind in KINDS.values():

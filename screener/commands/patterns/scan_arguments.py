@@ -2,7 +2,7 @@
 
 A filter is a kind, its period after a colon if it takes one, an operator and a value:
 `sma_distance:50>0`, `industry=Software`, `sma_cross=true`. What may stand there is judged where the
-filters of the API are, by `mcp_server.operations.filters`.
+filters of the API are, by `mcp_server.filters.filters`.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from mcp_server.calls.errors import ApiError, did_you_mean
+from mcp_server.filters.filters import PredicateError, read_predicate
+from mcp_server.filters.kinds import KINDS, Kind
 from mcp_server.operations.arguments import ScanArguments, read_arguments
-from mcp_server.operations.errors import ApiError, did_you_mean
-from mcp_server.operations.filters import PredicateError, read_predicate
-from mcp_server.operations.kinds import KINDS, Kind
 from screener.settings.console import fail
 
 LONGEST = 200

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import orjson
 
-from mcp_server.operations.age import Age
+from mcp_server.filters.scan_order import SORTS
 from mcp_server.operations.arguments import ScanArguments
-from mcp_server.operations.scan import scan_body
-from mcp_server.operations.scan_order import SORTS
+from mcp_server.operations.handlers.scan import scan_body
+from mcp_server.presentation.age import Age
 from screener.commands.patterns.scan_arguments import refusing, scan_arguments
 from screener.commands.patterns.tables import FORMING, RUNNING, SetupTable, setup_table
 from screener.settings.console import NO_NIGHT, err, fail, out, terminal_width

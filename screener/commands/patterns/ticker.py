@@ -8,7 +8,7 @@ from typing import Any, Final
 import orjson
 
 from mcp_server.operations.arguments import HistoryArguments, RecordArguments
-from mcp_server.operations.patterns import history_body, patterns_body, record_body
+from mcp_server.operations.handlers.patterns import history_body, patterns_body, record_body
 from screener.commands.patterns.setups import age_of
 from screener.commands.patterns.tables import history_table
 from screener.settings.console import out, terminal_width

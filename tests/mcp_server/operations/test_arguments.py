@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcp_server.calls.errors import ApiError
 from mcp_server.operations.arguments import (
     Arguments,
     ChartArguments,
@@ -17,7 +18,6 @@ from mcp_server.operations.arguments import (
     SymbolsArguments,
     read_arguments,
 )
-from mcp_server.operations.errors import ApiError
 from mcp_server.operations.symbols import check_symbols
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mcp_server.operations.limits import Quotas
+from mcp_server.limits.limits import Quotas
 from rest_facade.listing import listing_files
 from rest_facade.reference import reference, skill
 from screener.settings.settings import Settings

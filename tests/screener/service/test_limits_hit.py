@@ -11,13 +11,13 @@ import anyio
 import pytest
 from prometheus_client import REGISTRY
 
+from mcp_server.calls.callers import Caller
+from mcp_server.calls.errors import ApiError
+from mcp_server.charts import charts as charts_module
+from mcp_server.charts.charts import Charts
 from mcp_server.http.edge import Edge
 from mcp_server.http.responses import response
-from mcp_server.operations import charts as charts_module
-from mcp_server.operations.callers import Caller
-from mcp_server.operations.charts import Charts
-from mcp_server.operations.errors import ApiError
-from mcp_server.operations.limits import Limiter, Quotas
+from mcp_server.limits.limits import Limiter, Quotas
 from oauth.quota import Quota
 from screener.server.door import Bounds, Door
 from telemetry.metrics import LIMITS

@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from mcp_server.operations import redis_counting
+from mcp_server.limits import redis_counting
 from screener.settings.logs import (
     EVERY_SECONDS,
     MOST_MESSAGES,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mcp_server.operations.kinds import KINDS, Kind
+from mcp_server.filters.kinds import KINDS, Kind
 from screener.commands.patterns.scan_arguments import example, filters_of
 from tests.screener.command import check_refusal, run
 from tests.service import Service

@@ -1,0 +1,1 @@
+"""Charts: pictures of setups as they are asked for, and the data of the interactive ones."""

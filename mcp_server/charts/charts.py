@@ -1,0 +1,191 @@
+"""Charts: each is drawn once per night, in a worker process, and kept beside the book.
+
+Drawing takes about 10 ms of CPU, so it never runs on the event loop. Calls for one chart that
+arrive together share one drawing, and the queue of drawings is bounded.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar, TypeVarTuple
+
+import anyio
+import anyio.to_process
+import anyio.to_thread
+from anyio import BrokenWorkerProcess, CapacityLimiter
+
+from mcp_server.calls.errors import ApiError, busy
+from mcp_server.charts.past import Past, bare_view, past_view, trend_line
+from mcp_server.drawing import USUAL, ChartView, Look, Point, Record, draw, prepare
+from mcp_server.filters.directory import Directory
+from store.errors import StoreError
+from store.folder.files import private_folder, replace_file
+from store.nights.book import Book, PerBook, Prices, StoredSetup
+from telemetry.metrics import charts_cache, drawing_seconds, drawings_waiting, limits_hit, timed
+
+QUEUE_LIMIT = 32
+"""Most drawings under way or waiting; a call for one more is refused with `unavailable`."""
+
+WARM_AFTER = 2.0
+"""Seconds after its start in which a service has the processor for its first answers."""
+
+log = logging.getLogger(__name__)
+
+Subject: TypeAlias = StoredSetup | Past
+"""What a chart is of."""
+
+Made = TypeVar("Made")
+Arguments = TypeVarTuple("Arguments")
+
+
+class Charts:
+    """The chart of every current setup, symbol and past trade, drawn on first demand."""
+
+    def __init__(self, folder: Path, directories: PerBook[Directory] | None = None) -> None:
+        """Keep the charts in a folder; the `directories` of nights name their companies."""
+        self._folder = folder
+        self._directories = directories or PerBook(Directory.of)
+        self._worker = CapacityLimiter(1)
+        self._drawing: dict[Path, anyio.Event] = {}
+        self.is_broken = False
+        """Whether the process that draws could not be used last time."""
+
+    async def warm(self, after: float = 0.0) -> None:
+        """Start a worker process after some seconds, and let it load what drawing needs.
+
+        The first chart is then as fast as the next, and this process needs no image library.
+        """
+        await anyio.sleep(after)
+        try:
+            await self._apart(prepare)
+        except (OSError, BrokenWorkerProcess) as error:
+            log.warning("No process for charts yet; the first chart will start one: %s", error)
+
+    async def png(self, book: Book, subject: Subject, look: Look = USUAL) -> bytes:
+        """The PNG of a current setup of a book, or of what became of earlier ones.
+
+        Raises:
+            ApiError: `chart_unavailable` without stored prices, `unavailable` when too many wait.
+        """
+        path = self._path(book, subject, look)
+        png = await self.cached(book, subject, look)
+        charts_cache.hits += png is not None
+        charts_cache.misses += png is None
+        while png is None:
+            under_way = self._drawing.get(path)
+            if under_way is None:
+                return await self._draw(path, book, subject, look)
+            await under_way.wait()
+            png = await self.cached(book, subject, look)
+        return png
+
+    async def cached(self, book: Book, subject: Subject, look: Look = USUAL) -> bytes | None:
+        """The PNG of the same, if it was drawn before."""
+        return await anyio.to_thread.run_sync(_read, self._path(book, subject, look))
+
+    async def _draw(self, path: Path, book: Book, subject: Subject, look: Look) -> bytes:
+        symbol = subject.symbol if isinstance(subject, Past) else subject.view.symbol
+        prices = book.prices(symbol)
+        if prices is None or (isinstance(subject, Past) and not subject.is_among(prices)):
+            raise ApiError("chart_unavailable")
+        if len(self._drawing) >= QUEUE_LIMIT:
+            limits_hit.labels("drawings").inc()
+            raise busy()
+        done = self._drawing[path] = anyio.Event()
+        try:
+            with drawings_waiting.track_inprogress(), timed(drawing_seconds):
+                name = self._directories.of(book).name(symbol) or ""
+                view = chart_view(book, subject, prices, name)
+                png = await self._apart(draw, view, look)
+            await anyio.to_thread.run_sync(_store, path, png)
+        finally:
+            del self._drawing[path]
+            done.set()
+        return png
+
+    async def _apart(self, work: Callable[[*Arguments], Made], *arguments: *Arguments) -> Made:
+        """Do something in the worker process."""
+        try:
+            made = await anyio.to_process.run_sync(work, *arguments, limiter=self._worker)
+        except (OSError, BrokenWorkerProcess):
+            self.is_broken = True
+            raise
+        self.is_broken = False
+        return made
+
+    def _path(self, book: Book, subject: Subject, look: Look) -> Path:
+        suffix = "" if look == USUAL else f"-{look.theme}-{look.width}"
+        name = subject.name if isinstance(subject, Past) else subject.view.setup_id
+        return self._folder / str(book.data_version) / f"{name}{suffix}.png"
+
+
+def _read(path: Path) -> bytes | None:
+    """The chart in a file, which was written whole; None if there is none."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def _store(path: Path, png: bytes) -> None:
+    try:
+        private_folder(path.parent)
+        replace_file(path, png)
+    except (OSError, StoreError) as error:
+        log.warning("A chart could not be kept and will be drawn again: %s", error)
+
+
+def chart_view(book: Book, subject: Subject, prices: Prices, name: str = "") -> ChartView:
+    """What a chart shows; the name is that of the company."""
+    if isinstance(subject, Past):
+        return past_view(book, subject, prices, name)
+    view, plan, lines = subject.view, subject.view.plan, subject.fields["lines"]
+    entered = view.entry_date and dt.date.fromisoformat(view.entry_date)
+    return replace(
+        bare_view(book, view.symbol, prices, name),
+        pattern=view.pattern,
+        direction=view.direction,
+        status=view.status,
+        as_of=dt.date.fromisoformat(view.as_of),
+        upper=trend_line(lines["upper"]),
+        lower=trend_line(lines["lower"]),
+        trigger=plan.trigger,
+        stop=plan.stop,
+        target=plan.target,
+        entry=(entered, plan.entry) if entered and plan.entry else None,
+        pole=_pole(subject.evidence),
+        attempt=view.attempt or 1,
+        attempts=view.attempts,
+        record=_record(subject),
+    )
+
+
+def _record(setup: StoredSetup) -> Record | None:
+    """The record that everybody shows of the setup."""
+    view, record = setup.view, setup.view.record
+    if record is None:
+        return None
+    whole = setup.fields["track_record"][record.scope]
+    start, end = (dt.date.fromisoformat(day) for day in whole["backtest_range"])
+    label = f"{view.direction} {view.family_label}" if record.sided else view.family_label
+    return Record(
+        name=f"{view.symbol} {label.lower()}" if record.scope == "ticker" else label.capitalize(),
+        start=start,
+        end=end,
+        sample=record.sample_size,
+        win_rate=record.win_rate_pct,
+        average_loss=record.avg_loss_pct,
+        random_entries=record.placebo_win_rate_pct,
+    )
+
+
+def _pole(evidence: Mapping[str, Any]) -> tuple[Point, Point] | None:
+    """From the base to the tip; None without one, or in a night that did not keep it."""
+    if "pole_start_date" not in evidence:
+        return None
+    start, tip = (dt.date.fromisoformat(evidence[f"pole_{end}_date"]) for end in ("start", "tip"))
+    return (start, evidence["pole_start_price"]), (tip, evidence["pole_tip_price"])

@@ -1,0 +1,1 @@
+"""Filters: the language of the scan, and the search for symbols."""

@@ -1,0 +1,1 @@
+"""Limits: how many calls each caller has, and where they are counted."""

@@ -1,0 +1,265 @@
+"""The toolsets: which operations agents see as tools at which address, and what they read of each.
+
+A tool takes only the arguments that it shows, and refuses any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+from mcp_server.calls.surfaces import Surface
+from mcp_server.filters.kinds import KINDS
+from mcp_server.operations.lean import Schema
+from mcp_server.operations.schemas import input_schema, output_schema
+from mcp_server.operations.table import OPERATIONS, Operation
+from mcp_server.presentation.identity import TITLE
+from mcp_server.presentation.offer import Offer
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """An operation as agents see it."""
+
+    name: str
+    operation: Operation
+    title: str
+    description: str
+    """`{demo_symbols}` stands for the demo symbols."""
+    arguments: tuple[str, ...] = ()
+    """The arguments of the operation that it takes; others are refused."""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """Defaults that differ from those of the operation."""
+    schemas: Mapping[str, Schema] = field(default_factory=dict)
+    """Schemas of arguments that differ from those of the operation."""
+    answers: Mapping[str, Schema] = field(default_factory=dict)
+    """Shorter schemas of fields of the answer, which use no definitions."""
+
+    def raw_arguments(self, sent: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of the operation, from those of a call; null stands for the default."""
+        taken = {name: sent[name] for name in self.arguments if sent.get(name) is not None}
+        return {**self.defaults, **taken}
+
+    def describe(self, offer: Offer) -> str:
+        """What it does, for a service with these demo symbols, of which it names four."""
+        some, more = ", ".join(offer.demo_symbols[:4]), len(offer.demo_symbols[4:])
+        words = f"{some} and {more} more, which a refusal names" if more else some
+        return self.description.format(demo_symbols=words)
+
+    @property
+    def input_schema(self) -> Schema:
+        """The JSON Schema of its arguments."""
+        whole = input_schema(self.operation)
+        shown = {name: self._schema(name, whole["properties"][name]) for name in self.arguments}
+        result: Schema = {"type": "object", "properties": shown, "additionalProperties": False}
+        required = [name for name in whole.get("required", ()) if name in shown]
+        return {**result, "required": required} if required else result
+
+    @property
+    def output_schema(self) -> Schema | None:
+        """The JSON Schema of its structured answer; None if the answer is a picture."""
+        whole = output_schema(self.operation)
+        if whole is None or not self.answers:
+            return whole
+        kept = {name: part for name, part in whole.items() if name != "$defs"}
+        return {**kept, "properties": {**whole["properties"], **self.answers}}
+
+    def _schema(self, name: str, schema: Schema) -> Schema:
+        schema = self.schemas.get(name, schema)
+        return {**schema, "default": self.defaults[name]} if name in self.defaults else schema
+
+
+@dataclass(frozen=True, slots=True)
+class Toolset:
+    """The tools of one address."""
+
+    path: str
+    """Where it is, below the MCP address."""
+    title: str
+    tools: Mapping[str, Tool]
+    keyless: bool = False
+    """Whether it answers only keyless operations, to anybody."""
+
+    def surface(self, *, app: bool = True) -> Surface:
+        """What a call comes by; `app` says whether the host may draw it on a page of its own."""
+        return Surface("mcp", pictures=True, app=app, edits="add_tickers" in self.tools)
+
+
+def _tool(
+    name: str,
+    title: str,
+    description: str,
+    *arguments: str,
+    operation: str = "",
+    defaults: Mapping[str, Any] = MappingProxyType({}),
+    schemas: Mapping[str, Schema] = MappingProxyType({}),
+    answers: Mapping[str, Schema] = MappingProxyType({}),
+) -> Tool:
+    row = OPERATIONS[operation or name]
+    return Tool(name, row, title, description, arguments, defaults, schemas, answers)
+
+
+def _named(*tools: Tool) -> Mapping[str, Tool]:
+    return MappingProxyType({tool.name: tool for tool in tools})
+
+
+SEVEN = _named(
+    _tool(
+        "get_ticker_patterns",
+        "Current chart patterns",
+        "Every current setup of one tracked ticker: both trend lines, the trigger rule, trade "
+        "plans with trigger, stop and target, and how the same pattern did before, for its family "
+        "and for this ticker.",
+        "symbol",
+    ),
+    _tool(
+        "get_pattern_history",
+        "Past occurrences",
+        "The first breakout of each past pattern of one tracked ticker, wins and losses alike, "
+        "without later attempts: entry, stop, target, exit, realized move and R multiple.",
+        *("symbol", "limit", "outcome", "family", "since", "until"),
+    ),
+    _tool(
+        "get_pattern_chart",
+        "Chart of a setup",
+        "A PNG chart of one current setup: candles on a log price axis, both trend lines, "
+        "trigger, stop and target. Take setup_id from get_ticker_patterns of this session.",
+        "symbol",
+        "setup_id",
+    ),
+    _tool(
+        "list_tracked_tickers",
+        "Tracked tickers",
+        "Which of my tickers have a setup? Every tracked ticker, in the user's order: whether the "
+        "night covers it and its setups in brief (family, direction, status, attempt, distance to "
+        "the trigger); also how many may be tracked.",
+    ),
+    _tool(
+        "set_tracked_tickers",
+        "Set tracked tickers",
+        "Replace the whole list of tracked tickers, all or nothing; an empty list untracks "
+        "everything. `removed` names what was dropped. This also rewrites the user's Main "
+        "watchlist: read list_tracked_tickers first and keep what should stay.",
+        "symbols",
+    ),
+    _tool(
+        "get_family_track_record",
+        "Family track record",
+        "How a pattern family did over all daily bars (`backtest_range`): win rate with sample, "
+        "average win and loss, R multiples, compared with random entries.",
+        "family",
+    ),
+    _tool(
+        "demo",
+        "Demo",
+        "The current setups of one demo symbol ({demo_symbols}), with the chart of the first one; "
+        "needs no key.",
+        "symbol",
+        answers={"setups": {"type": "array", "description": "As in get_ticker_patterns."}},
+    ),
+)
+"""The seven tools of the interface."""
+
+FILTERS: Schema = {
+    "type": "array",
+    "description": "Predicates that all must match, such as "
+    '{"kind":"rsi","op":"<","value":40}. Numeric kinds take op and value; choices and booleans '
+    'value; moving averages, performance and extremes also period ("200", "ytd", "3m" ...). '
+    "A refusal names what a kind takes.",
+    "items": {
+        "type": "object",
+        "properties": {
+            "kind": {
+                "type": "string",
+                "enum": list(KINDS),
+                "description": " ".join(
+                    f"{kind.name} ({kind.spans}): {kind.meaning}"
+                    for kind in KINDS.values()
+                    if kind.meaning
+                ),
+            },
+            "op": {"type": "string", "enum": ["<", "<=", ">", ">=", "="]},
+            "value": {"anyOf": [{"type": "number"}, {"type": "string"}, {"type": "boolean"}]},
+            "period": {"type": "string"},
+        },
+        "required": ["kind", "value"],
+    },
+}
+
+
+def _symbols(description: str) -> Mapping[str, Schema]:
+    schema = {"description": description, "type": "array", "items": {"type": "string"}}
+    return {"symbols": schema}
+
+
+_MORE = _named(
+    replace(SEVEN["get_pattern_history"], defaults={"limit": 20}),  # 50 rows are 8,000 tokens
+    _tool(
+        "get_ticker_record",
+        "Track record of a ticker",
+        "How the patterns of one tracked ticker did before, for each family in which it has a "
+        "resolved trade, even without a current setup.",
+        "symbol",
+        "family",
+    ),
+    _tool(
+        "scan_setups",
+        "Market-wide scan",
+        "The current setups of the whole market, filtered, sorted and paged; no ticker needs to be "
+        "tracked. Rank 1 has the largest typical gain if it wins, which says nothing about the "
+        "odds: sort by -expected_r or read `verdict`. Entry is the daily close beyond the moving "
+        "trigger, not a touch. Running trades are left out unless `status` says otherwise; "
+        "`counts` says how many there are.",
+        *("family", "direction", "status", "max_distance_pct", "filters", "sort"),
+        *("limit", "offset"),
+        "rows",
+        defaults={"limit": 10},
+        schemas={"filters": FILTERS},
+    ),
+    _tool(
+        "add_tickers",
+        "Add tracked tickers",
+        "Append tickers to the tracked list, all or nothing; the others stay. This also changes "
+        "the Main watchlist.",
+        "symbols",
+        schemas=_symbols("Symbols to append."),
+    ),
+    _tool(
+        "remove_tickers",
+        "Remove tracked tickers",
+        "Remove tickers from the tracked list; the others stay. Also changes the Main watchlist.",
+        "symbols",
+        schemas=_symbols("Symbols to drop; untracked ones are ignored."),
+    ),
+    _tool(
+        "get_universe",
+        "Covered symbols",
+        "The symbols that the night covers, with name and industry; look them up by symbol, first "
+        "letters, name or industry.",
+        *("search", "limit", "offset", "rows"),
+        operation="universe",
+        defaults={"limit": 20, "rows": "compact"},
+        schemas={"limit": {"description": "Rows of a page; clamped to 1..200.", "type": "integer"}},
+    ),
+    _tool(
+        "get_changes",
+        "Changes since the night before",
+        "What became of each setup since the night before: new, triggered, stopped, reached or "
+        "expired, over the whole market. If `available` is false, there is no earlier night to "
+        "compare with.",
+        *("change", "family", "direction", "limit", "offset"),
+        operation="changes",
+        defaults={"limit": 20},
+    ),
+)
+
+FULL = Toolset("", TITLE, SEVEN)
+DEMO = Toolset("/demo", f"{TITLE} (demo)", SEVEN, keyless=True)
+EXTENDED = Toolset("/extended", f"{TITLE} (extended)", MappingProxyType({**SEVEN, **_MORE}))
+
+
+def toolsets(offer: Offer) -> tuple[Toolset, ...]:
+    """The toolsets that a service offers."""
+    return (FULL, DEMO, EXTENDED) if offer.extended else (FULL, DEMO)

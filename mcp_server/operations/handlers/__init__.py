@@ -1,0 +1,1 @@
+"""Handlers: what each operation answers from the sealed night and the accounts."""

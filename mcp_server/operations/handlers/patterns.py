@@ -1,0 +1,112 @@
+"""The per-ticker handlers: current patterns, past occurrences, own records, a setup's chart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from mcp_server.calls.errors import ApiError
+from mcp_server.operations.arguments import (
+    ChartArguments,
+    HistoryArguments,
+    RecordArguments,
+    SymbolArguments,
+)
+from store.nights.book import Book, StoredSetup
+from store.wire.words import caption
+
+if TYPE_CHECKING:
+    from mcp_server.operations.answers import Answer
+    from mcp_server.operations.calls import Call
+
+LETTERS = {"all": "wlo", "resolved": "wl", "open": "o"}
+"""The outcome letters that each value of `outcome` keeps."""
+
+
+def patterns_body(book: Book, symbol: str) -> bytes:
+    """The stored Patterns body of a symbol; without bars, one that says it is not available."""
+    stored = book.patterns(symbol)
+    if stored is not None:
+        return stored
+    return orjson.dumps({"symbol": symbol, "available": False, "setups": []})
+
+
+async def get_ticker_patterns(call: Call[SymbolArguments]) -> Answer:
+    """The current setups of one tracked ticker."""
+    return call.answer(patterns_body(call.book, call.arguments.symbol))
+
+
+async def get_pattern_history(call: Call[HistoryArguments]) -> Answer:
+    """The past occurrences of one tracked ticker."""
+    return call.answer(history_body(call.book, call.arguments))
+
+
+def history_body(book: Book, arguments: HistoryArguments) -> bytes:
+    """The History body of a symbol: its matching occurrences, newest entry first."""
+    stored = book.history(arguments.symbol)
+    letters, rows = (stored.outcomes, stored.rows) if stored else ("", [])
+    kept = LETTERS[arguments.outcome]
+    matches = [row for letter, row in zip(letters, rows, strict=True) if letter in kept]
+    if arguments.family or arguments.since or arguments.until:
+        matches = [row for row in matches if _is_asked_for(orjson.loads(row), arguments)]
+    page = matches[: arguments.limit]
+    head = {"symbol": arguments.symbol, "available": stored is not None}
+    tail = {"count": len(page), "total": len(matches)}
+    return b'%b,"occurrences":[%b],%b' % (
+        orjson.dumps(head)[:-1],
+        b",".join(page),
+        orjson.dumps(tail)[1:],
+    )
+
+
+def _is_asked_for(row: Mapping[str, Any], arguments: HistoryArguments) -> bool:
+    """Whether an occurrence is of the family and between the dates; one without a date is not."""
+    first, last = arguments.since, arguments.until
+    entered = row["entry_date"] or ""
+    return (
+        arguments.family in (None, row["family"])
+        and (first is None or entered >= str(first))
+        and (last is None or "" < entered <= str(last))
+    )
+
+
+async def get_ticker_record(call: Call[RecordArguments]) -> Answer:
+    """The own records of one tracked ticker, of all families or of one."""
+    return call.answer(record_body(call.book, call.arguments))
+
+
+def record_body(book: Book, arguments: RecordArguments) -> bytes:
+    """The TickerRecord body of a symbol, of all families or of one."""
+    symbol, family = arguments.symbol, arguments.family
+    stored = book.ticker_record(symbol)
+    if stored is None:
+        reason = "not_covered" if book.holds_ticker_records else "not_sealed"
+        fields = {"symbol": symbol, "available": False, "reason": reason, "records": []}
+        return orjson.dumps(fields)
+    if family is None:
+        return stored
+    fields = orjson.loads(stored)
+    fields["records"] = [record for record in fields["records"] if record["family"] == family]
+    return orjson.dumps(fields)
+
+
+async def get_pattern_chart(call: Call[ChartArguments]) -> Answer:
+    """The chart of one current setup, and its caption in words."""
+    setup = find_setup(call.book, call.arguments.symbol, call.arguments.setup_id)
+    png = await call.services.charts.png(call.book, setup)
+    words = caption(setup.view, call.book.disclaimer)
+    return call.picture(png, words, call.chart_data(setup))
+
+
+def find_setup(book: Book, symbol: str, setup_id: str) -> StoredSetup:
+    """A current setup of a symbol.
+
+    Raises:
+        ApiError: `setup_not_found`.
+    """
+    setup = book.setup(symbol, setup_id)
+    if setup is None:
+        raise ApiError("setup_not_found")
+    return setup

@@ -1,0 +1,1 @@
+"""Presentation: what the service says of itself, its rules, and how hosts connect."""

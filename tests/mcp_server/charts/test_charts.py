@@ -1,0 +1,95 @@
+"""Charts: what a setup's picture shows of its night, and the process that draws it."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import anyio
+import pytest
+from PIL import Image
+
+from mcp_server.charts.charts import Charts, chart_view
+from mcp_server.drawing import LOOKS
+from store.nights.book import Book, Prices, StoredSetup
+from tests.contract.market import active_book
+
+
+@pytest.fixture(scope="module")
+def book(night: Path) -> Iterator[Book]:
+    with closing(active_book(night)) as opened:
+        yield opened
+
+
+def setups(book: Book) -> Iterator[tuple[StoredSetup, Prices]]:
+    for symbol, setup_id in sorted((view.symbol, view.setup_id) for view in book.scan.rows):
+        setup, prices = book.setup(symbol, setup_id), book.prices(symbol)
+        if setup is not None and prices is not None:
+            yield setup, prices
+
+
+@pytest.mark.proves("PAT-chart-once")
+def test_every_look_of_a_chart_is_drawn_once_and_kept_by_itself(book: Book, tmp_path: Path) -> None:
+    setup, _ = next(setups(book))
+    looks = list(LOOKS.values())
+
+    async def run() -> list[bytes]:
+        charts = Charts(tmp_path)
+        await charts.warm()
+        return [await charts.png(book, setup, look) for look in looks]
+
+    drawn = anyio.run(run)
+    for file in tmp_path.rglob("*.png"):
+        Image.new("L", (1, 1)).save(file)
+    kept = [file.read_bytes() for file in tmp_path.rglob("*.png")]
+
+    assert set(anyio.run(run)) == set(kept)
+    assert [Image.open(io.BytesIO(png)).size for png in drawn] == [
+        (look.width, look.height) for look in looks
+    ]
+    assert len(set(drawn)) == len(looks) == len(list(tmp_path.rglob("*.png")))
+
+
+def test_a_process_for_charts_that_cannot_start_is_a_warning_and_stops_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    charts = Charts(tmp_path)
+    with caplog.at_level(logging.WARNING), monkeypatch.context() as patch:
+        patch.setattr(sys, "executable", str(tmp_path / "none"))
+        anyio.run(charts.warm)
+    assert "No process for charts yet" in caplog.text
+    assert charts.is_broken
+
+    anyio.run(charts.warm)
+    assert not charts.is_broken
+
+
+def test_a_chart_shows_the_type_the_attempt_and_the_record_of_its_own_direction(
+    book: Book,
+) -> None:
+    for setup, prices in setups(book):
+        fields, view = setup.fields, chart_view(book, setup, prices, "Acme Inc.")
+        assert view.name == "Acme Inc."
+        assert view.attempt == fields["attempt"]["number"]
+        assert view.pattern.lower().endswith(fields["family_label"].lower())
+        assert (view.pole is not None) is ("squeeze" in fields["pattern_type"])
+        assert view.next_session == book.next_session
+        record = fields["track_record"]["family"]
+        own = (record["by_direction"] or {}).get(fields["direction"], record)
+        assert view.record is not None
+        assert view.record.sample == own["sample_size"]
+        assert view.record.win_rate == own["win_rate_pct"]
+        assert view.record.average_loss == own["avg_loss_pct"]
+        assert view.record.random_entries == own["placebo_win_rate_pct"]
+
+
+def test_a_setup_without_a_record_is_drawn_without_one(book: Book) -> None:
+    setup, prices = next(setups(book))
+    unknown = dataclasses.replace(setup, view=dataclasses.replace(setup.view, record=None))
+
+    assert chart_view(book, unknown, prices).record is None

@@ -1,0 +1,220 @@
+"""The counters of this machine: bounded for any number of callers, and no clock misleads them.
+
+What they count is held in test_counting.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+from mcp_server.limits.counters import (
+    MOST_BYTES,
+    RING,
+    STRANGERS_BYTES,
+    STRANGERS_KNOWN,
+    WORD,
+    Counters,
+    CountersError,
+    Moment,
+)
+from mcp_server.limits.counting import CountersFullError, Hit, Window
+from mcp_server.limits.local_counting import LocalCounting
+
+DAY = 86_400
+NOON = 20_000 * DAY + 43_200.0
+
+
+class Table:
+    """The counters of one window, on clocks that the test sets at each call."""
+
+    def __init__(self, size: int, per_day: int | None = None, folder: Path | None = None) -> None:
+        self._at: Moment = (0, 0)
+        self.counting = LocalCounting(
+            folder, monotonic=lambda: self._at[0], utc=lambda: self._at[1]
+        )
+        self._window = self.counting.open(Window("w", size, 60, per_day))
+
+    def hit(self, bucket: str, monotonic: float, utc: float | None = None) -> Hit:
+        """What becomes of a call at a time that is the same on both clocks, unless it is told."""
+        self._at = (monotonic, monotonic if utc is None else utc)
+        return self.counting.hit((self._window, bucket)).each[0]
+
+
+Share = Callable[..., Table]
+
+
+@pytest.fixture
+async def share(tmp_path: Path) -> AsyncIterator[Share]:
+    """What opens a table as each process does that shares its file."""
+    async with AsyncExitStack() as opened:
+
+        def share(size: int, per_day: int | None = None) -> Table:
+            table = Table(size, per_day, tmp_path)
+            opened.push_async_callback(table.counting.close)
+            return table
+
+        yield share
+
+
+def test_slots_are_taken_over_once_their_calls_are_spent() -> None:
+    counters, slots = Table(999), STRANGERS_BYTES // (WORD * (RING + 999))
+    for n in range(slots + 99):
+        counters.hit(f"caller {n}", NOON)
+
+    assert {counters.hit(f"later {n}", NOON + 61).left for n in range(slots)} == {998}
+
+
+CROWD = 8
+SIZE = MOST_BYTES // (CROWD * WORD)
+"""So many hits that a table has room for eight slots only."""
+
+
+def crowded(per_day: int | None = None, share: Share = Table) -> Table:
+    """Counters whose eight slots have owners, who have called once."""
+    counters = share(SIZE, per_day)
+    assert {counters.hit(f"owner {n}", NOON).left for n in range(CROWD)} == {SIZE - 1}
+    return counters
+
+
+def test_of_a_full_table_the_bucket_unseen_for_longest_gives_up_its_slot() -> None:
+    counters = crowded()
+    for n in (0, *range(2, CROWD)):  # owner 1 is not seen again
+        counters.hit(f"owner {n}", NOON + 1)
+
+    assert counters.hit("newcomer", NOON + 2).left == SIZE - 1
+
+    left = [counters.hit(f"owner {n}", NOON + 3).left for n in (0, *range(2, CROWD))]
+    assert left == [SIZE - 3] * (CROWD - 1)
+    assert counters.hit("owner 1", NOON + 4).left == SIZE - 1
+
+
+def test_a_refused_call_shows_that_its_bucket_is_still_there() -> None:
+    counters = crowded()
+    for second in range(1, 3):
+        for n in range(CROWD):
+            if n != 5:
+                counters.hit(f"owner {n}", NOON + second)
+
+    counters.hit("newcomer", NOON + 4)
+
+    assert counters.hit("owner 0", NOON + 5).left == SIZE - 4
+
+
+def test_any_number_of_new_callers_takes_no_call_from_those_who_keep_calling() -> None:
+    counters, slots = Table(200), Counters(Window("w", 200, 60)).slots
+    for n in range(slots + slots // 2):
+        assert counters.hit(f"caller {n}", NOON).left == 199
+    left = []
+    for second in range(1, 4):  # after the others: who called longest ago gives way
+        left.append(counters.hit("honest", NOON + second).left)
+        for n in range(slots // 16):
+            counters.hit(f"newcomer {second} {n}", NOON + second)
+
+    assert left == [199, 198, 197]
+
+
+def test_nobody_can_tell_which_buckets_are_neighbours() -> None:
+    one, other = (Counters(Window("w", 1, 60)) for _ in range(2))
+
+    assert one.key != other.key
+    assert len({*one.key}) > 1
+
+
+def test_strangers_fill_no_memory_with_the_places_of_their_buckets() -> None:
+    counters = Counters(Window("w", 1, 60))
+    for n in range(2 * STRANGERS_KNOWN):
+        counters.slot(f"caller {n}", (NOON, NOON))
+
+    assert len(counters.known) <= STRANGERS_KNOWN
+
+
+def test_a_clock_that_was_a_month_ahead_for_once_holds_up_no_day() -> None:
+    counters = Table(9, per_day=2)
+    counters.hit("a", 100, NOON + 30 * DAY)
+
+    assert [counters.hit("a", 101, NOON).today for _ in range(2)] == [1, 2]
+    assert counters.hit("a", 102, NOON + DAY).today == 1
+
+
+def test_counts_of_a_day_are_never_given_up() -> None:
+    counters = crowded(per_day=2)
+
+    with pytest.raises(CountersFullError):
+        counters.hit("newcomer", NOON)
+
+    assert [counters.hit("owner 0", NOON).fits for _ in range(2)] == [True, False]
+
+
+def test_a_slot_whose_day_counts_is_free_once_the_day_is_over_and_begins_anew() -> None:
+    counters = crowded(per_day=2)
+    evening, midnight = NOON + 43_199, NOON + 43_200
+    for n in range(CROWD):
+        counters.hit(f"owner {n}", NOON)
+
+    with pytest.raises(CountersFullError):
+        counters.hit("newcomer", evening)
+    own = [counters.hit(f"newcomer {n}", midnight) for n in range(CROWD)]
+
+    assert {(hit.left, hit.reset, hit.today) for hit in own} == {(SIZE - 1, 60.0, 1)}
+
+
+def test_a_table_half_full_of_kept_counts_has_a_slot_for_everyone(share: Share) -> None:
+    slots = Counters(Window("w", 2_000, 60, 5)).slots
+    one, other = (share(2_000, 5) for _ in range(2))
+    buckets = [f"key {n}" for n in range(slots // 2)]
+    for bucket in buckets:
+        one.hit(bucket, NOON)
+
+    assert {other.hit(bucket, NOON + 61).today for bucket in buckets} == {2}
+
+
+def test_the_window_does_not_follow_a_clock_that_is_set() -> None:
+    counters = Table(1)
+    counters.hit("a", 100, NOON)
+
+    assert not counters.hit("a", 101, NOON + 3_600).fits
+    assert counters.hit("a", 160, NOON - 3_600).fits
+
+
+def test_each_process_finds_a_slot_again_until_another_gave_it_away(share: Share) -> None:
+    one, other = crowded(share=share), share(SIZE)
+
+    assert {other.hit(f"owner {n}", NOON + 61).today for n in range(CROWD)} == {2}
+    assert {other.hit(f"newcomer {n}", NOON + 122).today for n in range(CROWD)} == {1}
+    assert {one.hit(f"owner {n}", NOON + 183).today for n in range(CROWD)} == {1}
+
+
+def test_a_process_that_dies_while_it_counts_leaves_too_many_counted_never_too_few(
+    share: Share, tmp_path: Path
+) -> None:
+    counters = share(5)
+    for second in (0, 1, 2, 2):
+        counters.hit("a", NOON + second)
+
+    def words() -> list[bytes]:
+        whole = (tmp_path / "w").read_bytes()
+        return [whole[n : n + WORD] for n in range(0, len(whole), WORD)]
+
+    before = words()
+    counters.hit("a", NOON + 61)  # two have left the window
+    after = words()
+    *head, time = [n for n, word in enumerate(after) if word != before[n]]
+    for done in range(len(head) + 2):
+        with (tmp_path / "w").open("r+b") as file:
+            written = [time, *head][:done]
+            file.seek(head[0] * WORD)
+            for n in range(head[0], time + 1):  # all that later hits may have changed
+                file.write(after[n] if n in written else before[n])
+        again = share(5)
+        assert sum(again.hit("a", NOON + 61).fits for _ in range(5)) <= 3, done
+
+
+def test_a_file_that_cannot_be_shared_is_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    with pytest.raises(CountersError, match="run one worker"):
+        Counters(Window("w", 5, 60), tmp_path / "file" / "keys")

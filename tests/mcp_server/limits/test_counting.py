@@ -1,0 +1,170 @@
+"""Counting: the same windows, days and answers, whichever memory counts."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from bisect import bisect_right
+
+import numpy as np
+import pytest
+
+from mcp_server.limits.counting import Counting, Hit, Window, counted
+from tests.counting import SHARED, Backend, Clock
+
+DAY = 86_400
+EVENING = 43_199
+"""Seconds from noon to a second before midnight."""
+
+Step = tuple[float, tuple[bool, int, float, int] | str]
+"""At so many seconds after noon: a hit and what becomes of it, or that the newest is taken back."""
+
+BACK = "take back"
+STEPS: dict[str, tuple[Window, list[Step]]] = {
+    "what is left, and when more is, until exactly the length of the window later": (
+        Window("w", 3, 60, 9),
+        [
+            *((0, (True, 2, 60, 1)), (1, (True, 1, 59, 2)), (2, (True, 0, 58, 3))),
+            *((3, (False, 0, 57, 3)), (59.5, (False, 0, 0.5, 3)), (60, (True, 0, 1, 4))),
+        ],
+    ),
+    "the day has its own bound and ends at midnight UTC": (
+        Window("w", 9, 60, 2),
+        [
+            *((EVENING, (True, 8, 60, 1)), (EVENING, (True, 7, 60, 2))),
+            *((EVENING, (False, 7, 60, 2)), (EVENING + 1, (True, 6, 59, 1))),
+        ],
+    ),
+    "a refusal for the day waits for no window": (
+        Window("w", 5, 60, 1),
+        [(0, (True, 4, 60, 1)), (60, (False, 5, 0, 1))],
+    ),
+    "around midnight the day that was counted goes on": (
+        Window("w", 9, 60, 2),
+        [
+            *((EVENING + 2, (True, 8, 60, 1)), (EVENING + 62, (True, 8, 60, 2))),
+            *((EVENING + 200, (False, 9, 0, 2)), (EVENING, (False, 9, 0, 2))),
+            (EVENING + 1 + DAY, (True, 8, 60, 1)),
+        ],
+    ),
+    "what is taken back leaves room for another": (
+        Window("w", 2, 60, 9),
+        [
+            *((0, (True, 1, 60, 1)), (1, (True, 0, 59, 2)), (2, BACK)),
+            *((3, (True, 0, 57, 2)), (4, (False, 0, 56, 2))),
+        ],
+    ),
+    "what is taken back is the newest of the window and of the day": (
+        Window("w", 3, 60, 3),
+        [
+            *((0, (True, 2, 60, 1)), (10, (True, 1, 50, 2)), (20, (True, 0, 40, 3)), (20, BACK)),
+            *((30, (True, 0, 30, 3)), (60, (False, 1, 10, 3))),
+        ],
+    ),
+    "what left the window is not taken back": (
+        Window("w", 3, 60, 1),
+        [
+            *((0, (True, 2, 60, 1)), (59.5, BACK), (59.5, (True, 2, 60, 1))),
+            *((119.5, BACK), (119.5, (False, 3, 0, 1))),
+        ],
+    ),
+    **{
+        f"taking back more than was counted gives nothing away, of {size}": (
+            Window("w", size, 60, 9),
+            [
+                (0, (True, size - 1, 60, 1)),
+                *((1, BACK) for _ in range(5)),
+                *((2, (True, size - n, 60, n)) for n in range(1, size + 1)),
+                (2, (False, 0, 60, size)),
+            ],
+        )
+        for size in (1, 2)
+    },
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+async def test_each_call_is_told_its_window_and_its_day(
+    counting: Counting, clock: Clock, name: str
+) -> None:
+    window, steps = STEPS[name]
+    asked, noon = (counting.open(window), "a"), clock.now
+    for number, (second, expected) in enumerate(steps):
+        clock.now = noon + second
+        if isinstance(expected, str):
+            await counting.take_back(asked)
+            continue
+        hits = await counted(counting, asked)
+        assert hits.each == (expected,), number
+        assert (hits.counted, hits.midnight) == (expected[0], DAY - int(clock.now) % DAY), number
+        assert hits.wait == (1 if expected[0] else max(1, math.ceil(expected[2]))), number
+
+
+async def test_no_window_ever_holds_more_calls_than_allowed(
+    counting: Counting, clock: Clock
+) -> None:
+    window, times = counting.open(Window("w", 5, 60)), list[float]()
+    for pause in np.random.default_rng(1).exponential(6, 1_000):
+        clock.now += round(float(pause), 3)
+        if (await counted(counting, (window, "a"))).counted:
+            times.append(clock.now)
+
+    assert all(n - bisect_right(times, at - 60) < 5 for n, at in enumerate(times))
+    assert 200 < len(times) < 800
+
+
+async def test_of_calls_at_once_so_many_are_counted_as_fit(counting: Counting) -> None:
+    keys, accounts = (counting.open(Window(name, 50, 60, 99)) for name in ("keys", "accounts"))
+    hits = await asyncio.gather(
+        *(counted(counting, (keys, "a"), (accounts, str(n % 2))) for n in range(60))
+    )
+
+    assert sum(each.counted for each in hits) == 50
+    assert (await counted(counting, (keys, "b"))).each[0].left == 49
+
+
+async def test_a_full_window_keeps_the_others_from_counting(counting: Counting) -> None:
+    wide, small = counting.open(Window("wide", 50, 60, 99)), counting.open(Window("s", 1, 60, 5))
+    hits = [await counted(counting, (wide, "a"), (small, "b")) for _ in range(3)]
+    first = await counted(counting, (small, "b"), (wide, "new"))
+    alone = await counted(counting, (wide, "a"))
+
+    assert [hit.counted for hit in hits] == [True, False, False]
+    assert hits[2].each[0] == Hit(True, 49, 60, 1)
+    assert first.each[1] == Hit(True, 50, 0, 0)
+    assert (alone.each[0].left, alone.each[0].today) == (48, 2)
+
+
+async def test_a_day_goes_on_where_others_left_it_however_often_that_is_said(
+    counting: Counting, clock: Clock
+) -> None:
+    window = counting.open(Window("w", 9, 60, 7))
+    for calls in (5, 5, 3):
+        await counting.resume([(window, "a", calls)])
+
+    todays = [(await counted(counting, (window, "a"))).each[0] for _ in range(3)]
+    clock.now += DAY
+
+    assert [(hit.fits, hit.today) for hit in todays] == [(True, 6), (True, 7), (False, 7)]
+    assert (await counted(counting, (window, "a"))).each[0].today == 1
+
+
+@pytest.mark.parametrize("backend", SHARED, indirect=True)
+async def test_several_that_are_open_count_together(
+    backend: Backend, counting: Counting, clock: Clock
+) -> None:
+    one, other = counting, await backend.open()
+    window, _ = (each.open(Window("w", 50, 60, 99)) for each in (one, other))
+
+    async def admitted(counting: Counting, calls: int) -> int:
+        return sum([(await counted(counting, (window, "a"))).counted for _ in range(calls)])
+
+    assert await admitted(one, 30) == 30
+    clock.now += 20
+    assert await admitted(other, 30) == 20
+    clock.now += 39.5
+    assert await admitted(one, 1) == 0
+    clock.now += 0.5
+    assert await admitted(other, 60) == 30
+    await other.take_back((window, "a"))
+    assert (await counted(one, (window, "a"))).each[0].left == 0
