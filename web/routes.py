@@ -10,49 +10,49 @@ from starlette.routing import Route
 
 from mcp_server.http.responses import PUBLIC_HOUR, HttpResponse
 from mcp_server.presentation.offer import PRIVACY_PATH, TERMS_PATH
-from web.access import Access
-from web.account import PATH as ACCOUNT
-from web.account import AccountPage
-from web.activity import PATH as ACTIVITY
-from web.activity import Activity
-from web.assets import load_assets
-from web.changes import PATH as CHANGES
-from web.changes import ChangesPage
-from web.charts import DATA_PATH, PNG_PATH, SetupCharts
-from web.connect import PATH as CONNECT
-from web.connect import connect_page
-from web.consent import AUTHORIZE, Consent
-from web.docs import PATH as DOCS
-from web.docs import docs_page
-from web.events import PATH as EVENTS
-from web.events import Events
-from web.families import ONE_PATH as FAMILY
-from web.families import PATH as FAMILIES
-from web.families import FamilyPages
-from web.home import Home
-from web.keys import KeysPage
-from web.markdown import rendered
-from web.method import PATH as METHOD
-from web.method import MethodPage
-from web.night_head import NightPages
-from web.pages import Context, Page, Pages
-from web.password import Password
-from web.robots import PATH as ROBOTS
-from web.robots import robots
-from web.scan_query import PATH as SCREEN
-from web.screen import ScreenPage
-from web.sign_in import SignIn
-from web.sign_up import SignUp
-from web.site import Site
-from web.status import PATH as STATUS
-from web.status import StatusPage
-from web.symbol import PATH as SYMBOL
-from web.symbol import SEARCH_PATH, SymbolPage
-from web.symbol import TRADE_PATH as TRADE
-from web.usage import Usage
-from web.visits import Endpoint, Visits
-from web.watchlist import PATH as WATCHLIST
-from web.watchlist import WatchlistPage
+from web.about.connect import PATH as CONNECT
+from web.about.connect import connect_page
+from web.about.docs import PATH as DOCS
+from web.about.docs import docs_page
+from web.about.markdown import rendered
+from web.about.robots import PATH as ROBOTS
+from web.about.robots import robots
+from web.account.account import PATH as ACCOUNT
+from web.account.account import AccountPage
+from web.account.activity import PATH as ACTIVITY
+from web.account.activity import Activity
+from web.account.consent import AUTHORIZE, Consent
+from web.account.keys import KeysPage
+from web.account.password import Password
+from web.account.sign_in import SignIn
+from web.account.sign_up import SignUp
+from web.account.usage import Usage
+from web.market.changes import PATH as CHANGES
+from web.market.changes import ChangesPage
+from web.market.charts import DATA_PATH, PNG_PATH, SetupCharts
+from web.market.families import ONE_PATH as FAMILY
+from web.market.families import PATH as FAMILIES
+from web.market.families import FamilyPages
+from web.market.home import Home
+from web.market.method import PATH as METHOD
+from web.market.method import MethodPage
+from web.market.scan_query import PATH as SCREEN
+from web.market.screen import ScreenPage
+from web.market.status import PATH as STATUS
+from web.market.status import StatusPage
+from web.market.symbol import PATH as SYMBOL
+from web.market.symbol import SEARCH_PATH, SymbolPage
+from web.market.symbol import TRADE_PATH as TRADE
+from web.market.watchlist import PATH as WATCHLIST
+from web.market.watchlist import WatchlistPage
+from web.site.access import Access
+from web.site.assets import load_assets
+from web.site.events import PATH as EVENTS
+from web.site.events import Events
+from web.site.night_head import NightPages
+from web.site.pages import Context, Page, Pages
+from web.site.site import Site
+from web.site.visits import Endpoint, Visits
 
 
 def web_routes(site: Site, reference: str) -> list[Route]:

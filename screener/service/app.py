@@ -65,12 +65,12 @@ from store.ledger.ledger import Ledger
 from store.nights.active_night import ActiveNight
 from store.nights.book import PerBook
 from telemetry.metrics import record
-from web.errors import exception_handlers
-from web.news import News
-from web.pages import compile_templates
 from web.routes import web_routes
-from web.site import Site
-from web.throttle import SIGN_UPS, Throttle
+from web.site.errors import exception_handlers
+from web.site.news import News
+from web.site.pages import compile_templates
+from web.site.site import Site
+from web.site.throttle import SIGN_UPS, Throttle
 
 if TYPE_CHECKING:
     from mcp_server.limits.redis_counting import RedisCounting

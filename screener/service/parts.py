@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcp_server.limits.local_counting import LocalCounting
     from mcp_server.limits.redis_counting import RedisCounting
     from store.accounts.usage import UsageLog
-    from web.policies import Policies
+    from web.site.policies import Policies
 
 log = logging.getLogger(__name__)
 
@@ -126,7 +126,7 @@ def policies_of(settings: Settings) -> Policies:
     Raises:
         SettingsError: a file is missing, empty, too large or no text; the error names the setting.
     """
-    from web.policies import Policies, Retention, default_privacy, default_terms
+    from web.site.policies import Policies, Retention, default_privacy, default_terms
 
     offer = settings.offer
     retention = Retention(

@@ -18,7 +18,7 @@ from email.message import Message
 from http.client import HTTPException, HTTPResponse
 from typing import Any, cast
 
-from web.forms import form_token, once_token
+from web.site.forms import form_token, once_token
 
 PATIENCE = 30.0
 """Seconds in which a response to a complete request must be finished."""

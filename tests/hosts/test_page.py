@@ -11,7 +11,7 @@ from pathlib import Path
 from mcp_server.presentation.hosts import ACCESS_WORDS, Host, hosts
 from mcp_server.presentation.offer import Offer
 from tests.hosts import clients, conformance
-from web.connect import LANGUAGES
+from web.about.connect import LANGUAGES
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "hosts.md"

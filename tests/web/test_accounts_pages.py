@@ -12,7 +12,7 @@ from store.accounts.passwords import Asker, Passwords
 from tests.service import Service, serving
 from tests.web.browser import PASSWORD, Browser, unfilled
 from tests.web.people import events_of, new_person
-from web.forms import form_token
+from web.site.forms import form_token
 
 NEW = "a staple for the horse"
 

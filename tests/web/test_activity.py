@@ -12,8 +12,8 @@ from store.database.database import Database
 from tests.service import Service, on_database
 from tests.web.browser import Browser
 from tests.web.people import authorize_address, events_of, new_app, new_person, signed_in
-from web.activity import EVENTS_A_PAGE, PATH, WORDS
-from web.agents import agent_name, browser_of
+from web.account.activity import EVENTS_A_PAGE, PATH, WORDS
+from web.account.agents import agent_name, browser_of
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
 SAFARI = (

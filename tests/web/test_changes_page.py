@@ -17,7 +17,7 @@ from tests.service import Service, copy_night, serving
 from tests.web.browser import Browser
 from tests.web.people import new_person, signed_in
 from tests.web.tree import words
-from web.changes import MOST, groups_of
+from web.market.changes import MOST, groups_of
 
 
 @pytest.fixture(scope="module")

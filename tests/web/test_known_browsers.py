@@ -12,8 +12,8 @@ from store.accounts.sessions import Browsers
 from tests.service import Service, on_database, serving
 from tests.web.browser import PASSWORD, Browser
 from tests.web.people import age_sign_in, authorize_address, new_app, new_person
-from web.forms import form_token
-from web.proof import REFUSED
+from web.account.proof import REFUSED
+from web.site.forms import form_token
 
 STRANGER, OWNER = "203.0.113.5", "198.51.100.9"
 

@@ -16,11 +16,11 @@ from store.wire.words import FEW
 from tests.service import Service
 from tests.web.browser import Browser
 from tests.web.tree import words
-from web.assets import load_assets
-from web.method import name_of, named, picture
-from web.night_head import NightHead
-from web.pages import Pages
-from web.whiskers import Picture
+from web.market.method import name_of, named, picture
+from web.market.whiskers import Picture
+from web.site.assets import load_assets
+from web.site.night_head import NightHead
+from web.site.pages import Pages
 
 CURRENT = Age(dt.date(2024, 3, 8), dt.date(2024, 3, 11), 0, 252, False)
 

@@ -17,8 +17,8 @@ from store.database.database import Database
 from tests.service import Service, copy_night, on_database, serving
 from tests.web.browser import Browser
 from tests.web.people import new_person, signed_in
-from web import pages
-from web.pages import plain
+from web.site import pages
+from web.site.pages import plain
 
 
 def test_home_shows_the_demo_charts_with_their_records_and_implies_no_edge(

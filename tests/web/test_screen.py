@@ -30,9 +30,9 @@ from tests.web.controls import Controls
 from tests.web.market import evidence_of
 from tests.web.people import new_person, signed_in
 from tests.web.tree import words
-from web.condition_words import COMPARISONS, LABELS
-from web.conditions import PARTS
-from web.scan_query import ADD, DEFAULTS, read_query
+from web.market.condition_words import COMPARISONS, LABELS
+from web.market.conditions import PARTS
+from web.market.scan_query import ADD, DEFAULTS, read_query
 
 RSI = '[{"kind":"rsi","op":"<","value":20}]'
 

@@ -21,7 +21,7 @@ from tests.screener.command import run
 from tests.service import Service, serving
 from tests.web.browser import PASSWORD, Browser, Forms, unfilled
 from tests.web.people import came_back, new_person, signed_in
-from web.forms import form_token
+from web.site.forms import form_token
 
 OFF_SITE = (
     *("https://evil.example/", "//evil.example/", "///evil.example/", "/\\evil.example/"),

@@ -19,7 +19,7 @@ from tests.service import Service, copy_night, serving
 from tests.web.browser import Browser
 from tests.web.people import new_person, signed_in
 from tests.web.tree import Document
-from web.status import NAMED, Summary
+from web.market.status import NAMED, Summary
 
 REPORT = {
     "refused": {

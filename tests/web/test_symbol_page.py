@@ -20,9 +20,9 @@ from tests.service import Service, copy_night, serving
 from tests.web.browser import Browser
 from tests.web.people import new_person, signed_in, tracked_by
 from tests.web.tree import Document, words
-from web.forms import form_token
-from web.histogram import Histogram
-from web.history import PAGE
+from web.market.histogram import Histogram
+from web.market.history import PAGE
+from web.site.forms import form_token
 
 
 def test_who_may_scan_reads_what_the_scan_says_and_no_history(closed: Service, book: Book) -> None:

@@ -7,8 +7,8 @@ import itertools
 import pytest
 
 from mcp_server.limits.local_counting import LocalCounting
-from web.refusals import Refusal
-from web.throttle import Guesses, Throttle, TooManyRefusal
+from web.site.refusals import Refusal
+from web.site.throttle import Guesses, Throttle, TooManyRefusal
 
 ADA, EVE = "ada@example.com", "eve@example.com"
 HOME, ELSEWHERE = "192.0.2.1", "198.51.100.7"

@@ -20,9 +20,9 @@ from tests.web.browser import Browser
 from tests.web.pages import NOT_PAGES, PAGES, Page, Walk
 from tests.web.people import new_person, signed_in
 from tests.web.tree import Document, Element
-from web.pages import plain
 from web.routes import web_routes
-from web.site import Site
+from web.site.pages import plain
+from web.site.site import Site
 
 FIRST_PAGE_BYTES = 150_000
 """A page with all that it loads at once, as it is sent."""

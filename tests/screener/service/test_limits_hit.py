@@ -25,7 +25,7 @@ from tests.contract.market import active_book
 from tests.counting import keyed
 from tests.mcp_server.http.test_edge import ask, scope_of
 from tests.screener.server.test_door import Visitor
-from web.throttle import Throttle, TooManyRefusal
+from web.site.throttle import Throttle, TooManyRefusal
 
 KEYLESS = Caller("192.0.2.1")
 OFTEN = 50

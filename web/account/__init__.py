@@ -1,0 +1,1 @@
+"""Pages of an account: sign-in, keys, apps, activity, consent."""

@@ -1,0 +1,138 @@
+"""Consent: an app asks for access to an account, and the account's owner decides, every time."""
+
+from __future__ import annotations
+
+from starlette.responses import RedirectResponse, Response
+
+from oauth.authorization import AuthorizationRequest, PageError, RedirectError
+from oauth.names import clean
+from store.accounts.accounts import Account
+from store.accounts.consent import Form
+from web.account.proof import check_owner
+from web.site.forms import OUT_OF_DATE, TOKEN_FIELD, once_until
+from web.site.pages import Pages
+from web.site.refusals import Refusal
+from web.site.return_paths import address_of, sign_in_address
+from web.site.site import Site
+from web.site.visit import Visit
+from web.site.visits import Visits
+
+AUTHORIZE = "/oauth/authorize"
+NAME_LENGTH = 60
+
+
+class Consent:
+    """The consent page for requests that the authorization server has checked."""
+
+    def __init__(self, site: Site, pages: Pages, visits: Visits) -> None:
+        self._site = site
+        self._authorization = site.authorization
+        self._pages = pages
+        self._visits = visits
+        self._clock = site.clock
+
+    async def show(self, visit: Visit) -> Response:
+        """Show which app asks for what; an anonymous visitor signs in first."""
+        query = visit.request.query_params.multi_items()
+        if visit.account is None and self._authorization.reads_document(query):
+            return RedirectResponse(sign_in_address(visit.request), 303)
+        try:
+            request = await self._authorization.check(query, visit.network)
+        except PageError as error:
+            raise _refusal(error) from error
+        except RedirectError as error:
+            # A broken request must not send an anonymous visitor to a client (RFC 9700 4.11.2).
+            if visit.account is None:
+                return RedirectResponse(sign_in_address(visit.request), 303)
+            return await self._broken(visit, visit.account, error)
+        if visit.account is None:
+            return RedirectResponse(sign_in_address(visit.request), 303)
+        return await self._page(request, visit)
+
+    async def _page(
+        self, request: AuthorizationRequest, visit: Visit, refusal: Refusal | None = None
+    ) -> Response:
+        return self._pages.respond(
+            "consent.html",
+            visit,
+            refusal=refusal,
+            redirects_off_site=True,
+            name=shown_name(request.client_name),
+            host=request.client_host,
+            destination=request.destination,
+            action=address_of(visit.request),
+            token=visit.once_token(address_of(visit.request), self._clock()),
+            proven=await self._site.sessions.is_proven(visit.secret),
+            read_only="read_only" in visit.form,
+        )
+
+    async def _broken(self, visit: Visit, account: Account, error: RedirectError) -> Response:
+        # Anybody may register a web site and link to a broken request: whoever follows the link
+        # must not end there without having chosen to (RFC 9700 section 4.11.2).
+        if await self._authorization.trusts(error, account.id):
+            return _to_client(error.location)
+        return self._pages.respond(
+            "broken.html",
+            visit,
+            refusal=Refusal(400, f"The app's request to connect is faulty ({error.error})."),
+            name=shown_name(error.client_name),
+            location=error.location,
+            destination=error.destination,
+        )
+
+    async def decide(self, visit: Visit, account: Account) -> Response:
+        """Approve or refuse the very request that was shown: the form's token covers its query.
+
+        To approve takes the password too, once the sign-in is old.
+        """
+        decision = visit.form.get("decision")
+        if decision not in ("approve", "refuse"):
+            raise Refusal(400, "Go back, and choose Approve or Refuse.")
+        try:
+            request = await self._authorization.check(visit.request.query_params.multi_items())
+            if decision == "refuse":
+                return _to_client(await self._authorization.refuse(request, _form_of(visit)))
+            try:
+                await check_owner(self._site, visit, account)
+            except Refusal as refusal:
+                return await self._page(request, visit, refusal)
+            return _to_client(await self._approve(request, visit, account))
+        except PageError as error:
+            raise _refusal(error) from error
+        except RedirectError as error:
+            return _to_client(error.location)
+
+    async def _approve(self, request: AuthorizationRequest, visit: Visit, account: Account) -> str:
+        return await self._authorization.approve(
+            request,
+            account.id,
+            form=_form_of(visit),
+            session=visit.secret,
+            read_only="read_only" in visit.form,
+            actor=visit.actor,
+        )
+
+
+def shown_name(name: str) -> str:
+    """A client's own name, readable and cut to NAME_LENGTH."""
+    shown = clean(name)
+    if len(shown) > NAME_LENGTH:
+        shown = shown[: NAME_LENGTH - 1] + "…"
+    return shown or "An app without a name"
+
+
+def _form_of(visit: Visit) -> Form:
+    token = visit.form[TOKEN_FIELD]
+    until = once_until(token)
+    if until is None:  # check_form lets no such token pass
+        raise Refusal(403, OUT_OF_DATE)
+    return Form(token, until)
+
+
+def _refusal(error: PageError) -> Refusal:
+    return Refusal(error.status, error.message, error.retry_after)
+
+
+def _to_client(location: str) -> Response:
+    # RedirectResponse would encode the registered address again; it must stay byte for byte.
+    return Response(status_code=303, headers={"Location": location, "Cache-Control": "no-store"})

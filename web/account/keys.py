@@ -1,0 +1,134 @@
+"""Keys: the API keys and the connected apps, which give programs access to an account."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from starlette.responses import RedirectResponse, Response
+
+from store.accounts.accounts import Account
+from store.accounts.grants import Grant
+from store.accounts.keys import Key
+from store.accounts.usage import UsageLine
+from store.errors import AccountError, TooManyError, TooOftenError
+from web.account.proof import check_owner
+from web.site.pages import Pages
+from web.site.refusals import Refusal
+from web.site.site import Site
+from web.site.visit import Visit
+
+NOTICES = {
+    "revoked": "Revoked. It no longer gives access.",
+    "password": "Your password is changed, and every other browser is signed out.",
+}
+
+
+ENDS = {"": None, "30": 30, "90": 90, "365": 365}
+"""The days after which a new key ends, by what the form says; None if it has no end."""
+
+KEYS_PER_HOUR = 20
+"""Keys that the owner of an account may make within an hour."""
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """A key or grant that was not revoked, and the time and the client of its last use."""
+
+    prefix: str
+    name: str
+    created_at: dt.datetime
+    expires_at: dt.datetime | None
+    read_only: bool
+    used_at: dt.datetime | None = None
+    client: str = ""
+
+
+class KeysPage:
+    """The page of keys and connected apps."""
+
+    def __init__(self, site: Site, pages: Pages) -> None:
+        self._site = site
+        self._pages = pages
+
+    async def show(self, visit: Visit, account: Account) -> Response:
+        """List the keys and the apps."""
+        notice = NOTICES.get(visit.request.query_params.get("done", ""))
+        return await self._page(visit, account, notice=notice)
+
+    async def change(self, visit: Visit, account: Account) -> Response:
+        """Revoke a key or an app, or create a key and show its secret, which is shown only once."""
+        try:
+            if "revoke" in visit.form:
+                await self._revoke(visit, account, visit.form["revoke"])
+                return RedirectResponse("/keys?done=revoked", 303)
+            await check_owner(self._site, visit, account)
+            key, secret = await self._create(visit, account)
+        except TooOftenError as error:
+            return await self._page(visit, account, refusal=Refusal(429, str(error), error.wait))
+        except (AccountError, TooManyError) as error:
+            return await self._page(visit, account, refusal=Refusal(400, str(error)))
+        except Refusal as refusal:
+            return await self._page(visit, account, refusal=refusal)
+        return await self._page(visit, account, created=key, secret=secret)
+
+    async def _create(self, visit: Visit, account: Account) -> tuple[Key, str]:
+        form = visit.form
+        ends = form.get("ends", "")
+        if ends not in ENDS:
+            raise Refusal(400, "Choose when the key ends.")
+        days = ENDS[ends]
+        return await self._site.keys.create(
+            account.email,
+            form.get("name", ""),
+            expires_at=self._site.clock() + dt.timedelta(days=days) if days else None,
+            read_only="read_only" in form,
+            per_hour=KEYS_PER_HOUR,
+            session=visit.secret,
+            actor=visit.actor,
+        )
+
+    async def _revoke(self, visit: Visit, account: Account, prefix: str) -> None:
+        if await self._site.keys.revoke_own(account.id, prefix, actor=visit.actor):
+            return
+        if not await self._site.grants.revoke_grant(account.id, prefix, actor=visit.actor):
+            raise Refusal(404, "You have no such key, so nothing was changed.")
+
+    async def _page(
+        self,
+        visit: Visit,
+        account: Account,
+        *,
+        refusal: Refusal | None = None,
+        notice: str | None = None,
+        created: Key | None = None,
+        secret: str = "",
+    ) -> Response:
+        uses = await self._site.services.usage.last_uses(account.id)
+        return self._pages.respond(
+            "keys.html",
+            visit,
+            refusal=refusal,
+            notice=notice,
+            created=created,
+            secret=secret,
+            keys=_credentials(await self._site.keys.unrevoked(account.id), uses),
+            apps=_credentials(await self._site.grants.unrevoked(account.id), uses),
+            offer=self._site.services.offer,
+            proven=await self._site.sessions.is_proven(visit.secret),
+            now=self._site.clock(),
+        )
+
+
+def _credentials(held: Sequence[Key | Grant], uses: Mapping[str, UsageLine]) -> list[Credential]:
+    """Keys or grants, newest first, each with its last use in the usage log."""
+    return [_credential(one, uses.get(one.prefix)) for one in reversed(held)]
+
+
+def _credential(one: Key | Grant, used: UsageLine | None) -> Credential:
+    ends = one.expires_at if isinstance(one, Key) else None
+    held = Credential(one.prefix, one.name, one.created_at, ends, one.read_only)
+    if used is None:
+        return held
+    return replace(held, used_at=used.last_at, client=used.host or used.client)

@@ -1,0 +1,1 @@
+"""Pages of the market: the screen, symbols, families, the watchlist, charts."""

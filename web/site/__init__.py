@@ -1,0 +1,1 @@
+"""The site: visits, forms, pages and what every page shares."""

@@ -1,0 +1,57 @@
+"""Site: what the pages use, built once by the composition root and passed in."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from mcp_server.http.requests import Origins
+from mcp_server.operations.services import Services
+from oauth.authorization import Authorization
+from store.accounts.accounts import Accounts, utc_now
+from store.accounts.audit import AuditLog
+from store.accounts.grants import Grants
+from store.accounts.keys import Keys
+from store.accounts.passwords import Passwords
+from store.accounts.sessions import Browsers, Sessions
+from store.ledger.ledger import Ledger
+from telemetry.metrics import Degraded
+from web.site.news import News
+from web.site.policies import Policies
+from web.site.throttle import Throttle
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Everything a page may use."""
+
+    services: Services
+    accounts: Accounts
+    keys: Keys
+    sessions: Sessions
+    browsers: Browsers
+    grants: Grants
+    audit: AuditLog
+    audit_days: int
+    """Days for which events of the audit log are kept."""
+    policies: Policies
+    ledger: Ledger
+    news: News
+    origins: Origins
+    """The names under which the service is known."""
+    authorization: Authorization
+    throttle: Throttle
+    sign_up_throttle: Throttle
+    """Separate from sign-in, so that sign-ups with an address do not lock its owner out."""
+    passwords: Passwords = field(default_factory=Passwords)
+    sign_up: bool = False
+    """Whether visitors may make accounts."""
+    open_pages: bool = False
+    """Whether everybody who calls the service by a known name or an IP address may see the scan and
+    all charts as pages."""
+    behind_proxy: bool = False
+    """Whether the operator named proxies that forward requests."""
+    clock: Callable[[], dt.datetime] = utc_now
+    degraded: Callable[[], Sequence[Degraded]] = tuple
+    """What the service does worse than it should."""
