@@ -22,7 +22,7 @@ LOCKED := --require-hashes --requirement
 # many: for them everything is compiled at once, so that they are fast where nothing may be kept.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install install-providers up release test lint unit test-engines test-short check coverage fuzz faults topology soak audit mutate pictures format lock clean
+.PHONY: help install install-providers up release test lint unit test-engines test-short coverage fuzz faults topology soak audit mutate pictures format lock clean
 
 help: ## Show these tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -97,8 +97,6 @@ coverage: $(DEV) ## The share of lines and branches that the tests run, processe
 		$(BIN)/coverage report --precision=2 --include="$$package/*" | tail -1; done
 	@$(BIN)/coverage report --precision=2 | tail -1
 
-check: test ## The same as test
-
 faults: $(DEV) ## Kill, fill, damage, lock and crowd a service, and print what was lost; ONLY=NAME makes one fault
 	$(BIN)/python -m tests.drills faults $(if $(ONLY),--only $(ONLY))
 
@@ -140,11 +138,8 @@ lock: $(RUN) ## Write every lock anew from pyproject.toml; UPGRADE=--upgrade tak
 	$(LOCK) $(OURS) $(SERVED) -o locks/serve.lock
 	$(LOCK) $(OURS) --extra nightly --extra yfinance --extra ccxt -o locks/providers.lock
 	$(LOCK) --constraint locks/dev.lock --group build -o locks/build.lock
-	$(LOCK) --group installer -o locks/installer.lock
-	$(LOCK) --group hosts -o locks/hosts.lock
-	$(LOCK) --group node -o locks/node.lock
-	$(LOCK) --group deploy -o locks/deploy.lock
-	$(LOCK) --group hosts-sdk1 -o locks/hosts-sdk1.lock
+	for group in installer hosts node deploy hosts-sdk1; do \
+		$(LOCK) --group $$group -o locks/$$group.lock || exit; done
 	$(BIN)/python -m tests.node
 
 clean: ## Remove what the tasks made, but no data

@@ -21,8 +21,7 @@ from pathlib import Path
 from random import Random
 
 from nightly.since import SETTLED_DAYS
-from store.ledger.chain import Chain
-from store.ledger.ledger import Entry, Ledger
+from store.ledger.ledger import Ledger, NightEntry
 from store.ledger.manifest import BookFile, Counts, Inputs, Manifest, derive_version
 from store.ledger.served import (
     FollowedTrade,
@@ -34,6 +33,7 @@ from store.ledger.served import (
     Tally,
     Terms,
 )
+from store.ledger.verify import verify
 from store.wire.families import Family
 from store.wire.records import Plan, PricePoint
 
@@ -140,7 +140,10 @@ def append(ledger: Ledger, number: int, symbols: int, tally: Tally) -> Tally:
     manifest = manifest_of(number)
     lines = list(lines_of(Random(number), symbols, manifest.as_of_session))  # noqa: S311
     tally = tally.plus(line for line in lines if isinstance(line, ServedOutcome))
-    ledger.append(manifest, Entry(2, 3, NOW, number or None, tally, lines))
+    entry = NightEntry(2, 3, NOW, number or None, tally, lines)
+    appended = ledger.night(manifest, entry)
+    assert appended is not None
+    ledger.add(appended)
     return tally
 
 
@@ -153,9 +156,9 @@ def main() -> None:
             tally = append(ledger, number, 1000, tally)
         paths = [ledger.folder / name.file for name in ledger.names()]
         start = time.perf_counter()
-        chain = Chain.of(ledger)
+        faults = verify(ledger).faults
         verified = time.perf_counter() - start
-        assert not chain.faults, chain.faults
+        assert not faults, faults
         start = time.perf_counter()
         for path in paths:
             body = path.read_bytes()

@@ -33,10 +33,11 @@ from nightly.features import COLUMNS
 from screener.commands.nights.nightly import seal_sample
 from screener.settings.settings import Settings
 from store.accounts.keys import Keys
-from store.accounts.principals import Principals, changes_of
+from store.accounts.principals import Principals
 from store.accounts.tokens import Tokens
 from store.accounts.usage import UsageLog
 from store.accounts.watchlist import Watchlist
+from store.database.changes import feed_of
 from store.database.database import Database
 from store.ledger.manifest import Inputs
 from store.nights.active_night import ActiveNight
@@ -109,7 +110,7 @@ def services(folder: Path) -> Services:
         offer=Offer("http://127.0.0.1:8000", ()),
         active_night=ActiveNight(folder, source="", disclaimer=""),
         principals=Principals(
-            Keys(database), Tokens(database), Watchlist(database), changes_of(database)
+            Keys(database), Tokens(database), Watchlist(database), feed_of(database)
         ),
         watchlist=Watchlist(database),
         usage=UsageLog(database),

@@ -20,7 +20,7 @@ from nightly.history import Lineages
 from nightly.kernel.placebo import BAR, resolve_draws
 from nightly.numbers import multiple, percent, price
 from nightly.patterns import FAMILIES, direction_name, family_index, type_name
-from store.ledger.served import FollowedTrade, Key, ServedOutcome, Terms
+from store.ledger.served import FollowedTrade, ServedOutcome, Terms, TradeKey
 from store.wire.records import ExitReason, PricePoint
 
 ROUNDING: Final = 1e-6
@@ -46,27 +46,29 @@ class Part:
 class Known:
     """The newest version and the newest trade of each setup in the logs of a symbol's series."""
 
-    versions: Mapping[Key, tuple[Bars, Rows]]
-    trades: Mapping[Key, tuple[Bars, Rows]]
+    versions: Mapping[TradeKey, tuple[Bars, Rows]]
+    trades: Mapping[TradeKey, tuple[Bars, Rows]]
 
     @classmethod
     def of(cls, symbol: str, parts: Sequence[Part]) -> Known:
         """Look through the logs, those of the oldest series first."""
-        found: dict[Key, tuple[Bars, Rows]] = {}
-        trades: dict[Key, tuple[Bars, Rows]] = {}
+        found: dict[TradeKey, tuple[Bars, Rows]] = {}
+        trades: dict[TradeKey, tuple[Bars, Rows]] = {}
         for part in parts:
             rows = part.log.versions
             names = zip(rows["lineage"].tolist(), rows["attempt"].tolist(), strict=True)
-            keys = [Key(symbol, part.lineages.id(number), attempt) for number, attempt in names]
+            keys = [
+                TradeKey(symbol, part.lineages.id(number), attempt) for number, attempt in names
+            ]
             found |= {key: (part.bars, rows[place]) for place, key in enumerate(keys)}
             trades |= {keys[trade["version"]]: (part.bars, trade) for trade in part.log.trades}
         return cls(found, trades)
 
-    def is_open(self, key: Key) -> bool:
+    def is_open(self, key: TradeKey) -> bool:
         """Whether the bars say that the trade of a setup is open."""
         return key in self.trades and bool(self.trades[key][1]["outcome"] == Outcome.OPEN)
 
-    def end(self, key: Key, after: dt.date) -> EndReason:
+    def end(self, key: TradeKey, after: dt.date) -> EndReason:
         """Why a setup ended after a day; FORMING if it did not."""
         if key not in self.versions:
             return EndReason.FORMING
@@ -75,7 +77,7 @@ class Known:
             return EndReason.FORMING
         return EndReason(int(version["end_reason"]))
 
-    def trade(self, key: Key, after: dt.date) -> ServedOutcome | FollowedTrade | None:
+    def trade(self, key: TradeKey, after: dt.date) -> ServedOutcome | FollowedTrade | None:
         """The trade of a setup that triggered after a day, as the bars resolve it."""
         if key not in self.trades:
             return None
@@ -219,7 +221,7 @@ def _outcome(trade: FollowedTrade, row: Rows, bars: Bars) -> ServedOutcome:
     )
 
 
-def _traded(key: Key, bars: Bars, trade: Rows, version: Rows) -> ServedOutcome | FollowedTrade:
+def _traded(key: TradeKey, bars: Bars, trade: Rows, version: Rows) -> ServedOutcome | FollowedTrade:
     """A trade of the log in the form of one that was served: its outcome, or as it is, if open."""
     terms = Terms(
         entry_date=to_date(bars.date[trade["entry"]]),

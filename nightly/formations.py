@@ -31,7 +31,7 @@ from nightly.setup_evidence import pole_points, score_of
 from nightly.trigger_rules import forming_rule, running_rule, side_of
 from store.wire.families import Direction, Family
 from store.wire.records import Attempt, CloseSide, Line, Lines, Plan, PricePoint, Status
-from store.wire.setup_view import PlanView, gain
+from store.wire.view import PlanView, gain
 
 ARMED_PCT = 1.0
 """A forming setup is armed if its trigger is within this distance or within one ATR."""

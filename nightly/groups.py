@@ -20,7 +20,7 @@ from nightly.series import Places
 from store.wire.families import Direction, Family
 from store.wire.method import FEW_HALF_YEARS, Regime, SymbolFate
 from store.wire.records import Verdict
-from store.wire.setup_words import FEW
+from store.wire.words import FEW
 
 FATES: Final[Mapping[SymbolFate, Fate]] = {
     "current": Fate.CURRENT,

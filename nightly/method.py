@@ -18,9 +18,8 @@ from nightly.lift import Lift, half_years_of
 from nightly.numbers import multiple, percent
 from nightly.placebo import FARTHEST, NEAREST, PAIRS
 from nightly.series import Places
-from store.wire.distribution import Distribution
 from store.wire.families import Family
-from store.wire.method import METHOD, Costs, Estimate, Measure, Method
+from store.wire.method import METHOD, Costs, Distribution, Estimate, Measure, Method
 
 COSTS: Final = (10, 25)
 """Round-trip costs in basis points of the entry price."""

@@ -28,9 +28,9 @@ from nightly.writing import (
 )
 from store.errors import HeldBackError, ManifestError, SealedError
 from store.folder.checkpoints import Checkpoints
-from store.ledger.ledger import Entry, Ledger
-from store.ledger.ledger_file import NightHead
+from store.ledger.ledger import Ledger, NightEntry
 from store.ledger.manifest import SAMPLE, Inputs, Manifest, derive_version
+from store.ledger.objects import NightHead
 from store.nights.nights import Nights
 from store.nights.publish import BookWriter
 from store.wire.method import METHOD
@@ -146,7 +146,7 @@ def _analysed(
 
 def _write(
     writer: BookWriter, run: _Run, analyses: Sequence[Analysis], returns: Returns
-) -> tuple[Report, Entry]:
+) -> tuple[Report, NightEntry]:
     """Write everything that needs all symbols: the report, and what the ledger keeps."""
     order, last = run.order, run.last
     write_unread(writer, order, analyses)

@@ -24,8 +24,8 @@ from nightly.industries import fund_label, industry_label
 from nightly.sources import CSV, suffix_of
 from nightly.sources.regular import check_regular
 from nightly.symbols import normalise
-from store.nights.companies import LONGEST_NAME
-from store.wire.lines import short
+from store.nights.book import LONGEST_NAME
+from store.wire.words import short
 
 AssetType = Literal["stock", "etf", "crypto"]
 

@@ -24,9 +24,8 @@ from nightly.errors import SourceError
 from nightly.pool import Pool
 from nightly.sources import SpilledSource, Step
 from store.errors import ObjectsError
-from store.nights.nights import lives
+from store.folder.lock import lives
 from store.remote.objects import Objects
-from store.remote.opening import open_objects
 
 FOLDER: Final = "scratch"
 SHARING: Final = "sharing the sorted bars"
@@ -88,7 +87,7 @@ class Scratch:
         return f"{FOLDER}/{self.run}/{file}"
 
 
-_opened: Final = cache(open_objects)
+_opened: Final = cache(Objects)
 
 
 @contextmanager
@@ -104,7 +103,7 @@ def scratch_in(
     # Two machines may have the same name, and process numbers repeat from machine to machine.
     host = re.sub(r"[^A-Za-z0-9]", "_", socket.gethostname())[:100]
     machine = f"{host}_{uuid.getnode():012x}"
-    store = open_objects(url, setting)
+    store = Objects(url, setting)
     run = f"{machine}-{os.getpid()}-{now:{STAMP}}"
     _remove(store, lambda other: _is_left(other, machine, now))
     try:

@@ -14,21 +14,21 @@ from nightly.formations import Formation
 from nightly.numbers import multiple, percent
 from nightly.scan import Candidate
 from nightly.since import Earlier, Since, Tonight, since
-from store.ledger.ledger import Entry, Ledger, Served
+from store.ledger.ledger import Ledger, NightEntry, Served
 from store.ledger.served import (
     FollowedTrade,
-    Key,
     ServedChange,
     ServedLines,
     ServedSetup,
     SettledTrade,
     Tally,
     Totals,
+    TradeKey,
 )
 from store.ledger.served import Line as LedgerLine
 from store.wire.families import Family
 from store.wire.records import AsServed, Change, Line, PricePoint
-from store.wire.setup_words import FEW
+from store.wire.words import FEW
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class FollowUp:
     changes: Sequence[Change]
     lines: Sequence[LedgerLine]
     """The outcomes, the followed and the settled trades."""
-    frozen: Mapping[Key, FollowedTrade]
+    frozen: Mapping[TradeKey, FollowedTrade]
     tally: Tally
     running: Mapping[Family, int]
     """First attempts that were entered after the first night, served, and are still open."""
@@ -119,11 +119,11 @@ class FollowUp:
 
     def entry(
         self, candidates: Sequence[Candidate], *, detector: int, method: int, now: dt.datetime
-    ) -> Entry:
+    ) -> NightEntry:
         """What the night adds to the ledger."""
         setups = [served_setup(candidate.formation, self.frozen) for candidate in candidates]
         changes = [ServedChange(**dict(change)) for change in self.changes]
-        return Entry(
+        return NightEntry(
             detector=detector,
             method_version=method,
             published_at=now,
@@ -156,7 +156,7 @@ def _by_symbol(served: Served) -> dict[str, Earlier]:
 
 
 def _trades(
-    analyses: Sequence[Analysis], frozen: Mapping[Key, FollowedTrade], over: Set[Key]
+    analyses: Sequence[Analysis], frozen: Mapping[TradeKey, FollowedTrade], over: Set[TradeKey]
 ) -> Iterator[FollowedTrade]:
     """The trades that are served tonight and are not resolved, as they were first served."""
     formations = chain.from_iterable(analysis.formations for analysis in analyses)
@@ -175,10 +175,10 @@ def _attempt(evidence: Mapping[str, float | int | str]) -> int:
     return int(evidence["attempt"])
 
 
-def served_setup(formation: Formation, frozen: Mapping[Key, FollowedTrade]) -> ServedSetup:
+def served_setup(formation: Formation, frozen: Mapping[TradeKey, FollowedTrade]) -> ServedSetup:
     """The line of a setup that is served tonight."""
     fields, evidence = formation.fields, formation.evidence
-    key = Key(fields["symbol"], fields["lineage_id"], _attempt(evidence))
+    key = TradeKey(fields["symbol"], fields["lineage_id"], _attempt(evidence))
     lines = fields["lines"]
     entered = "entry_date" in evidence
     return ServedSetup(

@@ -16,11 +16,11 @@ from nightly.followed import Known, Part, resolved, same_terms
 from nightly.formations import Formation
 from store.ledger.served import (
     FollowedTrade,
-    Key,
     ServedOutcome,
     ServedSetup,
     SettledTrade,
     Terms,
+    TradeKey,
 )
 from store.wire.records import Change, ChangeKind, ChangeReason, ExitReason
 
@@ -76,7 +76,7 @@ class Since:
     followed: list[FollowedTrade] = field(default_factory=list)
     """Still open, and not served tonight."""
     settled: list[SettledTrade] = field(default_factory=list)
-    frozen: dict[Key, FollowedTrade] = field(default_factory=dict)
+    frozen: dict[TradeKey, FollowedTrade] = field(default_factory=dict)
     """Trades as they were first served of which tonight's bars say other terms."""
 
 
@@ -197,7 +197,7 @@ class _Comparison:
         if not (same_type and same_terms(trade.terms, _terms(formation))):
             self.found.frozen[trade.key] = trade
 
-    def _why_gone(self, key: Key, *, settled: bool = False) -> ChangeReason:
+    def _why_gone(self, key: TradeKey, *, settled: bool = False) -> ChangeReason:
         """Why a running trade is not served although neither its stop nor its target was hit."""
         if not self._tonight.covered:
             return "left_out"
@@ -216,10 +216,10 @@ class _Comparison:
                 if _terms(formation).entry_date > self._earlier.session:
                     self._triggered(key, formation)
 
-    def _new(self, key: Key, formation: Formation, reason: ChangeReason = "found") -> None:
+    def _new(self, key: TradeKey, formation: Formation, reason: ChangeReason = "found") -> None:
         self.found.changes.append(_change_of(key, formation, "new", reason))
 
-    def _triggered(self, key: Key, formation: Formation) -> None:
+    def _triggered(self, key: TradeKey, formation: Formation) -> None:
         terms = _terms(formation)
         entered = (terms.entry_date, terms.entry_price)
         self.found.changes.append(_change_of(key, formation, "triggered", "breakout", *entered))
@@ -255,8 +255,8 @@ class _Comparison:
         self.found.changes.append(change)
 
 
-def _key(symbol: str, formation: Formation) -> Key:
-    return Key(symbol, formation.fields["lineage_id"], int(formation.evidence["attempt"]))
+def _key(symbol: str, formation: Formation) -> TradeKey:
+    return TradeKey(symbol, formation.fields["lineage_id"], int(formation.evidence["attempt"]))
 
 
 def _terms(formation: Formation) -> Terms:
@@ -270,7 +270,7 @@ def _terms(formation: Formation) -> Terms:
 
 
 def _change_of(
-    key: Key,
+    key: TradeKey,
     formation: Formation,
     kind: ChangeKind,
     reason: ChangeReason,

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from nightly.events import Rows
 from nightly.numbers import percent
-from store.wire.figures import dollars
 from store.wire.records import CloseSide, Plan
+from store.wire.words import dollars
 
 
 def forming_rule(version: Rows, plans: Sequence[Plan], session: dt.date, last_close: float) -> str:

@@ -18,8 +18,9 @@ from oauth.forms import required, single
 from oauth.metadata import ProtectedResource, granted_scope
 from oauth.redirects import destination, is_loopback, is_registered, with_response
 from store.accounts.audit import Actor
-from store.accounts.grants import Client, Grants
-from store.accounts.used_forms import Form
+from store.accounts.clients import Client
+from store.accounts.consent import Form
+from store.accounts.grants import Grants
 from store.errors import (
     AccountError,
     TooManyError,

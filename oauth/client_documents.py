@@ -22,7 +22,8 @@ from oauth.fetching import NETWORK_SHARE, SECONDS, Document, FetchError
 from oauth.quota import Quota
 from oauth.registration import ClientMetadata, InvalidClientMetadataError, parse_object
 from store.accounts.accounts import utc_now
-from store.accounts.grants import Client, Grants
+from store.accounts.clients import Client
+from store.accounts.grants import Grants
 
 MAX_CLIENT_ID = 300
 LOWEST_PORT = 1024

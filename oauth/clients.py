@@ -16,7 +16,8 @@ from mcp_server.operations.callers import Caller
 from oauth.client_documents import ClientDocuments, document_host, is_address
 from store.accounts.accounts import hash_secret
 from store.accounts.audit import Actor
-from store.accounts.grants import Client, Grants
+from store.accounts.clients import Client
+from store.accounts.grants import Grants
 
 
 class Clients:

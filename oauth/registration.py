@@ -21,8 +21,9 @@ from oauth.names import clean
 from oauth.quota import Quota
 from oauth.redirects import destination, is_acceptable
 from oauth.responses import json_response, too_many
+from store.accounts.clients import Client
 from store.accounts.credentials import new_client_id, new_client_secret
-from store.accounts.grants import Client, Grants
+from store.accounts.grants import Grants
 
 REGISTERED = (
     *("redirect_uris", "client_name", "token_endpoint_auth_method"),

@@ -14,8 +14,8 @@ from oauth.forms import read_form, required
 from oauth.metadata import GRANT_TYPES, ProtectedResource, granted_scope
 from oauth.responses import json_response
 from store.accounts.audit import Actor
+from store.accounts.clients import Client
 from store.accounts.credentials import LIFETIMES, Kind
-from store.accounts.grants import Client
 from store.accounts.tokens import Pair, Tokens
 
 CODE_VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}")

@@ -1,22 +1,23 @@
 """Release: the files of one version, written into `dist/`.
 
-`make release` writes the wheel and the sdist, the bills of what each kind of installation has, the
-notes of the version, and the digests of all of these. One commit gives the same bytes each time:
-the time in the archives is the commit's.
+`make release` writes the wheel and the sdist, the bills of what each kind of installation has
+(CycloneDX, ECMA-424), the notes of the version, and the digests of all of these. One commit gives
+the same bytes each time: the time in the archives is the commit's, and a bill has no time.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from release.bill import bill
-from release.notes import UNRELEASED, ReleaseError, notes
 from telemetry.version import VERSION
 
 ROOT = Path(__file__).parents[1]
@@ -24,8 +25,11 @@ BILLS = ("serve", "run")
 """The locks that an operator installs: to serve alone, and to make nights too."""
 
 SUMS = "SHA256SUMS"
+UNRELEASED = "Unreleased"
 
-DRAFT = ".draft"
+
+class ReleaseError(Exception):
+    """Nothing can be released; the text says what to do first."""
 
 
 def main() -> int:
@@ -35,86 +39,118 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, default=ROOT / "dist")
     asked = parser.parse_args()
     try:
-        written = write(ROOT, asked.folder, draft=asked.draft)
+        write(ROOT, asked.folder, draft=asked.draft)
     except ReleaseError as error:
         print(f"release: {error}", file=sys.stderr)
         return 1
-    for path in written:
-        print(path)
+    print(*sorted(asked.folder.iterdir()), sep="\n")
     return 0
 
 
-def write(root: Path, folder: Path, *, draft: bool) -> list[Path]:
+def write(root: Path, folder: Path, *, draft: bool) -> None:
     """Write the files of a release into a folder of their own. Raises `ReleaseError`."""
     changelog = (root / "CHANGELOG.md").read_text(encoding="utf-8")
-    said = notes(changelog, UNRELEASED if draft else VERSION)
-    if not draft and (changed := git(root, "status", "--porcelain")):
+    texts = {"NOTES.md": notes(changelog, UNRELEASED if draft else VERSION)}
+    if not draft and (changed := _git(root, "status", "--porcelain")):
         raise ReleaseError(f"Commit or undo what changed first:\n{changed}")
-    draft_folder = begin(folder)
-    bills = {lock: bill(root, lock, VERSION) for lock in BILLS}
-    pack(root, draft_folder)
-    for lock, text in bills.items():
-        (draft_folder / f"{lock}.cdx.json").write_text(text, encoding="utf-8")
-    (draft_folder / "NOTES.md").write_text(said, encoding="utf-8")
-    (draft_folder / SUMS).write_text(digests(draft_folder), encoding="utf-8")
-    replace(folder, draft_folder)
-    return sorted(folder.iterdir())
+    check_folder(folder)
+    texts |= {f"{lock}.cdx.json": bill(root, lock) for lock in BILLS}
+    with TemporaryDirectory() as made:
+        pack(root, Path(made))
+        for name, text in texts.items():
+            (Path(made) / name).write_text(text, encoding="utf-8")
+        (Path(made) / SUMS).write_text(_digests(Path(made)), encoding="utf-8")
+        replace(folder, Path(made))
 
 
-def begin(folder: Path) -> Path:
-    """An empty folder for a draft, in one that is empty or of a release; what a killed one left
-    goes. Raises `ReleaseError`.
+def notes(changelog: str, heading: str) -> str:
+    """The part under `## HEADING`, or `## HEADING - DATE`, as Markdown of its own.
+
+    Raises:
+        ReleaseError: there is no such heading, or nothing is under it.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    made, draft = list(folder.iterdir()), folder / DRAFT
-    ours = not made or draft.exists() or (folder / SUMS).exists()
-    if not ours or any(path.is_dir() for path in made if path != draft):
-        raise ReleaseError(f"{folder} holds something else than a release; empty it first.")
-    if draft.exists():
-        shutil.rmtree(draft)
-    draft.mkdir()
-    return draft
+    found = re.search(
+        rf"^## \[?{re.escape(heading)}\]?(?: - \d{{4}}-\d\d-\d\d)?\n(.*?)(?=^## |\Z)",
+        changelog,
+        re.MULTILINE | re.DOTALL,
+    )
+    if found is None:
+        raise ReleaseError(
+            f"CHANGELOG.md has no heading `## {heading} - DATE`; rename {UNRELEASED!r}, or try a "
+            "release out with DRAFT=1."
+        )
+    if not found[1].strip():
+        raise ReleaseError(f"CHANGELOG.md says nothing under {heading}.")
+    return f"{found[1].strip()}\n"
 
 
-def replace(folder: Path, draft: Path) -> None:
-    """Put the files of a draft in the place of an earlier release."""
-    for path in folder.iterdir():
-        if path != draft:
-            path.unlink()
-    for path in draft.iterdir():
-        path.rename(folder / path.name)
-    draft.rmdir()
+def bill(root: Path, lock: str) -> str:
+    """The software bill of materials of `locks/LOCK.lock`, each part with the hashes that an
+    installation accepts. Raises `ReleaseError`.
+    """
+    command = [sys.executable, "-m", "cyclonedx_py", "requirements", f"locks/{lock}.lock"]
+    options = ["--pyproject", "pyproject.toml", "--sv", "1.6", "--output-reproducible"]
+    made = json.loads(_output([*command, *options], root, f"There is no bill of {lock}.lock"))
+    ours = made["metadata"]["component"]
+    ours["version"] = VERSION
+    (node,) = (node for node in made["dependencies"] if node["ref"] == ours["bom-ref"])
+    node["dependsOn"] = sorted(part["bom-ref"] for part in made["components"])
+    return f"{json.dumps(made, indent=2, sort_keys=True)}\n"
 
 
 def pack(root: Path, folder: Path) -> None:
     """Build the sdist, and the wheel from it. Raises `ReleaseError`."""
-    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(root)]
-    environment = {**os.environ, "SOURCE_DATE_EPOCH": time_of(root)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise ReleaseError(f"The build failed: {(done.stderr or done.stdout).strip()}")
+    when = os.environ.get("SOURCE_DATE_EPOCH") or _git(root, "log", "-1", "--format=%ct")
+    command = [sys.executable, "-m", "uv", "build", "--python", sys.executable, "--offline"]
+    options = ["--no-build-isolation", "--no-create-gitignore", "--out-dir", str(folder)]
+    _output([*command, *options], root, "The build failed", SOURCE_DATE_EPOCH=when)
 
 
-def time_of(root: Path) -> str:
-    """Seconds since 1970: SOURCE_DATE_EPOCH, or the time of the commit. Raises `ReleaseError`."""
-    return os.environ.get("SOURCE_DATE_EPOCH") or git(root, "log", "-1", "--format=%ct")
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that has something else than a release, whole or not. Raises
+    `ReleaseError`.
+    """
+    there = list(folder.iterdir()) if folder.exists() else []
+    if there and (not (folder / SUMS).exists() or any(path.is_dir() for path in there)):
+        raise ReleaseError(f"{folder} holds something else than a release; empty it first.")
 
 
-def git(root: Path, *arguments: str) -> str:
-    """What git says of the checkout. Raises `ReleaseError`."""
-    command = ["git", "-C", str(root), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise ReleaseError(f"A release is made from a checkout with git: {done.stderr.strip()}")
-    return done.stdout.strip()
+def replace(folder: Path, made: Path) -> None:
+    """Put files in the place of an earlier release. Whenever this is killed, the folder is empty or
+    has its digests, by which the next release knows it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in sorted(folder.iterdir(), key=lambda path: path.name == SUMS):
+        path.unlink()
+    for path in sorted(made.iterdir(), key=lambda path: path.name != SUMS):
+        shutil.move(path, folder / path.name)
 
 
-def digests(folder: Path) -> str:
+def _digests(folder: Path) -> str:
     """The SHA-256 of each file, as `sha256sum --check` reads them."""
     return "".join(
         f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n"
         for path in sorted(folder.iterdir())
     )
+
+
+def _git(root: Path, *arguments: str) -> str:
+    return _output(["git", *arguments], root, "A release is made from a checkout with git")
+
+
+def _output(command: list[str], root: Path, fault: str, **environment: str) -> str:
+    """What a program prints that is run in a folder. Raises `ReleaseError`."""
+    done = subprocess.run(
+        command,
+        cwd=root,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise ReleaseError(f"{fault}: {(done.stderr or done.stdout).strip()}")
+    return done.stdout.strip()
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from mcp_server.operations.offer import Offer
 from rest_facade.listing import CARD_PATH, SERVER_JSON_PATH
 from rest_facade.openapi import openapi
 from rest_facade.reference import reference, skill
-from store.ledger.withdrawals import Withdrawn
+from store.ledger.ledger import Withdrawn
 
 MARKDOWN = "text/markdown; charset=utf-8"
 

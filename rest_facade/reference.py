@@ -16,9 +16,8 @@ from mcp_server.operations.rules import CONTENT_RULES
 from mcp_server.operations.table import OPERATIONS
 from mcp_server.surface.toolsets import EXTENDED, SEVEN, Tool
 from rest_facade.routes import ROUTES
-from store.wire.changes import KINDS as CHANGES
-from store.wire.changes import REASONS
 from store.wire.families import Family
+from store.wire.labels import CHANGE_KINDS, CHANGE_REASONS
 
 
 def reference(offer: Offer, quotas: Quotas) -> str:
@@ -233,8 +232,8 @@ def _evidence() -> str:
 
 
 def _changes() -> str:
-    kinds = ", ".join(f"`{kind}`" for kind in CHANGES)
-    rows = [[f"`{reason}`", words] for reason, words in REASONS.items()]
+    kinds = ", ".join(f"`{kind}`" for kind in CHANGE_KINDS)
+    rows = [[f"`{reason}`", words] for reason, words in CHANGE_REASONS.items()]
     return (
         "## Changes since the night before\n\n"
         f"`change` is one of {kinds}; `expired` means no longer served, even if the trade still "

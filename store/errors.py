@@ -28,13 +28,14 @@ class LedgerError(StoreError):
 
 
 class DamageError(LedgerError):
-    """A file of the ledger is not as it was written; `what` says how, without the file's name."""
+    """A file of the ledger is not as it was written; `what` says how."""
 
     def __init__(self, file: str, what: str) -> None:
         super().__init__(
             f"{file} of the ledger: {what}. Restore it from a copy; `screener ledger verify` names "
             "all such files."
         )
+        self.file = file
         self.what = what
 
 
@@ -58,8 +59,18 @@ class DatabaseUnavailableError(DatabaseError):
     """The account database did not answer in time; trying again is right."""
 
 
+class MissingTablesError(DatabaseError):
+    """The account database has not the tables that it should have."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The account database lacks tables that its schema has: name another one in "
+            "SCREENER_DATABASE_URL, or restore a backup (docs/backup.md)."
+        )
+
+
 class DatabaseMovedError(DatabaseUnavailableError):
-    """The accounts were copied to another database, and this one takes no more changes."""
+    """The accounts were copied to another database, and this one was closed."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -126,7 +137,3 @@ class ConflictError(ObjectsError):
 
 class OvertakenError(StoreError):
     """Another machine published while this one worked; nothing of this one was published."""
-
-
-class MirrorError(StoreError):
-    """What a shared store of nights holds cannot be kept in the data folder."""

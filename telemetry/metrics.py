@@ -15,6 +15,7 @@ import time
 from collections import Counter as Counted
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Literal, NamedTuple, get_args
 
 from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics
 
@@ -135,6 +136,19 @@ build_info = Gauge(
     ["version", "python"],
     multiprocess_mode="livemax",
 )
+
+Part = Literal["night", "new_night", "nights", "database", "counters", "loops", "charts", "restore"]
+
+PARTS: tuple[Part, ...] = get_args(Part)
+
+
+class Degraded(NamedTuple):
+    """A part that is worse than it should be."""
+
+    part: Part
+    why: str
+    """A sentence for anybody: it names no path, no address and no secret."""
+
 
 LIMITS = (
     "key_minute", "key_day", "account_minute", "account_day", "address_minute",

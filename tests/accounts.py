@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -11,10 +12,17 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import anyio
+import sqlalchemy as sa
 
+from store.accounts.retention import MOST_EVENTS, Periods, Sweeper
+from store.accounts.usage import UsageLine
+from store.database import tables
 from store.database.database import Database
 
 T = TypeVar("T")
+
+PERIODS = Periods(*(dt.timedelta(days=days) for days in (10, 10, 7, 30)))
+"""Ten days for usage and events; sessions end after 7 days without use, and after 30."""
 
 
 def apart(run: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -51,3 +59,19 @@ def _migrated() -> bytes:
 
         apart(migrate)
         return path.read_bytes()
+
+
+async def swept(
+    database: Database, clock: Callable[[], dt.datetime], most_events: int = MOST_EVENTS
+) -> dict[str, int]:
+    """How many rows of what are removed by a sweep at a time."""
+    rows, failures = await Sweeper(database, PERIODS, clock=clock, most_events=most_events).sweep()
+    assert not failures
+    return rows
+
+
+async def usage_lines(database: Database, account_id: int = 1) -> list[UsageLine]:
+    """The lines of an account in the log of its usage."""
+    query = sa.select(tables.usage).where(tables.usage.c.account_id == account_id)
+    async with database.read() as connection:
+        return [UsageLine(*row) for row in await connection.execute(query)]

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from nightly.parameters import DETECTORS
+from screener.commands.bars_options import BarsOptions
 from screener.commands.nights.nightly import order_of, seal, seal_sample
 from screener.settings.settings import Settings
 from tests.counting import backend as backend
@@ -75,7 +76,7 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def seal_night(folder: Path) -> None:
     """Seal the tests' night: the sample's bars, as the reference detector draws them."""
     settings = Settings(data_dir=folder)
-    order = order_of(settings, session=NIGHT_SESSION)
+    order = order_of(settings, BarsOptions(session=NIGHT_SESSION))
     seal(settings, replace(order, parameters=DETECTORS["reference"]))
 
 

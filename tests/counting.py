@@ -14,7 +14,7 @@ from mcp_server.operations.callers import Caller
 from mcp_server.operations.counting import Counting
 from mcp_server.operations.local_counting import LocalCounting
 from mcp_server.operations.redis_counting import PREFIX, SCRIPT, RedisCounting
-from store.accounts.accounts import Account, Plan
+from store.accounts.accounts import Account, AccountPlan
 from store.accounts.keys import Key, Principal
 
 MIDNIGHT = 20_000 * 86_400.0
@@ -51,7 +51,7 @@ class Clock:
 def keyed(prefix: str, account_id: int = 1) -> Caller:
     """Somebody who calls with a key of an account."""
     since = dt.datetime(2026, 1, 2, tzinfo=dt.UTC)
-    account = Account(account_id, "ada@example.com", Plan.PREMIUM, True, since)
+    account = Account(account_id, "ada@example.com", AccountPlan.PREMIUM, True, since)
     return Caller("192.0.2.1", Principal(account, Key(prefix, "laptop", since, None)))
 
 

@@ -6,14 +6,13 @@ import datetime as dt
 from pathlib import Path
 
 from store.errors import ObjectsError
-from store.ledger.chain import Chain
-from store.ledger.ledger import Entry
+from store.ledger.ledger import NightEntry
 from store.ledger.manifest import Manifest
 from store.ledger.served import Tally
+from store.ledger.verify import verify
 from store.nights.nights import Nights
 from store.remote.objects import Objects
-from store.remote.opening import open_objects
-from store.remote.published import MOST_BYTES, POINTER, Published, read_published
+from store.remote.pointer import MOST_BYTES, POINTER, Published, read_published
 from store.remote.shared_nights import SharedNights
 from tests.store.nights.test_nights import write
 
@@ -23,7 +22,7 @@ FIRST = dt.date(2026, 1, 5)
 def make(nights: Nights, day: int = 0, symbols: int = 3, hour: int = 22) -> Manifest:
     """Make the night of the first session or of so many days later, at an hour of that day."""
     session = FIRST + dt.timedelta(days=day)
-    entry = Entry(
+    entry = NightEntry(
         detector=1,
         method_version=1,
         published_at=dt.datetime.combine(session, dt.time(hour), dt.UTC),
@@ -39,23 +38,23 @@ class Publisher:
 
     def __init__(self, folder: Path, url: str, objects: Objects | None = None) -> None:
         self.folder = folder
-        self.objects = objects or open_objects(url)
+        self.objects = objects or Objects(url)
         self.nights = SharedNights(folder, self.objects)
 
     def night(self, day: int = 0, symbols: int = 3) -> Manifest:
         """Make and publish the night of the first session or of so many days later."""
-        self.nights.bring()
+        self.nights.pull()
         return make(self.nights, day, symbols)
 
     def check(self) -> Manifest:
         """The night of this machine after it looked; its whole ledger is what was appended."""
-        self.nights.bring()
-        assert not Chain.of(self.nights.ledger).faults
+        self.nights.pull()
+        assert not verify(self.nights.ledger).faults
         return self.nights.check_active()
 
     def withdraw(self, night: Manifest, reason: str = "The bars were wrong.") -> None:
         """Withdraw a night, and publish what takes its place."""
-        self.nights.bring()
+        self.nights.pull()
         self.nights.withdraw(night.data_version, reason, dt.datetime.now(dt.UTC))
 
     def published(self) -> Published:

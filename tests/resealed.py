@@ -12,7 +12,8 @@ from typing import Any
 
 import orjson
 
-from store.ledger.manifest import digest_file, stamp_path
+from store.folder.files import digest_file
+from store.ledger.manifest import stamp_path
 from store.nights.nights import Nights
 from store.wire.families import Family
 from store.wire.records import Change, ChangeKind, ChangeReason

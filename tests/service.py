@@ -17,9 +17,9 @@ from starlette.types import Receive, Scope, Send
 
 from oauth.fetching import Fetcher
 from screener.server.serving import server_config
-from screener.service.app import Clock, build_app
+from screener.service.app import build_app
 from screener.settings.settings import Settings
-from store.accounts.accounts import Accounts, Plan, utc_now
+from store.accounts.accounts import AccountPlan, Accounts, Clock, utc_now
 from store.accounts.keys import Keys
 from store.accounts.watchlist import Watchlist
 from store.database.database import Database
@@ -125,7 +125,7 @@ def at_database(url: str, work: Callable[[Database], Coroutine[Any, Any, T]]) ->
 def new_key(
     settings: Settings,
     email: str = "reader@example.com",
-    plan: Plan = Plan.PREMIUM_PLUS,
+    plan: AccountPlan = AccountPlan.PREMIUM_PLUS,
     tracked: tuple[str, ...] = TRACKED,
 ) -> str:
     """The secret of a new account that tracks some symbols."""

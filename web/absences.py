@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from store.nights.book import Book, Coverage
-from store.wire.reasons import LEFT_OUT, words_of
+from store.wire.labels import LEFT_OUT, words_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,6 @@ class AccountPage:
             sessions=await site.sessions.of_account(account.id),
             this_browser=handle_of(visit.secret),
             browser_of=browser_of,
-            keys=sum(key.is_live(site.clock()) for key in await site.keys.held(account.id)),
-            apps=len(await site.grants.held(account.id)),
+            keys=sum(key.is_live(site.clock()) for key in await site.keys.unrevoked(account.id)),
+            apps=len(await site.grants.unrevoked(account.id)),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from store.accounts.accounts import Account
-from store.accounts.audit import Kind
+from store.accounts.audit import EventKind
 from web.agents import agent_name
 from web.pages import Pages
 from web.refusals import Refusal
@@ -20,28 +20,28 @@ NEWEST = 2**31 - 1
 """The largest id that an event can have."""
 
 WORDS = {
-    Kind.SIGN_IN: "Signed in",
-    Kind.SIGN_IN_FAILED: "Sign-in failed",
-    Kind.SIGN_OUT: "Signed out",
-    Kind.SESSION_ENDED: "Signed out elsewhere",
-    Kind.PASSWORD_CHANGED: "Password changed",
-    Kind.KEY_CREATED: "Key created",
-    Kind.KEY_REVOKED: "Key revoked",
-    Kind.APP_APPROVED: "App approved",
-    Kind.TOKENS_ISSUED: "App connected",
-    Kind.APP_REVOKED: "App disconnected",
-    Kind.TOKEN_REUSED: "App disconnected: it sent a token that had already been used",
-    Kind.ACCOUNT_ADDED: "Account created",
-    Kind.ACCOUNT_DEACTIVATED: "Account deactivated",
-    Kind.ACCOUNT_REACTIVATED: "Account reactivated",
-    Kind.ACCOUNT_DELETED: "Account deleted",
-    Kind.PLAN_CHANGED: "Plan changed",
-    Kind.CLIENT_DELETED: "App deleted",
-    Kind.RESTORED: "Restored from a backup",
+    EventKind.SIGN_IN: "Signed in",
+    EventKind.SIGN_IN_FAILED: "Sign-in failed",
+    EventKind.SIGN_OUT: "Signed out",
+    EventKind.SESSION_ENDED: "Signed out elsewhere",
+    EventKind.PASSWORD_CHANGED: "Password changed",
+    EventKind.KEY_CREATED: "Key created",
+    EventKind.KEY_REVOKED: "Key revoked",
+    EventKind.APP_APPROVED: "App approved",
+    EventKind.TOKENS_ISSUED: "App connected",
+    EventKind.APP_REVOKED: "App disconnected",
+    EventKind.TOKEN_REUSED: "App disconnected: it sent a token that had already been used",
+    EventKind.ACCOUNT_ADDED: "Account created",
+    EventKind.ACCOUNT_DEACTIVATED: "Account deactivated",
+    EventKind.ACCOUNT_REACTIVATED: "Account reactivated",
+    EventKind.ACCOUNT_DELETED: "Account deleted",
+    EventKind.PLAN_CHANGED: "Plan changed",
+    EventKind.CLIENT_DELETED: "App deleted",
+    EventKind.RESTORED: "Restored from a backup",
 }
 """What happened, by kind."""
 
-ALARMING = frozenset({Kind.SIGN_IN_FAILED, Kind.TOKEN_REUSED})
+ALARMING = frozenset({EventKind.SIGN_IN_FAILED, EventKind.TOKEN_REUSED})
 """What the owner should have a look at."""
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from starlette.responses import RedirectResponse
 
 from store.nights.book import Book
-from store.wire.changes import KINDS, REASONS
+from store.wire.labels import CHANGE_KINDS, CHANGE_REASONS
 from web.access import Access
 from web.night_head import NightPages
 from web.pages import Context, Page
@@ -59,14 +59,14 @@ def _shown(book: Book, tracked: Set[str]) -> Context:
     return {
         "since": found and found["since_session"],
         "groups": groups_of(found["changes"] if found else (), tracked),
-        "reasons": REASONS,
+        "reasons": CHANGE_REASONS,
     }
 
 
 def groups_of(rows: Rows, tracked: Set[str]) -> list[Group]:
     """The kinds that have changes, each with its first ones, those of tracked tickers in front."""
     groups = []
-    for kind, heading in KINDS.items():
+    for kind, heading in CHANGE_KINDS.items():
         of_kind = [row for row in rows if row["change"] == kind]
         of_kind.sort(key=lambda row: row["symbol"] not in tracked)
         if of_kind:

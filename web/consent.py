@@ -7,7 +7,7 @@ from starlette.responses import RedirectResponse, Response
 from oauth.authorization import AuthorizationRequest, PageError, RedirectError
 from oauth.names import clean
 from store.accounts.accounts import Account
-from store.accounts.used_forms import Form
+from store.accounts.consent import Form
 from web.forms import OUT_OF_DATE, TOKEN_FIELD, once_until
 from web.pages import Pages
 from web.proof import check_owner

@@ -9,7 +9,7 @@ from store.nights.book import Book
 from store.wire.families import Family
 from store.wire.method import FEW_HALF_YEARS, Measure, Method
 from store.wire.records import AsServed, FamilyEntry, TrackRecord
-from store.wire.setup_words import FEW, VERDICTS
+from store.wire.words import FEW, VERDICTS
 from web.histogram import Histogram
 from web.night_head import NightPages
 from web.pages import Context, Page

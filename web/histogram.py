@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from store.wire.distribution import Distribution
-from store.wire.figures import half_units
+from store.wire.method import Distribution
+from store.wire.words import half_units
 
 WIDTH, HEIGHT, TOP, BOTTOM = 560, 230, 22, 36
 """Pixels of the picture, and its margins above and below the bars."""

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from store.nights.book import Book
-from store.wire.distribution import Distribution
+from store.wire.method import Distribution
 from web.histogram import Histogram
 
 PAGE = 100

@@ -11,10 +11,9 @@ import orjson
 
 from mcp_server.operations.host_values import curl_demo
 from mcp_server.operations.hosts import hosts
-from store.nights.book import Book
-from store.nights.of_night import OfNight
+from store.nights.book import Book, PerBook
 from store.wire.families import Family
-from store.wire.setup_view import SetupView
+from store.wire.view import SetupView
 from web.night_head import NightPages
 from web.pages import Context, Page
 from web.site import Site
@@ -49,7 +48,7 @@ class Home:
     def __init__(self, site: Site, pages: NightPages) -> None:
         self._services = site.services
         self._pages = pages
-        self._tonight = OfNight(families_of)
+        self._tonight = PerBook(families_of)
         self._hosts = hosts(site.services.offer)
         self._ways = {way.key: way for host in self._hosts for way in host.ways}
 

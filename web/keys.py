@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from store.accounts.accounts import Account
 from store.accounts.grants import Grant
 from store.accounts.keys import Key
-from store.accounts.usage import Entry
+from store.accounts.usage import UsageLine
 from store.errors import AccountError, TooManyError, TooOftenError
 from web.pages import Pages
 from web.proof import check_owner
@@ -113,22 +113,22 @@ class KeysPage:
             notice=notice,
             created=created,
             secret=secret,
-            keys=_credentials(await self._site.keys.held(account.id), uses),
-            apps=_credentials(await self._site.grants.held(account.id), uses),
+            keys=_credentials(await self._site.keys.unrevoked(account.id), uses),
+            apps=_credentials(await self._site.grants.unrevoked(account.id), uses),
             offer=self._site.services.offer,
             proven=await self._site.sessions.is_proven(visit.secret),
             now=self._site.clock(),
         )
 
 
-def _credentials(held: Sequence[Key | Grant], uses: Mapping[str, Entry]) -> list[Credential]:
+def _credentials(held: Sequence[Key | Grant], uses: Mapping[str, UsageLine]) -> list[Credential]:
     """Keys or grants, newest first, each with its last use in the usage log."""
     return [_credential(one, uses.get(one.prefix)) for one in reversed(held)]
 
 
-def _credential(one: Key | Grant, used: Entry | None) -> Credential:
+def _credential(one: Key | Grant, used: UsageLine | None) -> Credential:
     ends = one.expires_at if isinstance(one, Key) else None
     held = Credential(one.prefix, one.name, one.created_at, ends, one.read_only)
     if used is None:
         return held
-    return replace(held, used_at=used.last_at, client=used.use.host or used.use.client)
+    return replace(held, used_at=used.last_at, client=used.host or used.client)

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from mcp_server.http.responses import PUBLIC, HttpResponse
 from store.nights.book import Book
 from store.wire.method import FEW_HALF_YEARS, Measure, Method
-from store.wire.setup_words import FEW
+from store.wire.words import FEW
 from web.night_head import NightHead
 from web.pages import Context, Pages
 from web.site import Site

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from mcp_server.operations.age import Age
-from store.ledger.withdrawals import Withdrawn
+from store.ledger.ledger import Withdrawn
 from store.nights.book import Book
 from web.assets import Assets
 from web.pages import Context, Page, Pages

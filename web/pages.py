@@ -21,8 +21,8 @@ from mcp_server.drawing.icon import icon_svg
 from mcp_server.http.requests import prefers_markdown
 from mcp_server.http.responses import HttpResponse, answer_response
 from mcp_server.operations.answers import Answer, Answers
-from store.wire import figures, setup_words
-from store.wire.lines import harmless
+from store.wire import words
+from store.wire.words import harmless
 from web.assets import Assets
 from web.refusals import Refusal
 from web.visit import Visit
@@ -165,15 +165,15 @@ def _environment() -> Environment:
         bytecode_cache=COMPILED,
     )
     environment.filters.update(
-        dollars=figures.dollars,
-        percent=figures.percent,
-        change=figures.change,
-        multiple=figures.multiple,
-        signed=figures.signed,
+        dollars=words.dollars,
+        percent=words.percent,
+        change=words.change,
+        multiple=words.multiple,
+        signed=words.signed,
         plain=plain,
-        ratio=figures.ratio,
+        ratio=words.ratio,
     )
-    environment.globals["words"] = setup_words
+    environment.globals["words"] = words
     return environment
 
 

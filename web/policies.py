@@ -10,11 +10,9 @@ from dataclasses import dataclass
 
 from mcp_server.operations.identity import TITLE, host_of
 from mcp_server.operations.offer import Offer
-from store.accounts.browsers import LIFETIME as BROWSER_LIFETIME
-from store.accounts.browsers import PER_ACCOUNT
+from store.accounts.clients import UNAPPROVED_LIFETIME, UNUSED_LIFETIME
 from store.accounts.credentials import LIFETIMES, Kind
-from store.accounts.lapsed import UNUSED_LIFETIME
-from store.accounts.unapproved import LIFETIME as UNAPPROVED_LIFETIME
+from store.accounts.sessions import BROWSER_LIFETIME, BROWSERS_PER_ACCOUNT
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +109,8 @@ def _table(retention: Retention) -> str:
         (
             "browsers that are known",
             "when one last signed in, as a hash, so that others cannot lock you out",
-            f"{_span(BROWSER_LIFETIME)} without a sign-in, at most {PER_ACCOUNT} per account",
+            f"{_span(BROWSER_LIFETIME)} without a sign-in, "
+            f"at most {BROWSERS_PER_ACCOUNT} per account",
         ),
         (
             "apps that you approve",

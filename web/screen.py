@@ -13,7 +13,7 @@ from mcp_server.operations.scan import notes, page, select
 from mcp_server.operations.scan_order import COLUMNS, SORTS
 from store.nights.book import Book
 from store.wire.families import Family
-from store.wire.setup_view import SetupView
+from store.wire.view import SetupView
 from web.access import NO_PLAN, Access
 from web.condition_words import COMPARISONS, FIELDS, GROUPS, LABELS
 from web.night_head import NightPages

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from store.accounts.accounts import Account, Plan
+from store.accounts.accounts import Account, AccountPlan
 from store.errors import AccountError
 from web.proof import BusyRefusal, hash_new
 from web.refusals import Refusal
@@ -29,7 +29,7 @@ class SignUp(SessionForm):
         except BusyRefusal:
             await self._site.sign_up_throttle.give_back(attempt)
             raise
-        plan = Plan.PREMIUM if self._site.services.offer.beta else Plan.NONE
+        plan = AccountPlan.PREMIUM if self._site.services.offer.beta else AccountPlan.NONE
         try:
             owner = visit.actor._replace(name="owner")
             return await self._site.accounts.add(email, plan, encoded, actor=owner), encoded

@@ -10,14 +10,13 @@ from mcp_server.http.requests import Origins
 from mcp_server.operations.services import Services
 from oauth.authorization import Authorization
 from store.accounts.accounts import Accounts, utc_now
-from store.accounts.browsers import Browsers
-from store.accounts.events import AuditLog
+from store.accounts.audit import AuditLog
 from store.accounts.grants import Grants
 from store.accounts.keys import Keys
 from store.accounts.passwords import Passwords
-from store.accounts.sessions import Sessions
+from store.accounts.sessions import Browsers, Sessions
 from store.ledger.ledger import Ledger
-from telemetry.degraded import Degraded
+from telemetry.metrics import Degraded
 from web.news import News
 from web.policies import Policies
 from web.throttle import Throttle

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from store.nights.book import Book
-from store.nights.of_night import OfNight
-from store.wire.lines import short
-from store.wire.reasons import FOUND, LEFT_OUT, words_of
+from store.nights.book import Book, PerBook
+from store.wire.labels import FOUND, LEFT_OUT, words_of
+from store.wire.words import short
 from telemetry.version import VERSION
 from web.access import Access
 from web.night_head import NightPages
@@ -96,7 +95,7 @@ class StatusPage:
         self._news = site.news
         self._pages = pages
         self._offer = site.services.offer
-        self._summary = OfNight(_summary)
+        self._summary = PerBook(_summary)
 
     async def show(self, visit: Visit) -> Page:
         """The page."""

@@ -15,12 +15,10 @@ from mcp_server.operations.directory import LONGEST, Directory
 from mcp_server.operations.past import Past, past_words, with_lines
 from mcp_server.operations.symbols import SYMBOL_PATTERN
 from store.accounts.accounts import Account
-from store.nights.book import Book, Coverage
-from store.nights.companies import Entry, company_name
-from store.nights.of_night import OfNight
+from store.nights.book import Book, Coverage, Entry, PerBook, company_name
 from store.wire.families import Family
-from store.wire.setup_view import SetupView
-from store.wire.setup_words import FEW
+from store.wire.view import SetupView
+from store.wire.words import FEW
 from web.absences import Absences
 from web.access import NO_PLAN, Access
 from web.charts import NO_TRADE
@@ -62,7 +60,7 @@ class SymbolPage:
         self._services = site.services
         self._pages = pages
         self._access = access
-        self._absences = OfNight(Absences.of)
+        self._absences = PerBook(Absences.of)
 
     async def show(self, visit: Visit) -> Page:
         """The page of a symbol, under its name in upper case."""

@@ -49,7 +49,7 @@ class Usage:
 
     async def _calls_today(self, account: Account, today: dt.date) -> list[CallsToday]:
         calls = await self._site.services.usage.calls_by_key(account.id, today)
-        keys, now = await self._site.keys.held(account.id, calls), self._site.clock()
+        keys, now = await self._site.keys.unrevoked(account.id, calls), self._site.clock()
         held: list[Key | Grant] = [key for key in keys if key.is_live(now) or key.prefix in calls]
-        held += await self._site.grants.held(account.id, calls)
+        held += await self._site.grants.unrevoked(account.id, calls)
         return [CallsToday(one.prefix, one.name, calls.get(one.prefix, 0)) for one in held]

@@ -12,8 +12,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from mcp_server.operations.errors import ApiError
 from store.accounts.accounts import Account, hash_secret
-from store.accounts.browsers import LIFETIME
-from store.accounts.sessions import TOKEN_BYTES
+from store.accounts.sessions import BROWSER_LIFETIME, TOKEN_BYTES
 from store.errors import (
     AccountError,
     DatabaseUnavailableError,
@@ -57,7 +56,7 @@ class Visits:
         self._site = site
         self._pages = pages
         self._url = site.services.offer.public_url
-        lifetimes = (site.sessions.lifetime, LIFETIME)
+        lifetimes = (site.sessions.lifetime, BROWSER_LIFETIME)
         self._cookies = cookies_of(self._url, *(int(one.total_seconds()) for one in lifetimes))
 
     def anyone(self, handler: Handler) -> Endpoint:

@@ -14,7 +14,7 @@ from mcp_server.operations.symbols import check_known, check_symbols, suggesting
 from store.accounts.accounts import Account
 from store.accounts.watchlist import OverCapError
 from store.nights.book import Book
-from store.wire.setup_view import SetupView
+from store.wire.view import SetupView
 from web.access import Access
 from web.night_head import NightHead
 from web.pages import Pages

@@ -30,10 +30,11 @@ from benchmarks.serving.process import Server, environment, free_port
 from benchmarks.serving.rounds import Contender
 from benchmarks.serving.writers import add_crowd
 from nightly.parameters import DETECTORS
+from screener.commands.bars_options import BarsOptions
 from screener.commands.nights.nightly import order_of
 from screener.commands.nights.nightly import seal as seal_night
 from screener.settings.settings import Settings
-from store.accounts.accounts import Accounts, Plan
+from store.accounts.accounts import AccountPlan, Accounts
 from store.accounts.keys import Keys
 from store.accounts.watchlist import Watchlist
 from store.database.database import Database
@@ -132,7 +133,7 @@ def seal_sample(folder: Path) -> None:
     The reference detector draws it: the default finds patterns of one symbol in so few.
     """
     settings = Settings(data_dir=folder)
-    order = order_of(settings, session=SESSION)
+    order = order_of(settings, BarsOptions(session=SESSION))
     seal_night(settings, replace(order, parameters=DETECTORS["reference"]))
 
 
@@ -185,7 +186,7 @@ async def make_keys(database: Database, tracked: tuple[str, ...]) -> list[str]:
         accounts, keys = Accounts(database), Keys(database)
         found: list[str] = []
         for number in range(ACCOUNTS):
-            account = await accounts.add(f"reader{number}@example.com", Plan.PREMIUM_PLUS)
+            account = await accounts.add(f"reader{number}@example.com", AccountPlan.PREMIUM_PLUS)
             await Watchlist(database).replace(account.id, tracked, len(tracked))
             found += [(await keys.create(account.email, "load"))[1] for _ in range(KEYS)]
         return found

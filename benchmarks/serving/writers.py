@@ -20,7 +20,7 @@ import anyio
 
 from benchmarks.serving.load import Loader
 from benchmarks.serving.rounds import Contender, Figures, burst, warm
-from store.accounts.accounts import Plan, utc_now
+from store.accounts.accounts import AccountPlan, utc_now
 from store.accounts.keys import Keys
 from store.accounts.watchlist import Watchlist
 from store.database import tables
@@ -54,7 +54,7 @@ class Waits:
 async def add_crowd(url: str) -> None:
     """Add the accounts that change, each with one tracked symbol."""
     database, numbers, now = Database(url), range(FIRST, FIRST + CROWD), utc_now()
-    same = {"plan": Plan.PREMIUM, "active": True, "created_at": now}
+    same = {"plan": AccountPlan.PREMIUM, "active": True, "created_at": now}
     accounts = [{"id": number, "email": _email(number), **same} for number in numbers]
     lists = [{"account_id": number, "symbol": "S00000", "position": 0} for number in numbers]
     try:

@@ -12,7 +12,7 @@ from mcp_server.drawing.palette import Ink
 from mcp_server.drawing.prices import PriceAxis, decimals
 from mcp_server.drawing.sheet import Sheet
 from mcp_server.drawing.view import ChartView
-from store.wire.figures import change
+from store.wire.words import change
 
 PILL_GAP = 3
 NAME_GAP = 8

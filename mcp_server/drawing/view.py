@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from mcp_server.drawing.axes import session_index
-from store.wire.setup_view import PlanView
+from store.wire.view import PlanView
 
 Point: TypeAlias = tuple[dt.date, float]
 """A price (dollars, or the quote currency) on a session."""

@@ -10,8 +10,7 @@ from mcp_server.drawing.label import Label
 from mcp_server.drawing.palette import Ink
 from mcp_server.drawing.sheet import Row, Sheet
 from mcp_server.drawing.view import ChartView
-from store.wire.figures import change, percent, ratio
-from store.wire.setup_words import age_words, attempt_words, status_words
+from store.wire.words import age_words, attempt_words, change, percent, ratio, status_words
 
 SEPARATOR = "  ·  "
 CUT = "…"

@@ -6,15 +6,15 @@ import ipaddress
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from store.accounts.accounts import Plan
+from store.accounts.accounts import AccountPlan
 from store.accounts.keys import Principal
 
-TRACKED_CAPS = {Plan.PREMIUM_PLUS: 200, Plan.PREMIUM: 50, Plan.NONE: 0}
+TRACKED_CAPS = {AccountPlan.PREMIUM_PLUS: 200, AccountPlan.PREMIUM: 50, AccountPlan.NONE: 0}
 """How many tickers each plan may track."""
 
 PLANS_WITH_ACCESS = {
-    True: frozenset({Plan.PREMIUM_PLUS, Plan.PREMIUM}),
-    False: frozenset({Plan.PREMIUM_PLUS}),
+    True: frozenset({AccountPlan.PREMIUM_PLUS, AccountPlan.PREMIUM}),
+    False: frozenset({AccountPlan.PREMIUM_PLUS}),
 }
 """The plans that include the API, while it is in beta and after that."""
 

@@ -18,7 +18,7 @@ import orjson
 from mcp_server.drawing.axes import session_index
 from store.nights.book import Book, Prices, StoredSetup
 from store.wire.briefs import levels
-from store.wire.setup_view import PlanView, SetupView
+from store.wire.view import PlanView, SetupView
 
 FACTS = (
     *("symbol", "family_label", "direction", "status", "as_of_session", "last_close"),

@@ -24,8 +24,7 @@ from mcp_server.operations.errors import ApiError, busy
 from mcp_server.operations.past import Past, bare_view, past_view, trend_line
 from store.errors import StoreError
 from store.folder.files import private_folder, replace_file
-from store.nights.book import Book, Prices, StoredSetup
-from store.nights.of_night import OfNight
+from store.nights.book import Book, PerBook, Prices, StoredSetup
 from telemetry.metrics import charts_cache, drawing_seconds, drawings_waiting, limits_hit, timed
 
 QUEUE_LIMIT = 32
@@ -49,11 +48,11 @@ class Charts:
     def __init__(
         self,
         folder: Path,
-        directories: OfNight[Directory] | None = None,
+        directories: PerBook[Directory] | None = None,
     ) -> None:
         """Keep the charts in a folder; the `directories` of nights name their companies."""
         self._folder = folder
-        self._directories = directories or OfNight(Directory.of)
+        self._directories = directories or PerBook(Directory.of)
         self._worker = CapacityLimiter(1)
         self._drawing: dict[Path, anyio.Event] = {}
         self.is_broken = False

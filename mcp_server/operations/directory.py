@@ -18,8 +18,7 @@ from unicodedata import combining, normalize
 import numpy as np
 import numpy.typing as npt
 
-from store.nights.book import Book
-from store.nights.companies import Entry, company_name, entries_of
+from store.nights.book import Book, Entry, company_name, entries_of
 
 Mask = npt.NDArray[np.bool_]
 Scores = npt.NDArray[np.float32]

@@ -15,8 +15,7 @@ from mcp_server.operations.arguments import (
 from mcp_server.operations.calls import Call
 from mcp_server.operations.errors import ApiError
 from mcp_server.operations.patterns import find_setup, patterns_body
-from store.nights.book import Book, StoredSetup
-from store.nights.companies import Entry, company_name
+from store.nights.book import Book, Entry, StoredSetup, company_name
 from store.wire.families import Family
 
 UNIVERSE_PAGE = 50

@@ -19,7 +19,7 @@ from mcp_server.drawing import ChartView, Point, TrendLine
 from mcp_server.drawing.view import TradeMark
 from store.errors import LedgerError
 from store.ledger.ledger import Ledger
-from store.ledger.served import Key
+from store.ledger.served import TradeKey
 from store.nights.book import Book, Prices
 from store.wire.families import pattern_words
 
@@ -74,7 +74,7 @@ def with_lines(past: Past, ledger: Ledger) -> Past:
     trade = past.trade
     if trade is None:
         return past
-    key, mark = Key(past.symbol, trade["lineage_id"], 1), _mark(trade)
+    key, mark = TradeKey(past.symbol, trade["lineage_id"], 1), _mark(trade)
     try:
         served = ledger.running(key, mark.entry[0], mark.exit and mark.exit[0])
     except LedgerError as error:

@@ -15,7 +15,7 @@ from mcp_server.operations.arguments import (
 )
 from mcp_server.operations.errors import ApiError
 from store.nights.book import Book, StoredSetup
-from store.wire.setup_words import caption
+from store.wire.words import caption
 
 if TYPE_CHECKING:
     from mcp_server.operations.answers import Answer

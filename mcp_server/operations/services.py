@@ -13,8 +13,7 @@ from store.accounts.principals import Principals
 from store.accounts.usage import UsageLog
 from store.accounts.watchlist import Watchlist
 from store.nights.active_night import ActiveNight
-from store.nights.book import Book
-from store.nights.of_night import OfNight
+from store.nights.book import Book, PerBook
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +28,7 @@ class Services:
     limiter: Limiter
     charts: Charts
     answers: Answers = field(default_factory=Answers)
-    directories: OfNight[Directory] = field(default_factory=lambda: OfNight(Directory.of))
+    directories: PerBook[Directory] = field(default_factory=lambda: PerBook(Directory.of))
 
     def directory(self, book: Book) -> Directory:
         """The directory of a night, in which symbols are looked up."""

@@ -26,7 +26,7 @@ from nightly.sources.names import read_name
 from nightly.sources.pieces import MAX_PIECES, MAX_TOTAL
 from nightly.sources.telling import Step
 from store.errors import ObjectsError
-from store.remote.opening import BUCKETS
+from store.remote.objects import BUCKETS
 
 if TYPE_CHECKING:
     from obstore import GetOptions, ObjectMeta
@@ -119,7 +119,7 @@ class Bucket:
             )
         if find_spec("obstore") is None:
             raise SourceError(f"{url} needs obstore; pip install 'pattern-screener[objects]'.")
-        from store.remote.buckets import connect
+        from store.remote.objects import connect
 
         root = f"{parts.scheme}://{name}"
         store = connect(root, request=REQUEST, repeating=REPEATING)

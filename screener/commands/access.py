@@ -1,69 +1,59 @@
-"""`screener session`, `grant`, `client` and `purge`: who is signed in, which apps were let in."""
+"""`screener session`, `grant`, `client`, `purge` and `audit`: who is signed in, which apps were let
+in, and who did what.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import datetime as dt
+import json
+import re
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from screener.settings.console import Table, err, fail, out, with_database
+from screener.commands.accounts import Email, day, with_store
+from screener.settings.console import Table, err, fail, out
 
 if TYPE_CHECKING:
-    from screener.service.sweeping import Removed
-    from screener.settings.settings import Settings
-    from store.accounts.grants import Client, Grant
-    from store.accounts.sessions import Session
-    from store.database.database import Database
+    from screener.service.account_store import AccountStore
+    from store.accounts.audit import Event
+    from store.accounts.grants import Grant
 
 sessions_app = typer.Typer(no_args_is_help=True, help="List and end browser sign-ins.")
 grants_app = typer.Typer(no_args_is_help=True, help="List and revoke access granted to apps.")
 clients_app = typer.Typer(no_args_is_help=True, help="List and delete agent hosts.")
 
-Email = Annotated[str, typer.Argument(help="E-mail address of the account.")]
+DAYS = re.compile(r"([0-9]{1,5})d")
 
 
 @sessions_app.command("list")
 def list_sessions() -> None:
     """List the browsers that are signed in."""
-    from screener.service.sessions import sessions_of
-
-    async def work(database: Database, chosen: Settings) -> list[Session]:
-        return await sessions_of(chosen, database).all()
-
     listed = Table("email", "since", "last seen")
-    for session in with_database(work):
-        days = (f"{session.created_at:%Y-%m-%d}", f"{session.seen_at:%Y-%m-%d}")
-        listed.add_row(session.email, *days)
+    for session in with_store(lambda store: store.sessions.all()):
+        listed.add_row(session.email, day(session.created_at), day(session.seen_at))
     out.print(listed)
 
 
 @sessions_app.command("end")
 def end_sessions(email: Email) -> None:
     """Sign an account out of every browser."""
-    from screener.service.sessions import sessions_of
-    from store.accounts.accounts import Accounts
-
-    async def work(database: Database, chosen: Settings) -> int:
-        account = await Accounts(database).get(email)
-        return await sessions_of(chosen, database).end_all(account.id)
-
-    err.print(f"Ended {with_database(work)} of {email}'s sessions.")
+    ended = with_store(lambda store: store.accounts.end_sessions(email))
+    err.print(f"Ended {ended} of {email}'s sessions.")
 
 
 @grants_app.command("list")
 def list_grants() -> None:
     """List which accounts granted access to which hosts."""
-    from store.accounts.accounts import Accounts
-    from store.accounts.grants import Grants
 
-    async def work(database: Database, _chosen: Settings) -> list[tuple[str, Grant]]:
-        emails = {account.id: account.email for account in await Accounts(database).all()}
-        return [(emails[grant.account_id], grant) for grant in await Grants(database).all_grants()]
+    async def work(store: AccountStore) -> list[tuple[str, Grant]]:
+        emails = {account.id: account.email for account in await store.accounts.all()}
+        return [(emails[grant.account_id], grant) for grant in await store.grants.all_grants()]
 
     listed = Table("prefix", "email", "host", "created", "revoked")
-    for email, grant in with_database(work):
-        revoked = f"{grant.revoked_at:%Y-%m-%d}" if grant.revoked_at else ""
-        listed.add_row(grant.prefix, email, grant.name, f"{grant.created_at:%Y-%m-%d}", revoked)
+    for email, grant in with_store(work):
+        days = (day(grant.created_at), day(grant.revoked_at))
+        listed.add_row(grant.prefix, email, grant.name, *days)
     out.print(listed)
 
 
@@ -72,14 +62,12 @@ def revoke_grant(
     prefix: Annotated[str, typer.Argument(help="The grant's 16 characters, as listed.")],
 ) -> None:
     """Revoke a grant: everything it issued dies at once."""
-    from store.accounts.grants import Grants
 
-    async def work(database: Database, _chosen: Settings) -> bool:
-        grants = Grants(database)
-        owners = [g.account_id for g in await grants.all_grants() if g.prefix == prefix]
-        return bool(owners) and await grants.revoke_grant(owners[0], prefix)
+    async def work(store: AccountStore) -> bool:
+        owners = [g.account_id for g in await store.grants.all_grants() if g.prefix == prefix]
+        return bool(owners) and await store.grants.revoke_grant(owners[0], prefix)
 
-    if not with_database(work):
+    if not with_store(work):
         fail(f"no grant has the prefix {prefix!r}; `screener grant list` shows them.")
     err.print(f"{prefix} is revoked.")
 
@@ -90,17 +78,11 @@ def list_clients() -> None:
 
     A host whose id is an address is known by the document there, read again once it is stale.
     """
-    from store.accounts.grants import Grants
-
-    async def work(database: Database, _chosen: Settings) -> list[Client]:
-        return await Grants(database).clients()
-
     listed = Table("client", "name", "since", "approved", "document")
-    for client in with_database(work):
-        approved = f"{client.approved_at:%Y-%m-%d}" if client.approved_at else ""
+    for client in with_store(lambda store: store.grants.clients()):
         fresh = f"fresh until {client.fresh_until:%Y-%m-%d %H:%M} UTC" if client.fresh_until else ""
-        since = f"{client.created_at:%Y-%m-%d}"
-        listed.add_row(client.client_id, client.name, since, approved, fresh)
+        days = (day(client.created_at), day(client.approved_at))
+        listed.add_row(client.client_id, client.name, *days, fresh)
     out.print(listed)
 
 
@@ -109,12 +91,7 @@ def delete_client(
     client_id: Annotated[str, typer.Argument(help="The client's id, as listed.")],
 ) -> None:
     """Delete a host with everything that accounts granted it."""
-    from store.accounts.grants import Grants
-
-    async def work(database: Database, _chosen: Settings) -> bool:
-        return await Grants(database).delete_client(client_id)
-
-    if not with_database(work):
+    if not with_store(lambda store: store.grants.delete_client(client_id)):
         fail(f"there is no client {client_id!r}; `screener client list` shows them.")
     err.print(f"{client_id} is deleted.")
 
@@ -125,14 +102,75 @@ def purge() -> None:
     The service does the same by itself. Used codes and tokens stay while anything they issued can
     live, so that showing one again is still noticed.
     """
-    from screener.service.sweeping import sweeper_of
-
-    async def work(database: Database, chosen: Settings) -> Removed:
-        return await sweeper_of(chosen, database).sweep()
-
-    rows, failures = with_database(work)
+    rows, failures = with_store(lambda store: store.sweeper.sweep())
     err.print(
         f"Removed {', '.join(f'{count} {what}' for what, count in rows.items()) or 'nothing'}."
     )
     if failures:
         fail("some expired rows could not be removed; run `screener purge` again.")
+
+
+def audit(
+    email: Annotated[str | None, typer.Argument(help="Only this account; all when unset.")] = None,
+    kind: Annotated[str | None, typer.Option(help="Only this kind, such as sign_in.")] = None,
+    since: Annotated[
+        str | None, typer.Option(help="Only events since then: days, such as 7d, or a UTC date.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Most events.")] = 100,
+    before: Annotated[
+        int | None, typer.Option(min=1, max=2**31 - 1, help="Only events below this id.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+) -> None:
+    """Show the audit log, newest first; `--before` and the last id give the next page."""
+    from store.accounts.audit import EventKind
+
+    if kind is not None and kind not in tuple(EventKind):
+        fail(f"there is no kind {kind!r}; there are {', '.join(EventKind)}.")
+    start = None if since is None else _start(since, dt.datetime.now(dt.UTC))
+
+    async def work(store: AccountStore) -> list[Event]:
+        account = await store.accounts.get(email) if email else None
+        return await store.audit.events(
+            account.id if account else None,
+            kind=EventKind(kind) if kind else None,
+            since=start,
+            before=before,
+            limit=limit,
+        )
+
+    events = with_store(work)
+    if as_json:
+        for event in events:
+            out.print(json.dumps(_fields(event)))
+        return
+    table = Table("id", "time", "kind", "account", "actor", "network", "subject", "agent")
+    for event in events:
+        number = "" if event.account_id is None else f"#{event.account_id}"
+        fields = _fields(event) | {"account": event.email or number}
+        del fields["account_id"]
+        table.add_row(*map(str, fields.values()))
+    out.print(table)
+
+
+def _fields(event: Event) -> dict[str, Any]:
+    return {
+        "id": event.id,
+        "at": f"{event.at:%Y-%m-%dT%H:%M:%SZ}",
+        "kind": str(event.kind),
+        "account": event.email,
+        "account_id": event.account_id,
+        "actor": event.actor,
+        "network": event.network,
+        "subject": event.subject,
+        "agent": event.agent,
+    }
+
+
+def _start(since: str, now: dt.datetime) -> dt.datetime:
+    try:
+        if days := DAYS.fullmatch(since):
+            return now - dt.timedelta(days=int(days[1]))
+        return dt.datetime.combine(dt.date.fromisoformat(since), dt.time(), dt.UTC)
+    except (ValueError, OverflowError):
+        fail(f"--since takes days, such as 7d, or a date, such as 2026-01-31, not {since!r}.")

@@ -43,13 +43,12 @@ def backup(
     import anyio
 
     from screener.commands.nights.watch import watched
-    from screener.settings.databases import database_of
     from store.backup.backup import back_up
 
     chosen = settings()
 
     async def work(target: IO[bytes]) -> tuple[Header, str]:
-        async with database_of(chosen) as database:
+        async with chosen.database() as database:
             with watched() as watch:
                 return await back_up(database, chosen.data_dir, target, watch)
 
@@ -100,12 +99,11 @@ def _restored(chosen: Settings, file: Path, replace: bool) -> Checked:
     import anyio
 
     from screener.commands.nights.watch import watched
-    from screener.settings.databases import database_of
     from store.backup.archive import ArchiveReader
     from store.backup.restore import restore as put_back
 
     async def work(archive: ArchiveReader) -> Checked:
-        async with database_of(chosen) as database:
+        async with chosen.database() as database:
             with watched() as watch:
                 return await put_back(
                     database, chosen.data_dir, archive, replace=replace, progress=watch

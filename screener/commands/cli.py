@@ -5,21 +5,21 @@ from __future__ import annotations
 import io
 import signal
 import sys
+from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import urlsplit
 
 import typer
 from typer.core import TyperGroup
 
-from screener.commands import access, account, audit, backup, db, keys, listing, up
-from screener.commands.nights import bars, ledger, night, research
+from screener.commands import access, accounts, backup, db, up
+from screener.commands.bars_options import reading_bars
+from screener.commands.nights import bars, detect, ledger, night
 from screener.commands.patterns import patterns
 from screener.commands.up import Host, Port
 from screener.doctor import doctor
 from screener.notify import notify
-from screener.server.interrupts import never_lost
-from screener.server.loading import loading
-from screener.settings.console import err, out, plainly, prepare_data_dir, settings
+from screener.server.process import loading, never_lost
+from screener.settings.console import err, fail, out, plainly, prepare_data_dir, settings
 from screener.settings.errors import EndedError
 from telemetry.version import VERSION
 
@@ -42,8 +42,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.add_typer(account.accounts_app, name="account")
-app.add_typer(keys.keys_app, name="key")
+app.add_typer(accounts.accounts_app, name="account")
+app.add_typer(accounts.keys_app, name="key")
 app.add_typer(night.nights_app, name="night")
 app.add_typer(ledger.ledger_app, name="ledger")
 app.add_typer(bars.bars_app, name="bars")
@@ -55,19 +55,16 @@ app.command()(patterns.show)
 app.command()(patterns.chart)
 app.command()(access.purge)
 app.add_typer(db.db_app, name="db")
-app.command()(audit.audit)
+app.command()(access.audit)
 app.command()(backup.backup)
 app.command()(backup.restore)
 app.command()(doctor.doctor)
-app.command()(listing.listing)
-app.command()(night.nightly)
+app.command()(reading_bars()(night.nightly))
 app.command()(notify.notify)
-app.command()(research.detect)
+app.command()(detect.detect)
 app.command()(up.up)
 
-HIDDEN = "***"
-
-Workers = Annotated[int | None, typer.Option(help="Processes that serve; SCREENER_WORKERS.")]
+WorkerCount = Annotated[int | None, typer.Option(help="Processes that serve; SCREENER_WORKERS.")]
 
 
 def _show_version(wanted: bool) -> None:
@@ -87,25 +84,24 @@ def root(
 
 
 @app.command("serve")
-def serve_command(host: Host = None, port: Port = None, workers: Workers = None) -> None:
+def serve_command(host: Host = None, port: Port = None, workers: WorkerCount = None) -> None:
     """Serve the active night; a new one is noticed within a second."""
     from screener.server.listening import bind
 
     with loading():
         from screener.server.serving import check_active_night, serve
-        from screener.service.policies import policies_of
+        from screener.service.parts import policies_of
 
     chosen = settings(host=host, port=port, workers=workers)
-    with plainly():
-        policies_of(chosen)  # a text that cannot be used is told now, and not by each worker
-        prepare_data_dir(chosen)
-        check_active_night(chosen)
-        with bind(chosen) as listener:
-            # The socket of a service manager may have another port.
-            chosen = chosen.model_copy(update={"port": listener.getsockname()[1]})
-            err.print(f"Serving {chosen.url}")
-            doctor.warn_at_start(chosen)
-            serve(chosen, listener)
+    policies_of(chosen)  # a text that cannot be used is told now, and not by each worker
+    prepare_data_dir(chosen)
+    check_active_night(chosen)
+    with bind(chosen) as listener:
+        # The socket of a service manager may have another port.
+        chosen = chosen.model_copy(update={"port": listener.getsockname()[1]})
+        err.print(f"Serving {chosen.url}")
+        doctor.warn_at_start(chosen)
+        serve(chosen, listener)
 
 
 @app.command("settings")
@@ -114,28 +110,48 @@ def show_settings() -> None:
     chosen = settings()
     for name, field in type(chosen).model_fields.items():
         value, default = _plain(getattr(chosen, name)), _plain(field.default)
-        if name in ("database_url", "limits_url") and value:
-            value = _without_password(value)
-        is_secret = name in ("nights_url", "scratch_url") and _has_secret(value)
-        if is_secret or (name == "notify" and value):
-            value = HIDDEN  # such addresses hold passwords and tokens
         out.print(f"SCREENER_{name.upper()}={value}")
-        out.print(f"    {field.description} (default: {default or 'unset'})")
+        words = " ".join((field.description or "").split())
+        out.print(f"    {words} (default: {default or 'unset'})")
 
 
-def _has_secret(url: str) -> bool:
-    """Whether an address of a store may hold one, or cannot be read; such a one is refused."""
+@app.command()
+def listing(
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="It is made if it does not exist.")
+    ],
+) -> None:
+    """Write what registries and marketplaces keep, with this service's own address.
+
+    `server.json` is for the MCP registry (`mcp-publisher publish`).
+
+    The folder is a Claude marketplace, with a plugin of skill and connector: push it to git.
+
+    Set SCREENER_PUBLIC_URL and SCREENER_OPERATOR first. More in docs/being-found.md.
+    """
+    from mcp_server.operations.identity import registry_name
+    from rest_facade.listing import listing_files
+    from rest_facade.reference import reference, skill
+
+    chosen = settings()
+    offer = chosen.offer
+    files = listing_files(offer, skill(reference(offer, chosen.quotas)))
     try:
-        parts = urlsplit(url)
-        return bool(parts.username or parts.password or parts.query or parts.fragment)
-    except ValueError:
-        return True
-
-
-def _without_password(url: str) -> str:
-    from store.database.reaching import without_password
-
-    return without_password(url)
+        for name, content in files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+            out.print(str(path))
+    except OSError as error:
+        fail(f"{error.filename or folder} cannot be written ({error.strerror}).")
+    if offer.public_url.startswith("https:"):
+        err.print(
+            f"Registries call it {registry_name(offer)}; SCREENER_REGISTRY_NAME sets another name."
+        )
+    else:
+        err.print(
+            "Registries and most hosts want https: set SCREENER_PUBLIC_URL, and run it again."
+        )
 
 
 def _plain(value: object) -> str:

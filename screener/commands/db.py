@@ -54,23 +54,22 @@ def check() -> None:
     Nothing is changed. It ends with 0 if all is well, with 1 if there is something to do, and says
     what. All rows are read, which takes some seconds for a million.
     """
-    from store.backup.copies import is_closed
     from store.database.migration import HEAD, why_unknown
     from store.errors import DatabaseMovedError
 
     async def work(database: Database) -> list[str]:
         revision = await database.revision()
-        if revision == HEAD:
-            if await is_closed(database):
-                return [str(DatabaseMovedError())]
-            faults = await database.faults()
-            advice = "; restore a backup (docs/backup.md)."
-            return [f"{fault}{advice}" for fault in faults]
         if revision is None:
             return ["there are no tables yet; `screener db upgrade` makes them."]
         if why := why_unknown(revision):
             return [f"it {why}"]
-        return [f"schema {revision} is older than {HEAD}; back up, then `screener db upgrade`."]
+        if revision != HEAD:
+            return [f"schema {revision} is older than {HEAD}; back up, then `screener db upgrade`."]
+        try:
+            faults = await database.faults()
+        except DatabaseMovedError as error:
+            return [str(error)]
+        return [f"{fault}; restore a backup (docs/backup.md)." for fault in faults]
 
     faults = _on_database(work)
     for fault in faults:
@@ -85,19 +84,19 @@ def copy(
     origin: Annotated[str, typer.Argument(metavar="FROM", help=NAMED)],
     target: Annotated[str, typer.Argument(metavar="TO", help=NAMED)],
     leave_open: Annotated[
-        bool, typer.Option("--leave-open", help="Let FROM take changes afterwards, to try it.")
+        bool, typer.Option("--leave-open", help="Let FROM be used afterwards, to try it.")
     ] = False,
 ) -> None:
-    """Copy all accounts into an empty database, SQLite or PostgreSQL, while a service runs.
+    """Copy all accounts into an empty database, SQLite or PostgreSQL. Stop the service first.
 
-    All of it or nothing. The service goes on reading; whatever changes accounts waits or is told to
-    try again. All rows are compared, then FROM refuses every change, so that none is lost: name TO
-    in SCREENER_DATABASE_URL and restart. `screener db reopen FROM` takes that back. A password in
-    an argument can be seen by others on this machine: name that database in SCREENER_DATABASE_URL
-    and write -, or keep the password in ~/.pgpass.
+    All of it or nothing. All rows are compared, then FROM is closed, so that no change is lost in
+    it: a service that still runs on it refuses calls with a key. Name TO in SCREENER_DATABASE_URL
+    and start the service. `screener db reopen FROM` takes that back. A password in an argument can
+    be seen by others on this machine: name that database in SCREENER_DATABASE_URL and write -, or
+    keep the password in ~/.pgpass.
     """
     from screener.commands.nights.watch import watched
-    from store.backup.copies import copy as copy_rows
+    from store.backup.copy import copy as copy_rows
 
     async def work(first: Database, second: Database) -> Mapping[str, int]:
         with watched() as watch:
@@ -110,21 +109,19 @@ def copy(
     out.print(table)
     out.print(f"Copied and compared {sum(counts.values()):,} rows.")
     if not leave_open:
-        out.print(
-            "FROM takes no more changes: name TO in SCREENER_DATABASE_URL and restart the service."
-        )
+        out.print("FROM is closed: name TO in SCREENER_DATABASE_URL and restart the service.")
 
 
 @db_app.command("reopen")
 def reopen(database: Annotated[str, typer.Argument(metavar="DATABASE", help=NAMED)]) -> None:
-    """Let a database take changes again that `screener db copy` has closed.
+    """Let a database be used again that `screener db copy` has closed.
 
     What was changed in the copy since then is not in it.
     """
-    from store.backup.copies import reopen as reopen_database
+    from store.backup.copy import reopen_accounts
 
-    closed = _on_databases(reopen_database, database)
-    out.print("It takes changes again." if closed else "It takes changes already.")
+    was_closed = _on_databases(reopen_accounts, database)
+    out.print("It can be used again." if was_closed else "It can be used already.")
 
 
 def _on_database(work: Callable[[Database], Coroutine[Any, Any, T]]) -> T:
@@ -134,15 +131,13 @@ def _on_database(work: Callable[[Database], Coroutine[Any, Any, T]]) -> T:
 def _on_databases(work: Callable[..., Coroutine[Any, Any, T]], *named: str) -> T:
     import anyio
 
-    from screener.settings.databases import database_of
-
     chosen = settings()
 
     async def run() -> T:
         if CONFIGURED in named:
             prepare_data_dir(chosen)
         async with AsyncExitStack() as stack:
-            opened = [database_of(chosen, _url(name, chosen)) for name in named]
+            opened = [chosen.database(_url(name, chosen)) for name in named]
             return await work(*[await stack.enter_async_context(each) for each in opened])
 
     with plainly():
@@ -153,15 +148,11 @@ def _url(named: str, chosen: Settings) -> str:
     """The URL of a database that an argument names."""
     if named == CONFIGURED:
         return chosen.accounts_url
+    from store.database.problems import without_password
+
     if "://" not in named:
         return f"sqlite+aiosqlite:///{Path(named).absolute()}"
-    if _has_password(named):
+    if without_password(named) != named:
         warn("others on this machine can see the password; keep it in ~/.pgpass, or write -.")
     scheme, _, rest = named.partition("://")
     return f"sqlite+aiosqlite://{rest}" if scheme == "sqlite" else named
-
-
-def _has_password(url: str) -> bool:
-    from store.database.reaching import without_password
-
-    return without_password(url) != url

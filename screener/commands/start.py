@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 from mcp_server.operations.host_values import DEMO, claude_mcp_add
 from screener.server.serving import check_active_night
-from screener.settings.databases import database_of
 from screener.settings.settings import Settings
-from store.accounts.accounts import FIRST_EMAIL, Accounts, Plan
+from store.accounts.accounts import FIRST_EMAIL, AccountPlan, Accounts
 from store.accounts.keys import Keys
 from store.accounts.passwords import Passwords
 from store.accounts.watchlist import Watchlist
@@ -39,14 +38,14 @@ async def first_account(settings: Settings, tracked: Sequence[str]) -> tuple[str
     """Make the first account, tracking some symbols; its key's secret and its password, None if
     there is an account already.
     """
-    async with database_of(settings) as database:
+    async with settings.database() as database:
         await database.migrate()
         accounts = Accounts(database)
         if await accounts.all():
             return None
         password = secrets.token_urlsafe(12)  # 96 random bits, which are 16 characters
         hashed = await Passwords().hash(password)
-        account = await accounts.add(FIRST_EMAIL, Plan.PREMIUM_PLUS, hashed)
+        account = await accounts.add(FIRST_EMAIL, AccountPlan.PREMIUM_PLUS, hashed)
         await Watchlist(database).replace(account.id, tracked, len(tracked))
         keys = Keys(database, prefix=settings.key_prefix)
         return (await keys.create(FIRST_EMAIL, "first key"))[1], password

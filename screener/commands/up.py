@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ipaddress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from screener.server.loading import loading
-from screener.settings.console import err, fail, plainly, prepare_data_dir, settings
-from screener.settings.options import ReferenceTable, Symbol, read_adjustment, read_date
+from screener.commands.bars_options import SAMPLE, BarsOptions, reading_bars
+from screener.server.process import loading
+from screener.settings.console import err, fail, prepare_data_dir, settings
 
 if TYPE_CHECKING:
     from screener.settings.settings import Settings
@@ -19,23 +20,8 @@ Host = Annotated[str | None, typer.Option(help="Address to listen on; SCREENER_H
 Port = Annotated[int | None, typer.Option(help="Port to listen on; SCREENER_PORT.")]
 
 
-def up(
-    bars: Annotated[
-        Path | None,
-        typer.Option(help="Your bars: a folder or zip of files, or one file. The sample if unset."),
-    ] = None,
-    reference: ReferenceTable = None,
-    symbol: Symbol = None,
-    adjustment: Annotated[
-        str, typer.Option(help="What the bars are: split, none (raw) or split+div.")
-    ] = "split",
-    session: Annotated[
-        str | None,
-        typer.Option(help="Use no bar after this date (YYYY-MM-DD), however few symbols reach it."),
-    ] = None,
-    port: Port = None,
-    host: Host = None,
-) -> None:
+@reading_bars("bars", "symbol", "reference", "adjustment", "session")
+def up(options: BarsOptions, port: Port = None, host: Host = None) -> None:
     """Start everything: serve at once, make a night of --bars beside it, make a first key.
 
     The page /screen shows the night in the making and then its patterns. Without --bars the sample
@@ -44,7 +30,7 @@ def up(
     """
     import anyio
 
-    from screener.commands.beside import Wanted, nightly_beside
+    from screener.commands.nightly_process import nightly_process
     from screener.doctor.doctor import warn_at_start
     from screener.server.listening import bind
     from screener.settings.extras import check_nightly
@@ -52,42 +38,45 @@ def up(
     with loading():
         from screener.commands.start import first_account, greeting, seal_first_night
         from screener.server.serving import check_active_night, serve
-        from screener.service.policies import policies_of
+        from screener.service.parts import policies_of
         from store.nights.nights import Nights
 
-    wanted = None
-    if bars is not None:
-        kind = read_adjustment(adjustment)
-        with plainly():
-            read_date(session)
-        table = reference and _existing(reference)
-        wanted = Wanted(_existing(bars), table, symbol, kind, session)
+    own = None if options.bars == SAMPLE else _existing(options)
     chosen = opened(settings(host=host, port=port))
-    with plainly():
-        policies_of(chosen)
-        prepare_data_dir(chosen)
-        if wanted or not (chosen.nights_url or Nights(chosen.data_dir).pointer.exists()):
-            check_nightly()
-        with bind(chosen) as listener:
-            err.print(f"The page: {chosen.url}/screen")
-            if wanted is None:
-                seal_first_night(chosen)
-            else:
-                check_active_night(chosen)
-            warn_at_start(chosen)
-            tracked = () if wanted else chosen.demo_symbols[:4]  # the sample has so many
-            first = anyio.run(first_account, chosen, tracked)
-            for line in greeting(chosen, first, own_bars=wanted is not None).splitlines():
-                err.print(line)
-            with nightly_beside(chosen, wanted):
-                serve(chosen, listener)
+    policies_of(chosen)
+    prepare_data_dir(chosen)
+    if own or not (chosen.nights_url or Nights(chosen.data_dir).pointer.exists()):
+        check_nightly()
+    with bind(chosen) as listener:
+        err.print(f"The page: {chosen.url}/screen")
+        if own is None:
+            seal_first_night(chosen)
+        else:
+            check_active_night(chosen)
+        warn_at_start(chosen)
+        tracked = () if own else chosen.demo_symbols[:4]  # the sample has so many
+        first = anyio.run(first_account, chosen, tracked)
+        for line in greeting(chosen, first, own_bars=own is not None).splitlines():
+            err.print(line)
+        with nightly_process(chosen, own):
+            serve(chosen, listener)
 
 
-def _existing(path: Path) -> Path:
-    path = path.expanduser()
-    if not path.exists():
-        fail(f'"{path}" does not exist; name a folder of bars or one file.')
-    return path
+def _existing(options: BarsOptions) -> BarsOptions:
+    """The options, with paths that a shell left as they are; files of this machine exist."""
+    paths = {
+        name: Path(value).expanduser()
+        for name, value in (("bars", options.bars), ("reference", options.reference))
+        if value and "://" not in str(value)
+    }
+    for path in paths.values():
+        if not path.exists():
+            fail(f'"{path}" does not exist; name a folder of bars or one file.')
+    return replace(
+        options,
+        bars=str(paths.get("bars", options.bars)),
+        reference=paths.get("reference"),
+    )
 
 
 def opened(chosen: Settings) -> Settings:

@@ -1,17 +1,20 @@
-"""`screener doctor`: looks at all that a service needs, and says what to do about the rest."""
+"""`screener doctor`: looks at what a service needs, and says what to do about the rest."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from screener.settings.console import fail, out, settings, warn
+from screener.settings.errors import SettingsError
+from screener.settings.extras import uninstalled
+from store.errors import StoreError
 from store.folder.trouble import trouble_of
 
 if TYPE_CHECKING:
-    from screener.doctor.checks.finding import Check, Finding
+    from screener.doctor.result import Check, CheckResult
     from screener.settings.settings import Settings
 
 
@@ -29,93 +32,58 @@ def doctor(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
-    """Check machine, settings, data, accounts, night and port; exit code 1 if one is a fault.
+    """Check settings, clock, data, night, accounts and limits; exit code 1 if one is a fault.
 
     With --url: also whether the proxy in front passes on what the service needs. With --publishing:
     also whether nights can be published into the shared store.
     """
-    chosen = settings(quiet=True)
-    wanted = (*checks(), *(_writing() if publishing else _not_writing()))
-    found = [*_examined(chosen, wanted), *(_outside(chosen, url) if url else ())]
-    faults = sum(one.level == "fault" for one in found)
+    from screener.doctor import machine, stores
+
+    chosen = settings()
+    checks: list[Check] = [
+        *(machine.contradictions, machine.clock, machine.data_folder),
+        *(machine.disk, machine.ledger, machine.night, machine.demo_symbols),
+        *(stores.store_of_nights, stores.accounts, stores.limits),
+    ]
+    if publishing:
+        checks.append(stores.publishing)
+    results = [*_results(chosen, checks), *(_proxy_results(chosen, url) if url else ())]
+    faults = sum(one.level == "fault" for one in results)
     if as_json:
-        out.print_json({"faults": faults, "checks": [one._asdict() for one in found]})
+        out.print_json({"faults": faults, "checks": [one._asdict() for one in results]})
     else:
-        _print(found)
+        width = max(len(one.name) for one in results)
+        for one in results:
+            out.print_text(one.words, f"{one.level:<7}  {one.name:<{width}}  ")
     if faults:
         fail("1 fault; see above." if faults == 1 else f"{faults} faults; see above.", 1)
 
 
-def _print(found: list[Finding]) -> None:
-    width = max(len(one.name) for one in found)
-    for one in found:
-        out.print_text(one.words, f"{one.level:<7}  {one.name:<{width}}  ")
-
-
-def checks() -> tuple[Check, ...]:
-    """Every check that asks nobody outside of this machine but what the settings name."""
-    from screener.doctor.checks import (
-        accounts,
-        data,
-        limits,
-        machine,
-        network,
-        night,
-        nights,
-        options,
-    )
-
-    return (
-        *(machine.python, machine.packages, machine.files, machine.memory, machine.temporary),
-        *(machine.clock, options.unknown, options.policies, options.contradictions),
-        *(data.folder, data.room, data.lock, data.ledger, data.checkpoints),
-        *(night.digest, night.age, night.demo, night.sealed),
-        *(nights.nights, accounts.accounts, limits.limits, network.port),
-    )
-
-
-def _writing() -> tuple[Check, ...]:
-    """The checks that write where others read, and only when they are asked for."""
-    from screener.doctor.checks.nights import publishing
-
-    return (publishing,)
-
-
-def _not_writing() -> tuple[Check, ...]:
-    from screener.doctor.checks.nights import not_published
-
-    return (not_published,)
-
-
-def warn_at_start(chosen: Settings) -> None:
-    """Say what is not well, as far as it is learned at once: a start must not wait."""
-    from screener.doctor.checks import data, machine, night, options
-
-    quick = (
-        machine.clock,
-        machine.memory,
-        options.contradictions,
-        data.room,
-        night.sealed,
-        night.demo,
-    )
-    for finding in _examined(chosen, quick):
-        if finding.level != "ok":
-            warn(f"{finding.name}: {finding.words}")
-
-
-def _outside(chosen: Settings, url: str) -> Iterator[Finding]:
-    from screener.doctor.checks.proxy import proxy
+def _proxy_results(chosen: Settings, url: str) -> Iterator[CheckResult]:
+    from screener.doctor.proxy import proxy
 
     return proxy(chosen, url)
 
 
-def _examined(chosen: Settings, wanted: tuple[Check, ...]) -> Iterator[Finding]:
-    from screener.doctor.checks.finding import fault
+def warn_at_start(chosen: Settings) -> None:
+    """Say what is not well, as far as it is learned at once: a start must not wait."""
+    from screener.doctor import machine
 
-    for check in wanted:
+    quick = (machine.clock, machine.contradictions, machine.disk, machine.demo_symbols)
+    for result in _results(chosen, quick):
+        if result.level != "ok":
+            warn(f"{result.name}: {result.words}")
+
+
+def _results(chosen: Settings, checks: Iterable[Check]) -> Iterator[CheckResult]:
+    from screener.doctor.result import fault
+
+    for check in checks:
+        name = check.__name__.replace("_", " ")
         try:
             yield from check(chosen)
+        except (SettingsError, StoreError) as error:
+            yield fault(name, str(error))
         except Exception as error:
-            name = check.__name__.replace("_", " ")
-            yield fault(name, trouble_of(error) or f"could not be checked ({error!r}).")
+            words = uninstalled(error) or trouble_of(error)
+            yield fault(name, words or f"could not be checked ({error!r}).")

@@ -1,4 +1,4 @@
-"""`screener notify`: what the addresses of `SCREENER_NOTIFY` are told, and whether they answer."""
+"""`screener notify`: shows what is sent of the active night, and tries the addresses."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import typer
 from screener.settings.console import fail, out, plainly, settings
 from screener.settings.errors import EndedError
 
-NOT_TOLD = 1
-"""The exit code if an address was not told."""
+NOT_SENT = 1
+"""The exit code if an address was not reached."""
 
 
 def notify(
@@ -21,39 +21,28 @@ def notify(
         str | None, typer.Option(help="Send this text, for example when systemd ended a nightly.")
     ] = None,
 ) -> None:
-    """Show what is told of the active night; with --test or --message, send to SCREENER_NOTIFY."""
-    from screener.notify import news
-    from screener.notify.notifier import Notifier
+    """Show what is sent of the active night; with --test or --message, send to SCREENER_NOTIFY."""
+    from screener.notify import messages
+    from screener.notify.send import SENT, check, of_night, send
+    from store.nights.nights import Nights
 
     if test and message is not None:
         fail("--test and --message exclude each other; give one of them.")
     chosen = settings()
-    if not test and message is None:
-        _show()
-        return
-    if not chosen.notify:
-        fail("SCREENER_NOTIFY is not set; give it an address, as docs/scheduling.md says.")
-    told = news.trial(chosen.url) if message is None else news.said(chosen.url, message)
     with plainly():
-        notifier = Notifier(chosen.notify)
-        notifier.check()
-        try:
-            outcomes = notifier.send(told)
-        except OSError as error:
-            fail(f"nothing can be sent ({error.strerror}).")
-    for outcome in outcomes:
-        out.print(outcome.words)
-    if any(outcome.state != "sent" for outcome in outcomes):
-        raise EndedError(NOT_TOLD)
-
-
-def _show() -> None:
-    from screener.notify.telling import of_night
-    from store.nights.nights import Nights
-
-    with plainly():
-        chosen = settings()
-        found = of_night(chosen, Nights(chosen.data_dir).check_active())
-    out.print(found.title)
-    for line in found.lines:
+        if not test and message is None:
+            night = of_night(chosen, Nights(chosen.data_dir).check_active())
+            for line in (night.title, *night.lines):
+                out.print(line)
+            return
+        if not chosen.notify:
+            fail("SCREENER_NOTIFY is not set; give it an address, as docs/scheduling.md says.")
+        check(chosen.notify_addresses)
+        text = messages.trial(chosen.url)
+        if message is not None:
+            text = messages.of_operator(chosen.url, message)
+        outcomes = send(chosen.notify_addresses, text)
+    for line in outcomes:
         out.print(line)
+    if not all(line.endswith(SENT) for line in outcomes):
+        raise EndedError(NOT_SENT)

@@ -20,16 +20,14 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from mcp_server.operations.limits import Limiter
-from screener.server.activation import tell_manager
 from screener.server.connections import Connection
 from screener.server.door import Bounds, Door
-from screener.server.exposition import exposed, join_worker, merged
-from screener.server.listening import allow_files
-from screener.server.loading import loading
-from screener.service.counting import counting_of, resume_days
-from screener.service.following import fetch_first
+from screener.server.listening import allow_files, tell_manager
+from screener.server.metrics_port import exposed, join_worker, merged
+from screener.server.process import loading
+from screener.service.parts import counting_of, resume_days
+from screener.service.sharing import fetch_first
 from screener.service.supervisor import EXIT_CODE
-from screener.settings.databases import database_of
 from screener.settings.logs import log_config
 from screener.settings.settings import Settings
 from store.accounts.usage import UsageLog
@@ -65,7 +63,7 @@ def check_active_night(settings: Settings) -> None:
 async def _end_restore(settings: Settings) -> None:
     from store.backup.restore import end_restore  # only who was killed meanwhile needs it
 
-    async with database_of(settings) as database:
+    async with settings.database() as database:
         await end_restore(database, settings.data_dir)
 
 
@@ -95,7 +93,7 @@ def serve(settings: Settings, listener: socket.socket) -> None:
     _serve_by_workers(settings, listener)
 
 
-class Workers(Multiprocess):
+class WorkerProcesses(Multiprocess):
     """The parent of workers, which listens no longer than they do: a proxy that is refused tries
     again, while what waits in a queue that nobody serves is lost.
     """
@@ -115,7 +113,7 @@ def _serve_by_workers(settings: Settings, listener: socket.socket) -> None:
         anyio.run(_resume_days, settings, counters)
         app = functools.partial(_app_of_worker, settings, counters, metrics, listener)
         config = server_config(app, settings, factory=True, workers=settings.workers)
-        parent = Workers(config, sockets=[listener])
+        parent = WorkerProcesses(config, sockets=[listener])
         with exposed(settings, registry):
             parent.run()
     if any(worker.exitcode == STARTUP_FAILURE for worker in parent.processes):
@@ -141,12 +139,12 @@ def _app(settings: Settings, counters: Path | None = None) -> ASGIApp:
 
 
 async def _resume_days(settings: Settings, counters: Path) -> None:
-    counting, database = counting_of(settings, counters), database_of(settings)
-    try:
-        await resume_days(Limiter(settings.quotas, counting), UsageLog(database))
-    finally:
-        await counting.close()
-        await database.close()
+    async with settings.database() as database:
+        counting = counting_of(settings, counters)
+        try:
+            await resume_days(Limiter(settings.quotas, counting), UsageLog(database))
+        finally:
+            await counting.close()
 
 
 def connections_of(settings: Settings, bounds: Bounds) -> Any:  # noqa: ANN401 - as a class
@@ -156,7 +154,7 @@ def connections_of(settings: Settings, bounds: Bounds) -> Any:  # noqa: ANN401 -
 
 
 async def _migrate(settings: Settings) -> None:
-    async with database_of(settings) as database:
+    async with settings.database() as database:
         await database.migrate()
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import gc
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
@@ -18,10 +18,11 @@ from starlette.types import ASGIApp
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from mcp_server.http.edge import Edge
+from mcp_server.http.requests import Origins
 from mcp_server.operations.charts import WARM_AFTER, Charts
-from mcp_server.operations.counting import Counting
 from mcp_server.operations.directory import Directory
 from mcp_server.operations.limits import Limiter
+from mcp_server.operations.local_counting import LocalCounting
 from mcp_server.operations.services import Services
 from mcp_server.surface.endpoint import McpEndpoint
 from mcp_server.surface.server import build_server
@@ -32,38 +33,37 @@ from oauth.challenge import Challenge
 from oauth.client_documents import ClientDocuments
 from oauth.clients import Clients
 from oauth.fetching import Fetcher, Resolver
-from oauth.metadata import resources_of
+from oauth.metadata import ProtectedResource, resources_of
 from oauth.quota import Quota
 from oauth.routes import oauth_routes
 from rest_facade.facade import Facade
 from rest_facade.listing import listing_routes
-from screener.service import seen
-from screener.service.counting import Standing, counting_of, resume_days
-from screener.service.following import follower_of, loops_of
-from screener.service.health import LIVE, READY, Health, Probes
-from screener.service.measuring import keep_measuring
-from screener.service.origins import origins_of
-from screener.service.policies import policies_of
-from screener.service.sessions import sessions_of
+from screener.service import proxy_echo
+from screener.service.account_store import AccountStore
+from screener.service.health import LIVE, READY, Health, Probes, keep_measuring
+from screener.service.parts import (
+    counting_of,
+    keep_redis,
+    origins_of,
+    policies_of,
+    resume_days,
+    start_redis,
+)
+from screener.service.sharing import follower_of
 from screener.service.supervisor import Loop, Supervisor
-from screener.service.sweeping import sweeper_of
-from screener.settings.databases import database_of
 from screener.settings.settings import Settings
-from store.accounts.accounts import Accounts, utc_now
-from store.accounts.browsers import Browsers
-from store.accounts.events import AuditLog
-from store.accounts.grants import Grants
-from store.accounts.keys import Keys
-from store.accounts.principals import Principals, changes_of
-from store.accounts.tokens import Tokens
+from store.accounts.accounts import Clock, utc_now
+from store.accounts.principals import Principals
 from store.accounts.usage import UsageLog
 from store.accounts.watchlist import Watchlist
+from store.database.changes import feed_of
 from store.database.database import Database
 from store.errors import DatabaseUnavailableError
+from store.folder.layout import DataFolder
 from store.folder.progress import ProgressFile
 from store.ledger.ledger import Ledger
 from store.nights.active_night import ActiveNight
-from store.nights.of_night import OfNight
+from store.nights.book import PerBook
 from telemetry.metrics import record
 from web.errors import exception_handlers
 from web.news import News
@@ -72,10 +72,12 @@ from web.routes import web_routes
 from web.site import Site
 from web.throttle import SIGN_UPS, Throttle
 
+if TYPE_CHECKING:
+    from mcp_server.operations.redis_counting import RedisCounting
+
 log = logging.getLogger(__name__)
 
 BASE = "/api/v1"
-Clock = Callable[[], dt.datetime]
 
 
 def build_app(
@@ -91,77 +93,40 @@ def build_app(
     Sign-ins, codes and tokens end by the clock, and pages and the map of links tell the age of the
     night by it.
     """
-    database = database_of(settings)
-    grants = Grants(database, clock=clock)
+    store = AccountStore(settings, settings.database(), clock)
     counting = counting_of(settings, counters)
-    quota = Quota(settings.registrations_per_minute, counting)
-    clients = Clients(grants, _documents(settings, grants, quota, fetcher))
-    services = services_of(settings, database, counting, clock)
-    standing = Standing(counting, partial(resume_days, services.limiter, services.usage))
-    supervisor = Supervisor()
-    follower = follower_of(settings, clock)
-    health = Health(services, database, supervisor, clock, follower)
+    services = services_of(store, counting)
     offer = services.offer
-    resource, *others = resources_of(offer)
-    origins = origins_of(settings)
-    news = News(services.active_night, ProgressFile(settings.data_dir))
-    site = Site(
-        services=services,
-        accounts=Accounts(database),
-        keys=_keys(settings, database),
-        sessions=sessions_of(settings, database, clock),
-        browsers=Browsers(database, clock=clock),
-        grants=grants,
-        audit=AuditLog(database),
-        audit_days=settings.audit_days,
-        policies=policies_of(settings),
-        ledger=Ledger(settings.data_dir),
-        news=news,
-        origins=origins,
-        authorization=Authorization(grants, resource, clients),
-        throttle=Throttle(counting=counting),
-        sign_up_throttle=Throttle(SIGN_UPS, counting, "sign-up"),
-        sign_up=settings.sign_up,
-        open_pages=settings.open_pages,
-        behind_proxy=bool(settings.trusted_proxies),
-        clock=clock,
-        degraded=health.degraded,
-    )
-    named = {each.resource: each for each in (resource, *others)}
+    resource, *others = resources = resources_of(offer)
+    quota = Quota(settings.registrations_per_minute, counting)
+    clients = Clients(store.grants, _documents(store, quota, fetcher))
+    supervisor, follower = Supervisor(), follower_of(settings, clock)
+    health = Health(services, store.database, supervisor, clock, follower)
     bearer = Bearer(services.principals)
-
-    def endpoint_of(toolset: Toolset) -> McpEndpoint:
-        at = named.get(offer.mcp_url + toolset.path, resource)
-        challenge = Challenge(bearer, at, services, keyless=toolset.keyless)
-        return McpEndpoint(build_server(services, toolset), toolset, services, origins, challenge)
-
-    endpoints = [endpoint_of(toolset) for toolset in toolsets(offer)]
-    measured = settings.metrics_port is not None
-    sweeper = sweeper_of(settings, database)
-    changes = services.principals.changes
-    loops = [
-        Loop("night", "that looks for a new night", services.active_night.keep_polling),
-        Loop("news", "that looks for news of open pages", news.keep_looking),
-        Loop("usage", "that writes the usage log", services.usage.keep_writing),
-        Loop("expired", "that removes what is expired", sweeper.keep_sweeping),
-        Loop("changes", "that watches for changes of accounts", changes.keep_watching),
-        Loop("health", "that looks after the parts", health.keep_looking),
-        *loops_of(follower),
+    site = _site(store, services, Authorization(store.grants, resource, clients), health)
+    endpoints = [
+        _endpoint(toolset, services, bearer, resources, site.origins) for toolset in toolsets(offer)
     ]
-    loops += standing.loops
-    if measured:
-        measuring = partial(keep_measuring, services, settings.data_dir, clock)
-        loops.append(Loop("metrics", "that measures the service", measuring))
+    resume = partial(resume_days, services.limiter, services.usage)
+    loops = [*_loops(store, services, site.news, health, resume, counting)]
+    if follower:
+        loops.append(Loop("nights", "that follows the store of nights", follower.keep_following))
+    facade = Facade(services, bearer.identify, resource, BASE, clock)
+    echo = proxy_echo.ProxyEcho(settings.data_dir)
+    routes = [
+        *oauth_routes(
+            store.grants, store.tokens, resource, others, clients, quota, services.limiter
+        ),
+        *listing_routes(offer),
+        *web_routes(site, reference=facade.documents["/llms.txt"].body.decode()),
+        # With a slash, too: to lead from there to here would tell of it.
+        *(Route(proxy_echo.PATH + end, echo) for end in ("", "/")),
+    ]
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            await _migrate(database)
-            stack.push_async_callback(database.close)
-            stack.push_async_callback(counting.close)
-            await standing.start()
-            await services.active_night.poll()
-            stack.callback(services.active_night.close)
+            await _start(store.database, counting, services, stack, resume)
             await health.look()
             group = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(group.cancel_scope.cancel)
@@ -177,56 +142,29 @@ def build_app(
             gc.freeze()
             yield
 
-    facade = Facade(services, bearer.identify, resource, BASE, clock)
-    reference = facade.documents["/llms.txt"].body.decode()
-    routes = [
-        *oauth_routes(
-            grants,
-            _tokens(settings, database, clock),
-            resource,
-            others,
-            clients,
-            quota,
-            services.limiter,
-        ),
-        *listing_routes(offer),
-        *web_routes(site, reference),
-        # With a slash, too: to lead from there to here would tell of it.
-        *(Route(seen.PATH + end, seen.Seen(settings.data_dir)) for end in ("", "/")),
-    ]
     handlers = exception_handlers(offer.docs_url, services.limiter)
-    pages = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
-    probes = Probes(health, origins)
+    probes = Probes(health, site.origins)
     app: ASGIApp = Edge(
-        pages,
+        Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers),
         facade,
         {f"/mcp{endpoint.toolset.path}": endpoint.respond for endpoint in endpoints},
         {LIVE: probes.respond, READY: probes.respond},
         at_once=settings.requests_at_once,
         is_https=offer.public_url.startswith("https:"),
         docs_url=offer.docs_url,
-        record=record if measured else None,
+        record=None if settings.metrics_port is None else record,
     )
     if settings.trusted_proxies:
         app = ProxyHeadersMiddleware(app, list(settings.trusted_proxies))  # type: ignore[arg-type, assignment]
     return app
 
 
-async def _migrate(database: Database) -> None:
-    try:
-        await database.migrate()
-    except DatabaseUnavailableError as error:
-        # `screener serve` has migrated it. A worker that is replaced while the database is away
-        # must serve what needs no account.
-        log.warning("Calls with a key get a 503 until the database answers: %s", error)
-
-
 def services_of(
-    settings: Settings, database: Database, counting: Counting | None, clock: Clock = utc_now
+    store: AccountStore, counting: LocalCounting | RedisCounting | None = None
 ) -> Services:
     """Everything the operations use."""
-    watchlist = Watchlist(database)
-    directories = OfNight(Directory.of)
+    settings, watchlist = store.settings, Watchlist(store.database)
+    directories = PerBook(Directory.of)
     return Services(
         offer=settings.offer,
         active_night=ActiveNight(
@@ -236,34 +174,116 @@ def services_of(
             prepare=directories.of,
         ),
         principals=Principals(
-            _keys(settings, database),
-            _tokens(settings, database, clock),
+            store.keys,
+            store.tokens,
             watchlist,
-            changes_of(database),
-            clock=clock,
+            feed_of(store.database),
+            clock=store.clock,
             at_once=max(1, settings.database_pool // 2),
             seconds=settings.database_seconds,
         ),
         watchlist=watchlist,
-        usage=UsageLog(database),
+        usage=UsageLog(store.database),
         limiter=Limiter(settings.quotas, counting),
-        charts=Charts(settings.data_dir / "charts", directories=directories),
+        charts=Charts(DataFolder(settings.data_dir).charts, directories=directories),
         directories=directories,
     )
 
 
-def _keys(settings: Settings, database: Database) -> Keys:
-    return Keys(database, prefix=settings.key_prefix)
-
-
-def _tokens(settings: Settings, database: Database, clock: Clock) -> Tokens:
-    leeway = dt.timedelta(seconds=settings.refresh_leeway_seconds)
-    return Tokens(database, clock=clock, leeway=leeway)
-
-
 def _documents(
-    settings: Settings, grants: Grants, quota: Quota, fetcher: Fetcher | None
+    store: AccountStore, quota: Quota, fetcher: Fetcher | None
 ) -> ClientDocuments | None:
-    if not settings.client_metadata_documents:
+    if not store.settings.client_metadata_documents:
         return None
-    return ClientDocuments(grants, (fetcher or Fetcher(Resolver())).read, quota)
+    return ClientDocuments(store.grants, (fetcher or Fetcher(Resolver())).read, quota)
+
+
+def _site(
+    store: AccountStore, services: Services, authorization: Authorization, health: Health
+) -> Site:
+    """What the pages use."""
+    settings, counting = store.settings, services.limiter.counting
+    return Site(
+        services=services,
+        accounts=store.accounts,
+        keys=store.keys,
+        sessions=store.sessions,
+        browsers=store.browsers,
+        grants=store.grants,
+        audit=store.audit,
+        audit_days=settings.audit_days,
+        policies=policies_of(settings),
+        ledger=Ledger(settings.data_dir),
+        news=News(services.active_night, ProgressFile(settings.data_dir)),
+        origins=origins_of(settings),
+        authorization=authorization,
+        throttle=Throttle(counting=counting),
+        sign_up_throttle=Throttle(SIGN_UPS, counting, "sign-up"),
+        sign_up=settings.sign_up,
+        open_pages=settings.open_pages,
+        behind_proxy=bool(settings.trusted_proxies),
+        clock=store.clock,
+        degraded=health.degraded,
+    )
+
+
+def _endpoint(
+    toolset: Toolset,
+    services: Services,
+    bearer: Bearer,
+    resources: Sequence[ProtectedResource],
+    origins: Origins,
+) -> McpEndpoint:
+    """An MCP address; one that is no resource of its own sends who must sign in to the first."""
+    address = services.offer.mcp_url + toolset.path
+    resource = next((each for each in resources if each.resource == address), resources[0])
+    challenge = Challenge(bearer, resource, services, keyless=toolset.keyless)
+    return McpEndpoint(build_server(services, toolset), toolset, services, origins, challenge)
+
+
+def _loops(
+    store: AccountStore,
+    services: Services,
+    news: News,
+    health: Health,
+    resume: Callable[[], Awaitable[None]],
+    counting: LocalCounting | RedisCounting,
+) -> Iterator[Loop]:
+    """What runs as long as the service."""
+    settings, changes = store.settings, services.principals.changes
+    yield Loop("night", "that looks for a new night", services.active_night.keep_polling)
+    yield Loop("news", "that looks for news of open pages", news.keep_looking)
+    yield Loop("usage", "that writes the usage log", services.usage.keep_writing)
+    yield Loop("expired", "that removes what is expired", store.sweeper.keep_sweeping)
+    yield Loop("changes", "that watches for changes of accounts", changes.keep_watching)
+    yield Loop("health", "that looks after the parts", health.keep_looking)
+    if not isinstance(counting, LocalCounting):
+        keep = partial(keep_redis, counting, resume)
+        yield Loop("limits", "that looks for the Redis of the limits", keep)
+    if settings.metrics_port is not None:
+        measuring = partial(keep_measuring, services, settings.data_dir, store.clock)
+        yield Loop("metrics", "that measures the service", measuring)
+
+
+async def _start(
+    database: Database,
+    counting: LocalCounting | RedisCounting,
+    services: Services,
+    stack: AsyncExitStack,
+    resume: Callable[[], Awaitable[None]],
+) -> None:
+    """Open what is closed when the stack ends: the database, the counts of calls and the night."""
+    try:
+        await database.migrate()
+    except DatabaseUnavailableError as error:
+        # `screener serve` has migrated it. A worker that is replaced while the database is away
+        # must serve what needs no account.
+        log.warning("Calls with a key get a 503 until the database answers: %s", error)
+    stack.push_async_callback(database.close)
+    stack.push_async_callback(counting.close)
+    if isinstance(counting, LocalCounting):
+        await resume()
+    else:
+        await start_redis(counting, resume)
+    await services.active_night.poll()
+    stack.callback(services.active_night.close)

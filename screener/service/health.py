@@ -4,17 +4,23 @@
 nothing. Whatever is merely worse is 200 and named in `degraded`: all servers share the night and
 the database, and a balancer that took them all out for an old night would end the service.
 
-A probe reads nothing: it is answered with what a background loop found last.
+A probe reads nothing: it is answered with what a background loop found last. Another loop looks up
+for `/metrics` what no request tells.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+import math
+import shutil
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import anyio
+import anyio.to_thread
 import orjson
 
 from mcp_server.http.edge import TEXT, refuse_host
@@ -28,11 +34,13 @@ from store.errors import DatabaseError, DatabaseMovedError
 from store.nights.book import Book
 from store.remote.follower import Follower
 from telemetry import metrics
-from telemetry.degraded import PARTS, Degraded
+from telemetry.metrics import PARTS, Degraded
 from telemetry.version import VERSION
 
 LOOK_SECONDS = 2.0
 """Seconds between two looks."""
+
+MEASURE_SECONDS = 2.0
 
 DATABASE_SECONDS = 3.0
 """For which a look waits for the account database."""
@@ -46,7 +54,7 @@ Status = Literal["ready", "degraded", "unavailable"]
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class Readiness:
     """What one look found."""
 
     status: Status
@@ -72,7 +80,7 @@ class Health:
         self._supervisor = supervisor
         self._clock = clock
         self._follower = follower
-        self.state = State("unavailable", (), None, None)
+        self.state = Readiness("unavailable", (), None, None)
         """What the last look found."""
 
     async def keep_looking(self) -> None:
@@ -88,7 +96,7 @@ class Health:
         serves = book.session is not None
         degraded = (*self._night(book), *self._nights(book), *self._parts(fault))
         status: Status = "degraded" if degraded else "ready"
-        self.state = State(
+        self.state = Readiness(
             status if serves else "unavailable", degraded, book.session, book.data_version
         )
         worse = {part for part, _ in degraded}
@@ -110,25 +118,23 @@ class Health:
 
     def _nights(self, book: Book) -> Iterator[Degraded]:
         follower = self._follower
-        if follower is None:
+        trouble = follower.lasting if follower else None
+        if follower is None or trouble is None:
             return
         serves = f"the night served is of {book.session}" if book.session else "no night is served"
-        if follower.is_away:
-            at = follower.reached or follower.began
-            since = f"{'' if follower.reached else 'the start at '}{at:%Y-%m-%d %H:%M} UTC"
-            words = f"The store of nights has not been reached since {since}; {serves}."
-            yield Degraded("nights", words)
-        elif follower.fault:
+        since = f"{trouble.since:%Y-%m-%d %H:%M} UTC"
+        if trouble.kind == "away":
+            at = follower.reached_at
+            since = f"{at:%Y-%m-%d %H:%M} UTC" if at else f"the start at {since}"
+            words = f"The store of nights has not been reached since {since}"
+        elif trouble.kind == "fault":
+            words = "What the store of nights names cannot be fetched, and the log says why"
+        else:
+            why = trouble.why or "it is still being fetched"
             words = (
-                f"What the store of nights names cannot be fetched, and the log says why; {serves}."
+                f"What the store of nights has named since {since} is not here yet, because {why}"
             )
-            yield Degraded("nights", words)
-        elif late := follower.late:
-            words = (
-                f"What the store of nights has named since {late.since:%Y-%m-%d %H:%M} UTC is not "
-                f"here yet, because {late.why}; {serves}."
-            )
-            yield Degraded("nights", words)
+        yield Degraded("nights", f"{words}; {serves}.")
 
     def _parts(self, database_fault: str | None) -> Iterator[Degraded]:
         services = self._services
@@ -154,7 +160,7 @@ class Health:
             with anyio.fail_after(DATABASE_SECONDS):
                 await self._database.probe()
         except DatabaseMovedError:
-            return "The accounts have moved to another database; here they can only be read."
+            return "The accounts have moved to another database; calls with a key are refused."
         except (DatabaseError, TimeoutError):
             return "The account database does not answer; calls with a key are refused."
         return None
@@ -187,3 +193,43 @@ class Probes:
             "version": VERSION,
         }
         return response(503 if state.status == "unavailable" else 200, orjson.dumps(fields))
+
+
+async def keep_measuring(
+    services: Services, data_dir: Path, clock: Callable[[], dt.datetime]
+) -> None:
+    """Measure every few seconds until cancelled; what was counted since is published then too."""
+    metrics.announce(VERSION)
+    try:
+        while True:
+            measure(services, clock().date())
+            await anyio.to_thread.run_sync(measure_disk, data_dir)
+            await anyio.sleep(MEASURE_SECONDS)
+    finally:
+        metrics.publish()
+
+
+def measure(services: Services, today: dt.date) -> None:
+    """Publish what is known of the night, as of a UTC day, and of what has been counted since."""
+    age = Age.of(services.active_night.book, today)
+    metrics.night_session.set(_seconds(age.session))
+    metrics.night_sample.set(age.sample)
+    metrics.sessions_behind.set(0 if age.sample else age.missed or 0)
+    metrics.usage_rows_waiting.set(services.usage.waiting)
+    metrics.usage_behind.set(services.usage.is_behind)
+    metrics.publish()
+
+
+def measure_disk(folder: Path) -> None:
+    """Set the gauges of the disk of a folder; NaN while the folder is away."""
+    size, free = math.nan, math.nan
+    with suppress(OSError):
+        size, _, free = shutil.disk_usage(folder)
+    metrics.data_size.set(size)
+    metrics.data_free.set(free)
+
+
+def _seconds(day: dt.date | None) -> float:
+    if day is None:
+        return 0.0
+    return dt.datetime.combine(day, dt.time(), dt.UTC).timestamp()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nightly.errors import NightlyError
+from screener.settings.console import prepare_data_dir
 from screener.settings.settings import Settings
 from store.errors import HeldBackError, SealedError, StoreError
 from store.folder.progress import STOPPED, ProgressFile, Recorder, State
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 FAULT = "The run failed unexpectedly; its terminal or log says more."
 
 
-class Record:
+class RunRecord:
     """The record of one run: notes each step and passes it on to who shows it on the terminal."""
 
     def __init__(self, recorder: Recorder, shown: Step) -> None:
@@ -49,15 +50,23 @@ def recorded(
     reference: Path | None = None,
     *,
     dry_run: bool = False,
-) -> Iterator[Record]:
-    """Record a run within the block, and how it ends; a dry run leaves no record.
+) -> Iterator[RunRecord]:
+    """Record a run within the block, and how it ends, while nobody else writes in the data folder;
+    a dry run leaves no record. Of the operator's folders no path is told.
 
-    Of the operator's folders no path is told.
+    Raises:
+        BusyError: another process writes in the data folder.
+        StoreError: the data folder cannot be made or written.
     """
     name = bars if bars == SAMPLE else Path(bars).resolve().name
-    with ProgressFile(settings.data_dir).recording(name, apart=dry_run) as recorder:
+    with ExitStack() as ending:
+        if dry_run:
+            recorder = Recorder(None, name)
+        else:
+            prepare_data_dir(settings)
+            recorder = ending.enter_context(ProgressFile(settings.data_dir).recording(name))
         try:
-            yield Record(recorder, shown)
+            yield RunRecord(recorder, shown)
         except (NightlyError, StoreError) as error:
             recorder.end(_state(error), without_folders(str(error), settings, bars, reference))
             raise

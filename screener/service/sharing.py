@@ -1,16 +1,40 @@
-"""Sharing: the nights that the settings name, alone or shared with other machines."""
+"""Sharing: the nights that the settings name, in the data folder alone or in a store that several
+machines share; who changes, reads or follows them.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Final
 
 from screener.settings.console import err
-from screener.settings.settings import Settings
+from screener.settings.settings import Settings, SettingsError
 from store.errors import BusyError, ObjectsError
 from store.folder.lock import locked
 from store.nights.nights import Nights
+
+if TYPE_CHECKING:
+    from store.remote.follower import Clock, Follower
+    from store.remote.objects import Objects
+
+START_SECONDS: Final = 60.0
+"""For which a start waits for a night of the store; it is fetched beside the service after that."""
+
+
+def objects_of(settings: Settings) -> Objects | None:
+    """The shared store of nights; None where nights are in the data folder alone.
+
+    Raises:
+        ObjectsError: its address is malformed, or needs an extra that is not installed.
+    """
+    if settings.nights_url is None:
+        return None
+    from store.remote.objects import Objects
+
+    return Objects(settings.nights_url.get_secret_value())
 
 
 def nights_of(settings: Settings) -> Nights:
@@ -19,12 +43,12 @@ def nights_of(settings: Settings) -> Nights:
     Raises:
         ObjectsError: the address of the shared store cannot be used.
     """
-    if settings.nights_url is None:
+    objects = objects_of(settings)
+    if objects is None:
         return Nights(settings.data_dir)
-    from store.remote.opening import open_objects
     from store.remote.shared_nights import SharedNights
 
-    return SharedNights(settings.data_dir, open_objects(settings.nights_url))
+    return SharedNights(settings.data_dir, objects)
 
 
 @contextmanager
@@ -37,7 +61,7 @@ def changing(settings: Settings) -> Iterator[Nights]:
     """
     nights = nights_of(settings)
     with locked(settings.data_dir, dt.datetime.now(dt.UTC)):
-        nights.bring()
+        nights.pull()
         yield nights
 
 
@@ -54,7 +78,46 @@ def looking(settings: Settings) -> Nights:
     try:
         # Busy: the run that holds the lock brought them into line itself.
         with suppress(BusyError), locked(settings.data_dir, dt.datetime.now(dt.UTC)):
-            nights.bring()
+            nights.pull()
     except ObjectsError as error:
         err.print(f"{error} What follows is the copy in {settings.data_dir}.")
     return nights
+
+
+def follower_of(settings: Settings, clock: Clock) -> Follower | None:
+    """What follows the shared store of nights, if there is one.
+
+    Raises:
+        SettingsError: the address of the shared store cannot be used.
+    """
+    try:
+        objects = objects_of(settings)
+    except ObjectsError as error:
+        raise SettingsError(str(error)) from error
+    if objects is None:
+        return None
+    from store.remote.follower import Follower
+
+    seconds, kept = settings.nights_seconds, settings.nights_kept
+    return Follower(settings.data_dir, objects, seconds=seconds, kept=kept, clock=clock)
+
+
+def fetch_first(settings: Settings, seconds: float = START_SECONDS) -> None:
+    """Fetch the night of the shared store before anything is served, if there is such a store.
+
+    Whatever fails, the service starts: with the night of the data folder, or without one. After so
+    many seconds the fetch goes on beside the service.
+    """
+    follower = follower_of(settings, lambda: dt.datetime.now(dt.UTC))
+    if follower is None:
+        return
+    err.print(f"Looking for the night in {follower.place}, for at most {seconds:g} s.")
+    # Not one of anyio's: what hangs must not keep the process from ending.
+    thread = threading.Thread(target=follower.look, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    why = follower.trouble.why if follower.trouble else ""
+    if thread.is_alive():
+        why = "the night is still being fetched."
+    if why:
+        err.print(f"The service starts with what is in {settings.data_dir}: {why}")

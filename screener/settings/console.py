@@ -17,7 +17,7 @@ import shutil
 import sys
 import textwrap
 import unicodedata
-from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
@@ -34,14 +34,14 @@ from store.errors import (
     StoreError,
 )
 from store.folder.files import narrow, private_folder
+from store.folder.layout import DataFolder
 from store.folder.trouble import is_of_disk, trouble_of
-from store.wire.lines import harmless
+from store.wire.words import harmless
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from screener.settings.settings import Settings
-    from store.accounts.accounts import Accounts
-    from store.accounts.keys import Keys
-    from store.database.database import Database
 
 NO_NIGHT = 1
 """The exit code of a command that reads a night, where there is none yet."""
@@ -66,14 +66,6 @@ EXITS: Mapping[type[Exception], int] = {
 
 DRIFT = 6
 """The night is published, but a walk that was resumed is not what its bars give."""
-
-DATA = (
-    *("nights", "ledger", "charts", "bars", "manifest.json", "checkpoints.sqlite", "nightly.lock"),
-    *("progress.json", "progress.lock", "told.json", "doctor.token", ".restore"),
-    *("followed.json",),
-    *("accounts.sqlite", "accounts.sqlite-wal", "accounts.sqlite-shm"),
-)
-"""What the data folder holds. Nothing else in it is touched, since it may be a folder of yours."""
 
 LEAST_WIDTH = 40
 """A terminal is taken to have so many columns at least."""
@@ -117,6 +109,11 @@ class Table:
         from rich.cells import cell_len
 
         return [max(map(cell_len, column)) for column in zip(*self._rows, strict=True)]
+
+
+def or_dash(value: Any, write: Callable[[Any], str] = str) -> str:  # noqa: ANN401 - to write
+    """The cell of a value; a dash where there is none."""
+    return "-" if value is None else write(value)
 
 
 class Output:
@@ -199,6 +196,15 @@ def fail(message: str, code: int = USAGE) -> NoReturn:
     raise EndedError(code)
 
 
+@contextmanager
+def writing(path: Path, option: str) -> Iterator[None]:
+    """End the command with one line if a file cannot be written that an option names."""
+    try:
+        yield
+    except OSError as error:
+        fail(f"{path} cannot be written ({error.strerror}); choose another {option}.")
+
+
 def warn(message: str) -> None:
     """One line on stderr about what does not stop the command."""
     err.print(f"screener: warning: {message}")
@@ -224,52 +230,20 @@ def plainly() -> Iterator[None]:
         fail(words, exit_code(error))
 
 
-def settings(*, quiet: bool = False, **overrides: object) -> Settings:
+def settings(**overrides: object) -> Settings:
     """The settings, or one line that says which one is wrong; the logs follow them.
 
-    A variable that is none, unlike any setting, is warned of, unless `quiet`.
+    A variable that is none, unlike any setting, is warned of.
     """
     from screener.settings.logs import configure
     from screener.settings.settings import load_settings, unknown_settings
 
     with plainly():
         chosen = load_settings(**overrides)
-    for stranger in () if quiet else unknown_settings():
+    for stranger in unknown_settings():
         warn(stranger.words)
     configure(chosen.log_level, chosen.log_format)
     return chosen
-
-
-def with_database(work: Callable[[Database, Settings], Coroutine[Any, Any, T]]) -> T:
-    """Run work on the configured database, brought up to date first."""
-    import anyio
-
-    from screener.settings.databases import database_of
-
-    chosen = settings()
-
-    async def run() -> T:
-        prepare_data_dir(chosen)
-        async with database_of(chosen) as database:
-            await database.migrate()
-            return await work(database, chosen)
-
-    with plainly():
-        return anyio.run(run)
-
-
-def with_accounts(work: Callable[[Accounts], Coroutine[Any, Any, T]]) -> T:
-    """Run work on the accounts of the configured database."""
-    from store.accounts.accounts import Accounts
-
-    return with_database(lambda database, _chosen: work(Accounts(database)))
-
-
-def with_keys(work: Callable[[Keys], Coroutine[Any, Any, T]]) -> T:
-    """Run work on the keys of the configured database."""
-    from store.accounts.keys import Keys
-
-    return with_database(lambda database, chosen: work(Keys(database, prefix=chosen.key_prefix)))
 
 
 def prepare_data_dir(chosen: Settings) -> None:
@@ -280,7 +254,7 @@ def prepare_data_dir(chosen: Settings) -> None:
     """
     try:
         private_folder(chosen.data_dir.resolve())
-        narrow(chosen.data_dir / name for name in DATA)
+        narrow(DataFolder(chosen.data_dir))
         probe = chosen.data_dir / ".writable"
         probe.touch(mode=0o600)
         probe.unlink()

@@ -1,7 +1,6 @@
 """Settings: the only reader of what the operator sets. Every one is `SCREENER_` and its name.
 
-Every command reads them, so what few of them need is imported where it is needed. The module is
-long because each setting is described here, once.
+Every command reads them, so what few of them need is imported where it is needed.
 """
 
 from __future__ import annotations
@@ -9,19 +8,35 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple, Self, TypeVar
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from screener.settings import values
+from screener.settings import setting_types
 from screener.settings.errors import SettingsError as SettingsError
-from screener.settings.logs import LogFormat
-from screener.settings.misspelt import Stranger, strangers
+from screener.settings.logs import LogFormat, LogLevel
+from screener.settings.setting_types import (
+    Host,
+    Origin,
+    Proxy,
+    SecretAddress,
+    ServerAddress,
+    StoreAddress,
+    Symbol,
+)
+from store.accounts import BRAND
+from store.folder.layout import DataFolder
 
 if TYPE_CHECKING:
     from mcp_server.operations.limits import Quotas
     from mcp_server.operations.offer import Offer
+    from store.database.database import Database
+
+PREFIX: Final = "SCREENER_"
+
+OTHERS: Final = frozenset({"KEY", "URL", "SHARED", "TEST_NIGHT"})
+"""Variables of clients, benchmarks and tests, which the service does not read."""
 
 DISCLAIMER = "Educational chart analysis, not investment advice."
 
@@ -31,257 +46,173 @@ MOST_DAYS = 36_500
 MOST_ADDRESSES = 32
 """That are told of a night, all at once."""
 
-Words = Annotated[tuple[str, ...], NoDecode]
+
+def _split(value: object) -> object:
+    if isinstance(value, str):
+        return tuple(word.strip() for word in value.split(",") if word.strip())
+    return value
+
+
+T = TypeVar("T")
+Words = Annotated[tuple[T, ...], NoDecode, BeforeValidator(_split)]
 """A setting of several words, separated by commas."""
 
 
 class Settings(BaseSettings):
-    """What the operator can set, each with a default that works on one machine."""
+    """What the operator can set, each with a default that works on one machine.
 
-    model_config = SettingsConfigDict(env_prefix="SCREENER_", frozen=True, extra="ignore")
+    One that may hold a password or a token is a `SecretAddress`: it is printed without it wherever
+    settings are printed, and no refusal quotes what was set. The text below each is what
+    `screener settings` says of it.
+    """
 
-    data_dir: Path = Field(
-        default=Path("data"), description="Folder of nights, charts and accounts."
-    )
-    database_url: str | None = Field(
-        default=None,
-        description="Address of the accounts, postgresql://USER:PASSWORD@HOST/DATABASE; SQLite in "
-        "the data folder when unset.",
-    )
-    database_pool: int = Field(
-        default=8,
-        ge=1,
-        le=500,
-        description="Connections of one process to PostgreSQL, at most, besides the one that "
-        "listens.",
-    )
-    database_seconds: float = Field(
-        default=5,
-        ge=0.1,
-        le=600,
-        description="Seconds for which a call waits for PostgreSQL: for a connection, a lock, a "
-        "statement.",
-    )
-    limits_url: str | None = Field(
-        default=None,
-        repr=False,  # it may hold a password
-        description="Redis in which the limits are counted, for several machines: "
-        "redis://HOST:PORT/NUMBER, rediss:// by TLS; the memory of this machine when unset.",
-    )
-    limits_away: Literal["local", "refuse"] = Field(
-        default="local",
-        description="What happens while that Redis is away: each machine counts by itself (local), "
-        "or calls answer 503 (refuse).",
-    )
-    nights_url: str | None = Field(
-        default=None,
-        description="Where nights are published for several machines: s3://BUCKET/PREFIX, gs://, "
-        "az:// or file:///SHARED/FOLDER; the data folder alone when unset.",
-    )
-    nights_seconds: float = Field(
-        default=20,
-        ge=0.2,
-        le=3600,
-        description="Seconds between two checks of SCREENER_NIGHTS_URL by a server.",
-    )
-    nights_kept: int = Field(
-        default=3,
-        ge=1,
-        le=10_000,
-        description="Nights that a server keeps on its own disk of those at SCREENER_NIGHTS_URL.",
-    )
-    scratch_url: str | None = Field(
-        default=None,
-        description="Where a nightly with --executor puts the sorted bars for its workers while it "
-        "runs: an address as of SCREENER_NIGHTS_URL, which is used when unset.",
-    )
-    public_url: str | None = Field(
-        default=None,
-        description="Address that clients use; http://HOST:PORT of the server when unset.",
-    )
-    operator: str | None = Field(
-        default=None,
-        max_length=200,
-        description="Who runs the service and how to reach them, as people read it.",
-    )
-    privacy: Path | None = Field(
-        default=None,
-        description="Markdown file of your privacy page; one that says what is stored when unset.",
-    )
-    terms: Path | None = Field(
-        default=None, description="Markdown file of your terms; short ones when unset."
-    )
-    registry_name: str | None = Field(
-        default=None,
-        max_length=200,
-        description="Name in the MCP registry, such as com.example/screener; from the public "
-        "address when unset.",
-    )
-    host: str = Field(default="127.0.0.1", description="Address to listen on.")
-    port: int = Field(default=8000, ge=1, le=65535, description="Port to listen on.")
-    workers: int = Field(default=1, ge=1, le=64, description="Processes that serve together.")
-    trusted_proxies: Words = Field(
-        default=(),
-        description="Proxies whose X-Forwarded-For is believed: addresses or networks.",
-    )
-    allowed_hosts: Words = Field(
-        default=(), description="Host headers accepted besides the public one and loopback."
-    )
-    allowed_origins: Words = Field(
-        default=(),
-        description="Origins of pages that may call a private MCP address, besides its own and "
-        "loopback.",
-    )
-    demo_symbols: Words = Field(
-        default=(  # large companies, those of the sample first
-            *("MSFT", "AAPL", "GOOG", "IBM", "NVDA", "AMZN", "META", "TSLA", "ORCL", "CSCO"),
-            *("INTC", "DIS", "JPM", "BAC", "V", "JNJ", "UNH", "MRK", "PG", "KO", "WMT", "HD"),
-            *("XOM", "CVX", "CAT"),
-        ),
-        description="Symbols that anybody may read.",
-    )
-    key_prefix: str = Field(default="ps_live_", description="First 8 characters of every API key.")
-    open_pages: bool = Field(
-        default=False,
-        description="Whether everybody who calls the service by its own name or an IP address sees "
-        "its scan and charts as pages, without signing in; for a private machine.",
-    )
-    extended: bool = Field(
-        default=True, description="Whether /mcp/extended offers more tools than the seven."
-    )
-    beta: bool = Field(default=True, description="Whether Premium accounts have API access too.")
-    source: str = Field(
-        default="Pattern screener nightly", description="Data source label, sealed."
-    )
-    disclaimer: str = Field(default=DISCLAIMER, description="Disclaimer, sealed with each night.")
-    key_per_minute: int = Field(default=60, ge=1, description="Calls a minute with one key.")
-    key_per_day: int = Field(default=10_000, ge=1, description="Calls a UTC day with one key.")
-    account_multiple: int = Field(
-        default=3,
-        ge=1,
-        description="How many keys' worth of calls one account has, with all its keys and apps.",
-    )
-    keyless_per_minute: int = Field(
-        default=30,
-        ge=1,
-        description="Calls a minute from one address without a key, on each of REST and MCP.",
-    )
-    other_per_minute: int = Field(
-        default=300,
-        ge=1,
-        description="Requests a minute that are not calls, of each kind: lists of one account, "
-        "pages of one sign-in; lists, pages and refused requests of one address. Pictures of pages "
-        "are four times as many.",
-    )
-    connections: int = Field(
-        default=1024, ge=8, description="Open connections of one process, at most."
-    )
-    requests_at_once: int = Field(
-        default=256, ge=8, description="Requests under way in one process, at most."
-    )
-    registrations_per_minute: int = Field(
-        default=60, ge=1, description="Apps that may register a minute from one address."
-    )
-    client_metadata_documents: bool = Field(
-        default=True,
-        description="Whether apps may be known by an https address, from which they are read.",
-    )
-    sign_up: bool = Field(
-        default=False, description="Whether visitors may make accounts: Premium while in beta."
-    )
-    session_idle_days: int = Field(
-        default=7,
-        ge=1,
-        le=MOST_DAYS,
-        description="Days without a visit that end a browser's sign-in.",
-    )
-    session_days: int = Field(
-        default=30, ge=1, le=MOST_DAYS, description="Days after which a browser must sign in again."
-    )
-    audit_days: int = Field(
-        default=400, ge=1, le=MOST_DAYS, description="Days for which audit events are kept."
-    )
-    usage_days: int = Field(
-        default=400, ge=1, le=MOST_DAYS, description="Days for which usage is kept."
-    )
-    refresh_leeway_seconds: int = Field(
-        default=0,
-        ge=0,
-        le=60,
-        description="Seconds in which a refresh token, shown again, gives the same tokens again.",
-    )
-    session_quorum: float = Field(
-        default=0.8,
-        gt=0,
-        le=1,
-        description="Share of the active symbols that must have a session before a night is as of "
-        "it.",
-    )
-    behind_limit: float = Field(
-        default=0.1,
-        ge=0,
-        le=1,
-        description="A night is held back if a larger share of the active symbols is behind it.",
-    )
-    running_sessions: int = Field(
-        default=120,
-        ge=1,
-        description="Sessions after its trigger in which a running trade is served as a setup.",
-    )
-    chart_symbols: int | None = Field(
-        default=None,
-        ge=0,
-        description="Symbols with setups whose prices a night keeps for charts; every covered "
-        "symbol's when unset.",
-    )
-    charts_warm: bool = Field(
-        default=True,
-        description="Whether the process that draws charts (about 45 MB) starts with the service; "
-        "else it starts with the first chart, which then takes a second longer.",
-    )
-    log_level: str = Field(default="warning", description="debug, info, warning or error.")
-    log_format: LogFormat = Field(
-        default="console", description="How log lines are written: console, for people, or json."
-    )
-    access_log: bool = Field(
-        default=False,
-        description="Whether each request is a log line: time, operation, code, milliseconds, "
-        "beginning of the key, request id.",
-    )
-    metrics_host: str = Field(
-        default="127.0.0.1", description="Address on which /metrics listens, if it has a port."
-    )
-    metrics_port: int | None = Field(
-        default=None,
-        ge=1,
-        le=65535,
-        description="Port of /metrics, in the form of Prometheus; none when unset.",
-    )
-    notify: Words = Field(
-        default=(),
-        max_length=MOST_ADDRESSES,
-        repr=False,  # such addresses hold passwords and tokens
-        description="Apprise addresses, separated by spaces or commas, that get a message "
-        "when a night is published, held back, fails or is withdrawn; `screener notify --test` "
-        "tries them.",
-    )
-    notify_symbols: Words = Field(
-        default=(), description="Symbols whose changes are listed when a night is published."
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX,
+        frozen=True,
+        extra="ignore",
+        hide_input_in_errors=True,
+        use_attribute_docstrings=True,
     )
 
-    @field_validator(
-        "trusted_proxies",
-        "allowed_hosts",
-        "allowed_origins",
-        "demo_symbols",
-        "notify_symbols",
-        mode="before",
+    data_dir: Path = Path("data")
+    """Folder of nights, charts and accounts."""
+    database_url: ServerAddress | None = None
+    """Address of the accounts, postgresql://USER:PASSWORD@HOST/DATABASE; SQLite in the data folder
+    when unset.
+    """
+    database_pool: int = Field(default=8, ge=1, le=500)
+    """Connections of one process to PostgreSQL, at most, besides the one that listens."""
+    database_seconds: float = Field(default=5, ge=0.1, le=600)
+    """Seconds for which a call waits for PostgreSQL: for a connection, a lock, a statement."""
+    limits_url: ServerAddress | None = None
+    """Redis in which the limits are counted, for several machines: redis://HOST:PORT/NUMBER,
+    rediss:// by TLS; the memory of this machine when unset.
+    """
+    limits_away: Literal["local", "refuse"] = "local"
+    """What happens while that Redis is away: each machine counts by itself (local), or calls answer
+    503 (refuse).
+    """
+    nights_url: StoreAddress | None = None
+    """Where nights are published for several machines: s3://BUCKET/PREFIX, gs://, az:// or
+    file:///SHARED/FOLDER; the data folder alone when unset.
+    """
+    nights_seconds: float = Field(default=20, ge=0.2, le=3600)
+    """Seconds between two checks of SCREENER_NIGHTS_URL by a server."""
+    nights_kept: int = Field(default=3, ge=1, le=10_000)
+    """Nights that a server keeps on its own disk of those at SCREENER_NIGHTS_URL."""
+    scratch_url: StoreAddress | None = None
+    """Where a nightly with --executor puts the sorted bars for its workers while it runs: an
+    address as of SCREENER_NIGHTS_URL, which is used when unset.
+    """
+    public_url: str | None = None
+    """Address that clients use; http://HOST:PORT of the server when unset."""
+    operator: str | None = Field(default=None, max_length=200)
+    """Who runs the service and how to reach them, as people read it."""
+    privacy: Path | None = None
+    """Markdown file of your privacy page; one that says what is stored when unset."""
+    terms: Path | None = None
+    """Markdown file of your terms; short ones when unset."""
+    registry_name: str | None = Field(default=None, max_length=200)
+    """Name in the MCP registry, such as com.example/screener; from the public address when unset.
+    """
+    host: str = "127.0.0.1"
+    """Address to listen on."""
+    port: int = Field(default=8000, ge=1, le=65535)
+    """Port to listen on."""
+    workers: int = Field(default=1, ge=1, le=64)
+    """Processes that serve together."""
+    trusted_proxies: Words[Proxy] = ()
+    """Proxies whose X-Forwarded-For is believed: addresses or networks."""
+    allowed_hosts: Words[Host] = ()
+    """Host headers accepted besides the public one and loopback."""
+    allowed_origins: Words[Origin] = ()
+    """Origins of pages that may call a private MCP address, besides its own and loopback."""
+    demo_symbols: Words[Symbol] = (  # large companies, those of the sample first
+        *("MSFT", "AAPL", "GOOG", "IBM", "NVDA", "AMZN", "META", "TSLA", "ORCL", "CSCO"),
+        *("INTC", "DIS", "JPM", "BAC", "V", "JNJ", "UNH", "MRK", "PG", "KO", "WMT", "HD"),
+        *("XOM", "CVX", "CAT"),
     )
-    @classmethod
-    def _split(cls, value: object) -> object:
-        if isinstance(value, str):
-            return tuple(word.strip() for word in value.split(",") if word.strip())
-        return value
+    """Symbols that anybody may read."""
+    key_prefix: str = "ps_live_"
+    """First 8 characters of every API key."""
+    open_pages: bool = False
+    """Whether everybody who calls the service by its own name or an IP address sees its scan and
+    charts as pages, without signing in; for a private machine.
+    """
+    extended: bool = True
+    """Whether /mcp/extended offers more tools than the seven."""
+    beta: bool = True
+    """Whether Premium accounts have API access too."""
+    source: str = "Pattern screener nightly"
+    """Data source label, sealed."""
+    disclaimer: str = DISCLAIMER
+    """Disclaimer, sealed with each night."""
+    key_per_minute: int = Field(default=60, ge=1)
+    """Calls a minute with one key."""
+    key_per_day: int = Field(default=10_000, ge=1)
+    """Calls a UTC day with one key."""
+    account_multiple: int = Field(default=3, ge=1)
+    """How many keys' worth of calls one account has, with all its keys and apps."""
+    keyless_per_minute: int = Field(default=30, ge=1)
+    """Calls a minute from one address without a key, on each of REST and MCP."""
+    other_per_minute: int = Field(default=300, ge=1)
+    """Requests a minute that are not calls, of each kind: lists of one account, pages of one
+    sign-in; lists, pages and refused requests of one address. Pictures of pages are four times as
+    many.
+    """
+    connections: int = Field(default=1024, ge=8)
+    """Open connections of one process, at most."""
+    requests_at_once: int = Field(default=256, ge=8)
+    """Requests under way in one process, at most."""
+    registrations_per_minute: int = Field(default=60, ge=1)
+    """Apps that may register a minute from one address."""
+    client_metadata_documents: bool = True
+    """Whether apps may be known by an https address, from which they are read."""
+    sign_up: bool = False
+    """Whether visitors may make accounts: Premium while in beta."""
+    session_idle_days: int = Field(default=7, ge=1, le=MOST_DAYS)
+    """Days without a visit that end a browser's sign-in."""
+    session_days: int = Field(default=30, ge=1, le=MOST_DAYS)
+    """Days after which a browser must sign in again."""
+    audit_days: int = Field(default=400, ge=1, le=MOST_DAYS)
+    """Days for which audit events are kept."""
+    usage_days: int = Field(default=400, ge=1, le=MOST_DAYS)
+    """Days for which usage is kept."""
+    refresh_leeway_seconds: int = Field(default=0, ge=0, le=60)
+    """Seconds in which a refresh token, shown again, gives the same tokens again."""
+    session_quorum: float = Field(default=0.8, gt=0, le=1)
+    """Share of the active symbols that must have a session before a night is as of it."""
+    behind_limit: float = Field(default=0.1, ge=0, le=1)
+    """A night is held back if a larger share of the active symbols is behind it."""
+    running_sessions: int = Field(default=120, ge=1)
+    """Sessions after its trigger in which a running trade is served as a setup."""
+    chart_symbols: int | None = Field(default=None, ge=0)
+    """Symbols with setups whose prices a night keeps for charts; every covered symbol's when unset.
+    """
+    charts_warm: bool = True
+    """Whether the process that draws charts (about 45 MB) starts with the service; else it starts
+    with the first chart, which then takes a second longer.
+    """
+    log_level: LogLevel = "warning"
+    """debug, info, warning or error."""
+    log_format: LogFormat = "console"
+    """How log lines are written: console, for people, or json."""
+    access_log: bool = False
+    """Whether each request is a log line: time, operation, code, milliseconds, beginning of the
+    key, request id.
+    """
+    metrics_host: str = "127.0.0.1"
+    """Address on which /metrics listens, if it has a port."""
+    metrics_port: int | None = Field(default=None, ge=1, le=65535)
+    """Port of /metrics, in the form of Prometheus; none when unset."""
+    notify: Annotated[tuple[SecretAddress, ...], NoDecode] = Field(
+        default=(), max_length=MOST_ADDRESSES
+    )
+    """Apprise addresses, separated by spaces or commas, that get a message when a night is
+    published, held back, fails or is withdrawn; `screener notify --test` tries them.
+    """
+    notify_symbols: Words[Symbol] = ()
+    """Symbols whose changes are listed when a night is published."""
 
     @field_validator("notify", mode="before")
     @classmethod
@@ -293,27 +224,22 @@ class Settings(BaseSettings):
 
     @field_validator("notify")
     @classmethod
-    def _with_schemes(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+    def _with_schemes(cls, value: tuple[SecretAddress, ...]) -> tuple[SecretAddress, ...]:
         for place, address in enumerate(value, 1):
-            if not re.match(r"[A-Za-z0-9]+://", address):
+            if not re.match(r"[A-Za-z0-9]+://", address.get_secret_value()):
                 raise ValueError(
                     f"address {place} must begin with what it is of, such as mailto://"
                 )
         return value
 
-    @field_validator("demo_symbols", "notify_symbols")
+    @field_validator("database_url", "limits_url", "nights_url", "scratch_url", mode="before")
     @classmethod
-    def _symbols(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        symbols = tuple(symbol.upper() for symbol in value)
-        if not all(re.fullmatch(r"[A-Z0-9.]{1,24}", symbol) for symbol in symbols):
-            raise ValueError("must be symbols of letters, digits and dots, separated by commas")
-        return symbols
+    def _unset(cls, value: object) -> object:
+        return value or None
 
     @field_validator("key_prefix")
     @classmethod
     def _eight_characters(cls, value: str) -> str:
-        from store.accounts.credentials import BRAND
-
         if not re.fullmatch(r"[A-Za-z0-9_-]{8}", value):
             raise ValueError("must be 8 letters, digits, underscores or hyphens")
         if value.startswith(BRAND):
@@ -330,43 +256,30 @@ class Settings(BaseSettings):
     @field_validator("public_url")
     @classmethod
     def _bare(cls, value: str | None) -> str | None:
-        return values.address(value) if value else None
+        return setting_types.address(value) if value else None
 
     @field_validator("limits_url")
     @classmethod
-    def _redis(cls, value: str | None) -> str | None:
-        return values.redis(value) if value else None
-
-    @field_validator("trusted_proxies")
-    @classmethod
-    def _proxies(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(map(values.proxy, value))
-
-    @field_validator("allowed_hosts")
-    @classmethod
-    def _hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(map(values.host, value))
-
-    @field_validator("allowed_origins")
-    @classmethod
-    def _origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(map(values.origin, value))
+    def _redis(cls, value: ServerAddress | None) -> ServerAddress | None:
+        if value is not None:
+            setting_types.check_redis(value.get_secret_value())
+        return value
 
     @model_validator(mode="after")
     def _two_ports(self) -> Self:
-        same = self.metrics_port == self.port and values.overlap(self.host, self.metrics_host)
+        same = self.metrics_port == self.port and setting_types.overlap(
+            self.host, self.metrics_host
+        )
         if same:
             raise SettingsError(
                 f"SCREENER_METRICS_PORT: {self.port} is the port of the service; choose another."
             )
         return self
 
-    @field_validator("log_level")
+    @field_validator("log_level", mode="before")
     @classmethod
-    def _level(cls, value: str) -> str:
-        if value.lower() not in ("debug", "info", "warning", "error"):
-            raise ValueError("must be debug, info, warning or error")
-        return value.lower()
+    def _level(cls, value: object) -> object:
+        return value.lower() if isinstance(value, str) else value
 
     @property
     def url(self) -> str:
@@ -377,7 +290,26 @@ class Settings(BaseSettings):
     @property
     def accounts_url(self) -> str:
         """The SQLAlchemy URL of the account database."""
-        return self.database_url or f"sqlite+aiosqlite:///{self.data_dir / 'accounts.sqlite'}"
+        if self.database_url is not None:
+            return self.database_url.get_secret_value()
+        return f"sqlite+aiosqlite:///{DataFolder(self.data_dir).accounts}"
+
+    def database(self, url: str | None = None) -> Database:
+        """The account database, or another one that is waited for as long.
+
+        Raises:
+            DatabaseError: none can be opened with its URL.
+        """
+        from store.database.database import Database
+
+        return Database(
+            url or self.accounts_url, pool=self.database_pool, seconds=self.database_seconds
+        )
+
+    @property
+    def notify_addresses(self) -> tuple[str, ...]:
+        """The addresses of `notify` as Apprise takes them."""
+        return tuple(address.get_secret_value() for address in self.notify)
 
     @property
     def offer(self) -> Offer:
@@ -407,9 +339,38 @@ class Settings(BaseSettings):
         )
 
 
-def unknown_settings() -> list[Stranger]:
-    """The variables of the environment that look like settings and are none."""
-    return strangers(os.environ, Settings.model_fields)
+class UnknownSetting(NamedTuple):
+    """A variable that is no setting, and the setting that it is nearest to, if any is near."""
+
+    name: str
+    meant: str | None
+
+    @property
+    def words(self) -> str:
+        """One sentence about it."""
+        meant = f"did you mean {self.meant}? " if self.meant else ""
+        return f"{self.name} is not a setting; {meant}`screener settings` lists them all."
+
+
+def unknown_settings() -> list[UnknownSetting]:
+    """The variables of the environment that look like settings and are none, by name."""
+    known = {name.upper() for name in Settings.model_fields}
+    looks = {name: name.upper() for name in sorted(os.environ)}
+    bare = {
+        name: text.removeprefix(PREFIX) for name, text in looks.items() if text.startswith(PREFIX)
+    }
+    unknown = {name: text for name, text in bare.items() if text not in known | OTHERS}
+    return [UnknownSetting(name, _nearest(text, known)) for name, text in unknown.items()]
+
+
+def _nearest(name: str, known: set[str]) -> str | None:
+    from rapidfuzz.distance import OSA
+    from rapidfuzz.process import extractOne
+
+    # A quarter of the letters: enough for each slip of a hand, and too few for another word.
+    most = max(1, len(name) // 4)
+    nearest = extractOne(name, sorted(known), scorer=OSA.distance, score_cutoff=most)
+    return f"{PREFIX}{nearest[0]}" if nearest else None
 
 
 def load_settings(**overrides: object) -> Settings:
@@ -418,9 +379,9 @@ def load_settings(**overrides: object) -> Settings:
     Raises:
         SettingsError: one is malformed or misspelt; the text names it.
     """
-    for stranger in unknown_settings():
-        if stranger.meant:
-            raise SettingsError(stranger.words)
+    for unknown in unknown_settings():
+        if unknown.meant:
+            raise SettingsError(unknown.words)
     given = {name: value for name, value in overrides.items() if value is not None}
     try:
         return Settings(**given)  # type: ignore[arg-type]

@@ -8,14 +8,14 @@ import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from store.accounts.access import Ended, delete_account, end_credentials, end_sessions
-from store.accounts.audit import OPERATOR, Actor, Kind, note
+from store.accounts.audit import OPERATOR, Actor, EventKind, note
+from store.accounts.credentials import not_expired, revoke
 from store.database import tables
 from store.database.database import Database
 from store.errors import AccountError, StalePasswordError
@@ -27,8 +27,11 @@ EMAIL = re.compile(r"[!-?A-~]{1,64}@[!-?A-~]{1,189}")
 FIRST_EMAIL: Final = "me@localhost"
 """The account that `screener up` makes."""
 
+Clock = Callable[[], dt.datetime]
+"""Gives the time, aware, in UTC."""
 
-class Plan(StrEnum):
+
+class AccountPlan(StrEnum):
     """What an account has paid for."""
 
     PREMIUM_PLUS = "premium_plus"
@@ -42,9 +45,17 @@ class Account:
 
     id: int
     email: str
-    plan: Plan
+    plan: AccountPlan
     active: bool
     created_at: dt.datetime
+
+
+class Ended(NamedTuple):
+    """How many of each were ended."""
+
+    sessions: int
+    keys: int = 0
+    apps: int = 0
 
 
 def hash_secret(secret: str) -> str:
@@ -60,19 +71,14 @@ def utc_now() -> dt.datetime:
 class Accounts:
     """Accounts; each method is one transaction."""
 
-    def __init__(
-        self,
-        database: Database,
-        *,
-        clock: Callable[[], dt.datetime] = utc_now,
-    ) -> None:
+    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
         self._database = database
         self._clock = clock
 
     async def add(
         self,
         email: str,
-        plan: Plan,
+        plan: AccountPlan,
         password_hash: str | None = None,
         *,
         actor: Actor = OPERATOR,
@@ -98,7 +104,7 @@ class Accounts:
                 await connection.execute(tables.accounts.insert().values({**row, **unused}))
                 account = await account_of(connection, email)
                 at = self._clock()
-                await note(connection, Kind.ACCOUNT_ADDED, actor, at, account.id, plan)
+                await note(connection, EventKind.ACCOUNT_ADDED, actor, at, account.id, plan)
                 return account
         except IntegrityError as error:
             raise AccountError(f"There is already an account {email}.") from error
@@ -127,15 +133,15 @@ class Accounts:
         async with self._database.read() as connection:
             return await account_of(connection, email)
 
-    async def set_plan(self, email: str, plan: Plan) -> Account:
+    async def set_plan(self, email: str, plan: AccountPlan) -> Account:
         """Change an account's plan, which takes effect on its keys at once."""
-        return await self._set(email, Kind.PLAN_CHANGED, plan, plan=plan)
+        return await self._set(email, EventKind.PLAN_CHANGED, plan, plan=plan)
 
     async def set_active(self, email: str, *, active: bool) -> Account:
         """Deactivate an account, which disables its keys and ends its sessions, or reactivate it,
         which brings the keys back.
         """
-        kind = Kind.ACCOUNT_REACTIVATED if active else Kind.ACCOUNT_DEACTIVATED
+        kind = EventKind.ACCOUNT_REACTIVATED if active else EventKind.ACCOUNT_DEACTIVATED
         return await self._set(email, kind, active=active)
 
     async def password_hash(self, email: str) -> str | None:
@@ -175,13 +181,23 @@ class Accounts:
             )
             if changed.rowcount == 0:
                 raise StalePasswordError("The password has changed in the meantime. Sign in again.")
-            await note(connection, Kind.PASSWORD_CHANGED, actor, now, account.id)
-            ended = Ended(await end_sessions(connection, account.id))
-            if end_access:
-                ended = Ended(
-                    ended.sessions, *await end_credentials(connection, account.id, actor, now)
-                )
-        return ended
+            await note(connection, EventKind.PASSWORD_CHANGED, actor, now, account.id)
+            await _delete(connection, tables.browsers, account.id)
+            sessions = await _delete(connection, tables.sessions, account.id)
+            if not end_access:
+                return Ended(sessions)
+            return Ended(sessions, *await _revoke_all(connection, account.id, actor, now))
+
+    async def end_sessions(self, email: str, *, actor: Actor = OPERATOR) -> int:
+        """End every session of an account; return how many were ended. Its known browsers stay
+        known, so that wrong guesses of others do not keep it from signing in again.
+
+        Raises:
+            AccountError: there is no such account.
+        """
+        async with self._database.write() as connection:
+            account = await account_of(connection, email)
+            return await self._end_sessions(connection, account.id, actor)
 
     async def end_access(
         self,
@@ -201,8 +217,9 @@ class Accounts:
         now, kept = self._clock(), [hash_secret(token) for token in (but, browser) if token]
         async with self._database.write() as connection:
             await lock_account(connection, account_id)
+            await _delete(connection, tables.browsers, account_id, kept)
             sessions = await self._end_sessions(connection, account_id, actor, kept)
-            return Ended(sessions, *await end_credentials(connection, account_id, actor, now))
+            return Ended(sessions, *await _revoke_all(connection, account_id, actor, now))
 
     async def delete(self, email: str, *, actor: Actor = OPERATOR) -> dict[str, int]:
         """Delete an account with everything about it; return how many rows of each table.
@@ -216,28 +233,31 @@ class Accounts:
         async with self._database.write() as connection:
             account = await account_of(connection, email)
             await lock_account(connection, account.id, deleting=True)
-            deleted = await delete_account(connection, account.id)
-            await note(connection, Kind.ACCOUNT_DELETED, actor, self._clock(), account.id)
+            deleted = await delete_rows(connection, account.id)
+            await note(connection, EventKind.ACCOUNT_DELETED, actor, self._clock(), account.id)
         await self._database.forget()
         return deleted
 
     async def _end_sessions(
         self, connection: AsyncConnection, account_id: int, actor: Actor, but: Collection[str] = ()
     ) -> int:
-        sessions = await end_sessions(connection, account_id, but=but)
+        sessions = await _delete(connection, tables.sessions, account_id, but)
         if sessions:
             at, subject = self._clock(), f"{sessions} sessions"
-            await note(connection, Kind.SESSION_ENDED, actor, at, account_id, subject)
+            await note(connection, EventKind.SESSION_ENDED, actor, at, account_id, subject)
         return sessions
 
-    async def _set(self, email: str, kind: Kind, subject: str = "", **values: object) -> Account:
+    async def _set(
+        self, email: str, kind: EventKind, subject: str = "", **values: object
+    ) -> Account:
         async with self._database.write() as connection:
             account = await account_of(connection, email)
             await connection.execute(
                 tables.accounts.update().where(tables.accounts.c.id == account.id).values(values)
             )
             await note(connection, kind, OPERATOR, self._clock(), account.id, subject)
-            if kind is Kind.ACCOUNT_DEACTIVATED:
+            if kind is EventKind.ACCOUNT_DEACTIVATED:
+                await _delete(connection, tables.browsers, account.id)
                 await self._end_sessions(connection, account.id, OPERATOR)
             return await account_of(connection, email)
 
@@ -272,6 +292,48 @@ async def lock_account(
         raise AccountError("This account has been deleted.")
 
 
+async def _delete(
+    connection: AsyncConnection, table: sa.Table, account_id: int, but: Collection[str] = ()
+) -> int:
+    """Delete the sessions or known browsers of an account, except for that with a token hash of
+    `but`. Who ends all access ends both: one of the browsers may be whose access ends.
+    """
+    deleted = await connection.execute(
+        table.delete().where(table.c.account_id == account_id, table.c.token_hash.not_in(but))
+    )
+    return deleted.rowcount
+
+
+async def _revoke_all(
+    connection: AsyncConnection, account_id: int, actor: Actor, now: dt.datetime
+) -> tuple[int, int]:
+    """Revoke every live key and app of an account; returns how many of each."""
+    keys, grants = tables.keys, tables.grants
+    live_keys = (keys.c.account_id == account_id) & not_expired(now)
+    ended = await revoke(connection, keys, live_keys, actor, now)
+    apps = await revoke(connection, grants, grants.c.account_id == account_id, actor, now)
+    return len(ended), len(apps)
+
+
+async def delete_rows(connection: AsyncConnection, account_id: int) -> dict[str, int]:
+    """Delete a locked account and every row about it; returns how many rows of each table."""
+    grants, deleted = tables.grants, {}
+    own_grants = sa.select(grants.c.id).where(grants.c.account_id == account_id)
+    # On PostgreSQL this waits for who is adding tokens, as the lock on the account does.
+    await connection.execute(own_grants.with_for_update())
+    for column in (
+        tables.codes.c.grant_id,
+        tables.tokens.c.grant_id,
+        *(each.c.account_id for each in (grants, tables.keys, tables.sessions, tables.browsers)),
+        *(each.c.account_id for each in (tables.watchlist, tables.usage, tables.audit)),
+    ):
+        owned = column.in_(own_grants) if column.name == "grant_id" else column == account_id
+        removed = await connection.execute(column.table.delete().where(owned))
+        deleted[column.table.name] = removed.rowcount
+    await connection.execute(tables.accounts.delete().where(tables.accounts.c.id == account_id))
+    return deleted
+
+
 async def _unused_id(connection: AsyncConnection) -> dict[str, int]:
     # SQLite would give the id of the last account again once that is deleted. Here it does not
     # before the log has forgotten the deletion, a day later at the earliest: what a running service
@@ -288,9 +350,4 @@ async def _unused_id(connection: AsyncConnection) -> dict[str, int]:
 
 def to_account(row: sa.Row[*tuple[Any, ...]]) -> Account:
     """An account from its row."""
-    return Account(row.id, row.email, Plan(row.plan), row.active, aware(row.created_at))
-
-
-def aware(time: dt.datetime) -> dt.datetime:
-    """A stored time as an aware UTC time. SQLite keeps no time zone; every stored time is UTC."""
-    return time if time.tzinfo else time.replace(tzinfo=dt.UTC)
+    return Account(row.id, row.email, AccountPlan(row.plan), row.active, row.created_at)

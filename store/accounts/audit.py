@@ -1,25 +1,31 @@
-"""The audit log: who did what to which account, and when. `store.accounts.events` reads it.
+"""The audit log: who did what to which account, and when.
 
 An event is written in the transaction of what it records, so the log holds each change that was
-acknowledged, and none that was not. It holds no secret. The database refuses to change a row; a
-sweep removes the old ones.
+acknowledged, and none that was not. It holds no secret. The database refuses to change a row; the
+retention removes the old ones.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
+import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store.database import tables
+from store.database.database import Database
 
 MAX_TEXT = 200
 """Most characters of a text that is kept of an event."""
 
+MOST_AT_ONCE = 10_000
+"""Events that one look-up returns at most."""
 
-class Kind(StrEnum):
+
+class EventKind(StrEnum):
     """What happened."""
 
     SIGN_IN = "sign_in"
@@ -56,9 +62,26 @@ OPERATOR = Actor("operator")
 """Whoever may run `screener` on the machine itself."""
 
 
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One line of the log."""
+
+    id: int
+    at: dt.datetime
+    kind: EventKind
+    account_id: int | None
+    """The account that it concerns, which may have been deleted."""
+    email: str | None
+    """The account's address; None if there is no such account, or no more."""
+    actor: str
+    network: str
+    agent: str
+    subject: str
+
+
 async def note(
     connection: AsyncConnection,
-    kind: Kind,
+    kind: EventKind,
     actor: Actor,
     at: dt.datetime,
     account_id: int | None = None,
@@ -79,3 +102,49 @@ async def note(
             subject=subject[:MAX_TEXT],
         )
     )
+
+
+class AuditLog:
+    """Reads the log."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def events(
+        self,
+        account_id: int | None = None,
+        *,
+        kind: EventKind | None = None,
+        since: dt.datetime | None = None,
+        before: int | None = None,
+        limit: int = 100,
+    ) -> list[Event]:
+        """Events, newest first: of one account or all, of one kind, since a time, below an id.
+
+        The limit is 1 to `MOST_AT_ONCE`; a larger one is lowered.
+        """
+        accounts, audit = tables.accounts, tables.audit
+        query = (
+            sa.select(audit, accounts.c.email)
+            .join_from(audit, accounts, _own(), isouter=True)
+            .order_by(audit.c.id.desc())
+            .limit(max(1, min(limit, MOST_AT_ONCE)))
+        )
+        if account_id is not None:
+            query = query.where(_own(), audit.c.account_id == account_id)
+        if kind is not None:
+            query = query.where(audit.c.kind == kind)
+        if since is not None:
+            query = query.where(audit.c.at >= since)
+        if before is not None:
+            query = query.where(audit.c.id < before)
+        async with self._database.read() as connection:
+            rows = (await connection.execute(query)).mappings()
+            return [Event(**{**row, "kind": EventKind(row["kind"])}) for row in rows]
+
+
+def _own() -> sa.ColumnElement[bool]:
+    # No account gets the number of a deleted one that the log still names. Should one get it all
+    # the same, as from a copy that was put back, it must not see what was before.
+    accounts, audit = tables.accounts, tables.audit
+    return (accounts.c.id == audit.c.account_id) & (accounts.c.created_at <= audit.c.at)

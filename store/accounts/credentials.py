@@ -1,4 +1,4 @@
-"""Credentials that sign-in issues: their format and their lifetimes.
+"""Credentials: the format and the lifetimes of those that sign-in issues, and how any is revoked.
 
 They are opaque. Their prefix tells people and secret scanners what they are, and no API key begins
 with it.
@@ -11,13 +11,19 @@ import hashlib
 import hmac
 import secrets
 import string
+from collections.abc import Sequence
 from enum import StrEnum
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from store.accounts import BRAND
+from store.accounts.audit import Actor, EventKind, note
+from store.database import tables
 
 ALPHABET = string.ascii_letters + string.digits
 """The random characters of credentials and keys."""
-
-BRAND = "pso_"
-"""The start of every credential and id that sign-in issues."""
 
 SECRET_LENGTH = 43
 """Random characters of a credential (256 bits)."""
@@ -34,7 +40,11 @@ class Kind(StrEnum):
     REFRESH = "refresh"
 
 
-PREFIXES = {Kind.CODE: "pso_ac_", Kind.ACCESS: "pso_at_", Kind.REFRESH: "pso_rt_"}
+PREFIXES = {
+    Kind.CODE: f"{BRAND}ac_",
+    Kind.ACCESS: f"{BRAND}at_",
+    Kind.REFRESH: f"{BRAND}rt_",
+}
 
 LIFETIMES = {
     Kind.CODE: dt.timedelta(seconds=60),
@@ -80,6 +90,35 @@ def new_client_id() -> str:
 def new_client_secret() -> str:
     """A client's secret. Only unreserved characters: some hosts do not encode it for Basic."""
     return "pso_cs_" + _random(SECRET_LENGTH)
+
+
+def not_expired(now: dt.datetime) -> sa.ColumnElement[bool]:
+    """Of which keys the end has not come, or which have none."""
+    return tables.keys.c.expires_at.is_(None) | (tables.keys.c.expires_at > now)
+
+
+async def revoke(
+    connection: AsyncConnection,
+    table: sa.Table,
+    condition: sa.ColumnElement[bool],
+    actor: Actor,
+    now: dt.datetime,
+    event: EventKind | None = None,
+) -> Sequence[sa.Row[*tuple[Any, ...]]]:
+    """Revoke the keys or grants that fulfil a condition and are not revoked, with everything that
+    they issued; each leaves an event. Returns their rows.
+    """
+    kind = event or (EventKind.KEY_REVOKED if table is tables.keys else EventKind.APP_REVOKED)
+    revoked = await connection.execute(
+        table.update()
+        .where(condition, table.c.revoked_at.is_(None))
+        .values(revoked_at=now)
+        .returning(*table.c)
+    )
+    rows = revoked.all()
+    for row in rows:
+        await note(connection, kind, actor, now, row.account_id, f"{row.prefix} {row.name}")
+    return rows
 
 
 def _random(length: int) -> str:

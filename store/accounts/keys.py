@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import datetime as dt
 import secrets
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store.accounts.accounts import (
     Account,
-    Plan,
+    AccountPlan,
+    Clock,
     account_of,
-    aware,
     hash_secret,
     lock_account,
     utc_now,
 )
-from store.accounts.audit import OPERATOR, Actor, Kind, note
-from store.accounts.credentials import ALPHABET
-from store.accounts.owner import check_owner
-from store.accounts.pace import check_pace
+from store.accounts.audit import OPERATOR, Actor, EventKind, note
+from store.accounts.consent import check_owner, check_pace
+from store.accounts.credentials import ALPHABET, not_expired, revoke
 from store.database import tables
-from store.database.database import Database
-from store.database.lookups import VALUE, LookUp
+from store.database.database import VALUE, Database, LookUp
+from store.database.tables import columns_of
 from store.errors import AccountError, TooManyError
 
 PREFIX_LENGTH = 16
@@ -65,12 +64,8 @@ class Principal:
     """When the credential expires; None for a key without an end."""
 
 
-ACCOUNT = [tables.accounts.c[name] for name in ("id", "email", "plan", "active", "created_at")]
-KEY = [
-    tables.keys.c[name]
-    for name in ("prefix", "name", "created_at", "revoked_at", "expires_at", "read_only")
-]
-"""The columns of a `Key`, in the order of its fields."""
+ACCOUNT = columns_of(tables.accounts, Account)
+KEY = columns_of(tables.keys, Key)
 
 HOLDER = LookUp(
     sa.select(*ACCOUNT, *KEY, sa.null())
@@ -87,22 +82,18 @@ def principal_of(rows: Sequence[Sequence[Any]], now: dt.datetime) -> Principal |
     if not rows:
         return None
     number, email, plan, active, since, *behind, ends = rows[0]
-    key = _to_key(*behind)
-    end = aware(ends) if ends else key.expires_at
+    key = Key(*behind)
+    end = ends or key.expires_at
     if not active or not key.is_live(now) or (end is not None and end <= now):
         return None
-    return Principal(Account(number, email, Plan(plan), True, aware(since)), key, end)
+    return Principal(Account(number, email, AccountPlan(plan), True, since), key, end)
 
 
 class Keys:
     """API keys; each method is one transaction."""
 
     def __init__(
-        self,
-        database: Database,
-        *,
-        prefix: str = "ps_live_",
-        clock: Callable[[], dt.datetime] = utc_now,
+        self, database: Database, *, prefix: str = "ps_live_", clock: Clock = utc_now
     ) -> None:
         self._database = database
         self.prefix = prefix
@@ -141,9 +132,10 @@ class Keys:
             await self._check_room(connection, account.id)
             if per_hour is not None:
                 now = self._clock()
-                await check_pace(connection, account.id, Kind.KEY_CREATED, per_hour, now)
-            new = _NewKey(name, expires_at, read_only)
-            return await self._insert_key(connection, account.id, new, actor)
+                await check_pace(connection, account.id, EventKind.KEY_CREATED, per_hour, now)
+            key, secret = self._new(name, expires_at, read_only)
+            await _insert(connection, account.id, key, secret, actor)
+        return key, secret
 
     async def of_account(self, email: str) -> list[Key]:
         """Every key of an account, including revoked ones, oldest first."""
@@ -151,21 +143,14 @@ class Keys:
             account = await account_of(connection, email)
             return await _keys(connection, account.id)
 
-    async def held(self, account_id: int, besides: Collection[str] = ()) -> list[Key]:
-        """The keys of an account that were not revoked, or have one of the prefixes `besides`,
+    async def unrevoked(self, account_id: int, include: Collection[str] = ()) -> list[Key]:
+        """The keys of an account that were not revoked, or have one of the prefixes `include`,
         oldest first. Expired ones are among them.
         """
         keys = tables.keys
-        shown = keys.c.revoked_at.is_(None) | keys.c.prefix.in_(besides)
+        shown = keys.c.revoked_at.is_(None) | keys.c.prefix.in_(include)
         async with self._database.read() as connection:
             return await _keys(connection, account_id, shown)
-
-    async def sweep(self, days: int) -> int:
-        """Delete the keys that ended over some days ago; return how many were deleted."""
-        keys, then = tables.keys, self._clock() - dt.timedelta(days=days)
-        ended = sa.or_(keys.c.revoked_at < then, keys.c.expires_at < then)
-        async with self._database.write(patient=True) as connection:
-            return (await connection.execute(keys.delete().where(ended))).rowcount
 
     async def replace(self, prefix: str, *, actor: Actor = OPERATOR) -> tuple[Key, str]:
         """Revoke a live key and make a new one for the same account, equal but for the secret.
@@ -175,11 +160,11 @@ class Keys:
         """
         async with self._database.write() as connection:
             old = await self._revoke(connection, prefix, actor)
-            if old.expires_at and aware(old.expires_at) <= self._clock():
+            if old.expires_at and old.expires_at <= self._clock():
                 raise AccountError(f"{prefix} has expired; create another key.")
-            expires_at = aware(old.expires_at) if old.expires_at else None
-            new = _NewKey(old.name, expires_at, old.read_only)
-            return await self._insert_key(connection, old.account_id, new, actor)
+            key, secret = self._new(old.name, old.expires_at, old.read_only)
+            await _insert(connection, old.account_id, key, secret, actor)
+        return key, secret
 
     async def revoke(self, prefix: str, *, actor: Actor = OPERATOR) -> None:
         """Revoke a live key.
@@ -192,9 +177,10 @@ class Keys:
 
     async def revoke_own(self, account_id: int, prefix: str, *, actor: Actor = OPERATOR) -> bool:
         """Revoke a live key of this account; False when the account has no such key."""
-        owned = tables.keys.c.account_id == account_id
+        keys = tables.keys
+        own = (keys.c.prefix == prefix) & (keys.c.account_id == account_id)
         async with self._database.write() as connection:
-            return await self._revoked(connection, prefix, owned, actor) is not None
+            return bool(await revoke(connection, keys, own, actor, self._clock()))
 
     async def principal(self, secret: str) -> Principal | None:
         """The holder of a live key of an active account; None for any other secret."""
@@ -202,70 +188,36 @@ class Keys:
 
     async def _check_room(self, connection: AsyncConnection, account_id: int) -> None:
         keys = tables.keys
-        lasting = sa.or_(keys.c.expires_at.is_(None), keys.c.expires_at > self._clock())
-        live = (keys.c.account_id == account_id, keys.c.revoked_at.is_(None), lasting)
-        count = sa.select(sa.func.count()).select_from(keys).where(*live)
-        if (await connection.scalar(count) or 0) >= KEY_CAP:
+        live = (keys.c.account_id == account_id, keys.c.revoked_at.is_(None))
+        count = sa.select(sa.func.count()).select_from(keys)
+        if (
+            await connection.scalar(count.where(*live, not_expired(self._clock()))) or 0
+        ) >= KEY_CAP:
             raise TooManyError(f"An account holds at most {KEY_CAP} live keys; revoke one first.")
 
-    async def _insert_key(
-        self, connection: AsyncConnection, account_id: int, new: _NewKey, actor: Actor
-    ) -> tuple[Key, str]:
-        tail = "".join(secrets.choice(ALPHABET) for _ in range(SECRET_LENGTH))
-        secret, now = self.prefix + tail, self._clock()
-        key = Key(secret[:PREFIX_LENGTH], new.name, now, None, new.expires_at, new.read_only)
-        await connection.execute(
-            tables.keys.insert().values(
-                account_id=account_id,
-                prefix=key.prefix,
-                secret_hash=hash_secret(secret),
-                name=key.name,
-                created_at=key.created_at,
-                expires_at=key.expires_at,
-                read_only=key.read_only,
-            )
-        )
-        subject = f"{key.prefix} {key.name}"
-        await note(connection, Kind.KEY_CREATED, actor, now, account_id, subject)
-        return key, secret
+    def _new(self, name: str, expires_at: dt.datetime | None, read_only: bool) -> tuple[Key, str]:
+        secret = self.prefix + "".join(secrets.choice(ALPHABET) for _ in range(SECRET_LENGTH))
+        return Key(secret[:PREFIX_LENGTH], name, self._clock(), None, expires_at, read_only), secret
 
     async def _revoke(
         self, connection: AsyncConnection, prefix: str, actor: Actor
     ) -> sa.Row[*tuple[Any, ...]]:
-        row = await self._revoked(connection, prefix, sa.true(), actor)
-        if row is None:
+        keys = tables.keys
+        revoked = await revoke(connection, keys, keys.c.prefix == prefix, actor, self._clock())
+        if not revoked:
             raise AccountError(
                 f"No live key has the prefix {prefix!r}; `screener key list EMAIL` shows them."
             )
-        return row
-
-    async def _revoked(
-        self,
-        connection: AsyncConnection,
-        prefix: str,
-        condition: sa.ColumnElement[bool],
-        actor: Actor,
-    ) -> sa.Row[*tuple[Any, ...]] | None:
-        keys, now = tables.keys, self._clock()
-        revoked = await connection.execute(
-            keys.update()
-            .where(keys.c.prefix == prefix, keys.c.revoked_at.is_(None), condition)
-            .values(revoked_at=now)
-            .returning(keys.c.account_id, keys.c.name, keys.c.expires_at, keys.c.read_only)
-        )
-        row = revoked.one_or_none()
-        if row is not None:
-            subject = f"{prefix} {row.name}"
-            await note(connection, Kind.KEY_REVOKED, actor, now, row.account_id, subject)
-        return row
+        return revoked[0]
 
 
-class _NewKey(NamedTuple):
-    """What is chosen of a key that is made."""
-
-    name: str
-    expires_at: dt.datetime | None
-    read_only: bool
+async def _insert(
+    connection: AsyncConnection, account_id: int, key: Key, secret: str, actor: Actor
+) -> None:
+    row = {"account_id": account_id, "secret_hash": hash_secret(secret), **asdict(key)}
+    await connection.execute(tables.keys.insert().values(row))
+    subject = f"{key.prefix} {key.name}"
+    await note(connection, EventKind.KEY_CREATED, actor, key.created_at, account_id, subject)
 
 
 def _check_name(name: str) -> str:
@@ -280,17 +232,4 @@ async def _keys(
 ) -> list[Key]:
     keys = tables.keys
     query = sa.select(*KEY).where(keys.c.account_id == account_id, *conditions).order_by(keys.c.id)
-    return [_to_key(*row) for row in await connection.execute(query)]
-
-
-def _to_key(
-    prefix: str,
-    name: str,
-    created_at: dt.datetime,
-    revoked_at: dt.datetime | None,
-    expires_at: dt.datetime | None,
-    read_only: bool,
-) -> Key:
-    revoked_at = aware(revoked_at) if revoked_at else None
-    expires_at = aware(expires_at) if expires_at else None
-    return Key(prefix, name, aware(created_at), revoked_at, expires_at, read_only)
+    return [Key(*row) for row in await connection.execute(query)]

@@ -15,13 +15,12 @@ from typing import Any, Literal
 import anyio
 from cachetools import LRUCache
 
-from store.accounts.account_changes import Changes, CountedChanges
 from store.accounts.accounts import utc_now
 from store.accounts.keys import Keys, Principal
 from store.accounts.tokens import Tokens
-from store.accounts.told_changes import ToldChanges
 from store.accounts.watchlist import Watchlist
-from store.database.database import POOL, SECONDS, Database
+from store.database.changes import ChangeFeed
+from store.database.database import POOL, SECONDS
 from store.errors import DatabaseUnavailableError
 from telemetry.metrics import principals_cache
 
@@ -49,7 +48,7 @@ class Principals:
         keys: Keys,
         tokens: Tokens,
         watchlist: Watchlist,
-        changes: Changes,
+        changes: ChangeFeed,
         *,
         clock: Callable[[], dt.datetime] = utc_now,
         kept_bytes: int = KEPT_BYTES,
@@ -158,10 +157,3 @@ def _size(kept: tuple[int, Any]) -> int:
     """The bytes of a principal, or of the symbols of an account."""
     symbols = () if isinstance(kept[1], Principal) else kept[1]
     return PRINCIPAL_BYTES + SYMBOL_BYTES * len(symbols)
-
-
-def changes_of(database: Database) -> Changes:
-    """The changes of a database, as its engine tells them."""
-    if database.server is None:
-        return CountedChanges(database)
-    return ToldChanges(database, database.server)

@@ -9,13 +9,12 @@ import datetime as dt
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from store.accounts.accounts import Account, aware, hash_secret, to_account, utc_now
-from store.accounts.audit import MAX_TEXT, OPERATOR, Actor, Kind, note
+from store.accounts.accounts import Account, Clock, hash_secret, lock_account, to_account, utc_now
+from store.accounts.audit import MAX_TEXT, OPERATOR, Actor, EventKind, note
 from store.database import tables
 from store.database.database import Database
 from store.errors import StalePasswordError
@@ -25,6 +24,12 @@ TOKEN_BYTES = 32
 PER_ACCOUNT = 50
 """Sessions of an account."""
 
+BROWSER_LIFETIME = dt.timedelta(days=365)
+"""How long a browser stays known without a sign-in."""
+
+BROWSERS_PER_ACCOUNT = 20
+"""Known browsers of an account; one more takes the place of the one unseen for longest."""
+
 SEEN_EVERY = dt.timedelta(minutes=10)
 """How old the stored time of last use may get, so that reading a page seldom costs a write."""
 
@@ -32,6 +37,11 @@ PROOF = dt.timedelta(minutes=15)
 """How long a password that was given counts as proof of who is there."""
 
 HANDLE_LENGTH = 16
+
+handles = sa.func.substr(tables.sessions.c.token_hash, 1, HANDLE_LENGTH)
+"""The handle of each session."""
+
+SHOWN = [tables.sessions.c[name] for name in ("created_at", "seen_at", "agent", "network")]
 
 
 def handle_of(token: str) -> str:
@@ -63,7 +73,7 @@ class Sessions:
         *,
         idle: dt.timedelta,
         lifetime: dt.timedelta,
-        clock: Callable[[], dt.datetime] = utc_now,
+        clock: Clock = utc_now,
         token_factory: Callable[[], str] = lambda: secrets.token_urlsafe(TOKEN_BYTES),
     ) -> None:
         self._database = database
@@ -95,7 +105,7 @@ class Sessions:
                 raise StalePasswordError("The account has changed in the meantime. Sign in again.")
             if replacing is not None:
                 await self._end(connection, replacing, actor)
-            await _make_room(connection, account_id)
+            await _make_room(connection, tables.sessions, account_id, PER_ACCOUNT)
             await connection.execute(
                 tables.sessions.insert().values(
                     token_hash=hash_secret(token),
@@ -107,7 +117,7 @@ class Sessions:
                     proven_at=now,
                 )
             )
-            await note(connection, Kind.SIGN_IN, actor, now, account_id)
+            await note(connection, EventKind.SIGN_IN, actor, now, account_id)
         return token
 
     async def note_failure(self, email: str, actor: Actor, subject: str = "") -> None:
@@ -121,7 +131,9 @@ class Sessions:
         query = query.with_for_update(read=True, key_share=True)
         async with self._database.write() as connection:
             account_id = await connection.scalar(query)
-            await note(connection, Kind.SIGN_IN_FAILED, actor, self._clock(), account_id, subject)
+            await note(
+                connection, EventKind.SIGN_IN_FAILED, actor, self._clock(), account_id, subject
+            )
 
     async def account(self, token: str) -> Account | None:
         """The account of a live session; None for any other token or an inactive account."""
@@ -131,7 +143,7 @@ class Sessions:
             .join(sessions, sessions.c.account_id == tables.accounts.c.id)
             .where(
                 sessions.c.token_hash == hash_secret(token),
-                self._live(now),
+                live(now, self._idle, self.lifetime),
                 tables.accounts.c.active,
             )
         )
@@ -140,7 +152,7 @@ class Sessions:
         if row is None:
             return None
         if row.stale:
-            await self._touch(token, now)
+            await self._set(token, now, seen_at=now)
         return to_account(row)
 
     async def end(self, token: str, *, actor: Actor = OPERATOR) -> None:
@@ -150,25 +162,14 @@ class Sessions:
 
     async def is_proven(self, token: str) -> bool:
         """Whether the password was given in this session within the time that PROOF says."""
-        sessions, now = tables.sessions, self._clock()
-        query = sa.select(sessions.c.account_id).where(
-            sessions.c.token_hash == hash_secret(token),
-            sessions.c.proven_at > now - PROOF,
-            sessions.c.proven_at <= now,
-        )
+        query = sa.select(tables.sessions.c.account_id).where(proven(token, self._clock()))
         async with self._database.read() as connection:
             return await connection.scalar(query) is not None
 
     async def prove(self, token: str) -> bool:
         """Record that the password was given in this session; False if it has ended."""
-        sessions, now = tables.sessions, self._clock()
-        async with self._database.write() as connection:
-            proven = await connection.execute(
-                sessions.update()
-                .where(sessions.c.token_hash == hash_secret(token), self._live(now))
-                .values(proven_at=now)
-            )
-        return proven.rowcount > 0
+        now = self._clock()
+        return await self._set(token, now, proven_at=now)
 
     async def all(self) -> list[Session]:
         """Every live session, newest first."""
@@ -185,49 +186,23 @@ class Sessions:
             ended = await connection.execute(
                 sessions.delete()
                 .where(sessions.c.account_id == account_id)
-                .where(sa.func.substr(sessions.c.token_hash, 1, HANDLE_LENGTH) == handle)
+                .where(handles == handle)
             )
             if ended.rowcount:
                 now = self._clock()
-                await note(connection, Kind.SESSION_ENDED, actor, now, account_id, handle)
+                await note(connection, EventKind.SESSION_ENDED, actor, now, account_id, handle)
         return ended.rowcount > 0
-
-    async def end_all(self, account_id: int, *, actor: Actor = OPERATOR) -> int:
-        """End every session of an account; return how many were ended."""
-        sessions = tables.sessions
-        async with self._database.write() as connection:
-            ended = await connection.execute(
-                sessions.delete().where(sessions.c.account_id == account_id)
-            )
-            if ended.rowcount:
-                at, subject = self._clock(), f"{ended.rowcount} sessions"
-                await note(connection, Kind.SESSION_ENDED, actor, at, account_id, subject)
-        return ended.rowcount
-
-    async def sweep(self) -> int:
-        """Delete the expired sessions; return how many were deleted."""
-        async with self._database.write(patient=True) as connection:
-            deleted = await connection.execute(
-                tables.sessions.delete().where(~self._live(self._clock()))
-            )
-        return deleted.rowcount
 
     async def _sessions(self, condition: sa.ColumnElement[bool]) -> list[Session]:
         sessions = tables.sessions
         query = (
-            sa.select(tables.accounts.c.email, sessions)
+            sa.select(handles, tables.accounts.c.email, *SHOWN)
             .join(sessions, sessions.c.account_id == tables.accounts.c.id)
-            .where(self._live(self._clock()), condition)
+            .where(live(self._clock(), self._idle, self.lifetime), condition)
             .order_by(sessions.c.seen_at.desc(), sessions.c.token_hash)
         )
         async with self._database.read() as connection:
-            return [_to_session(row) for row in await connection.execute(query)]
-
-    def _live(self, now: dt.datetime) -> sa.ColumnElement[bool]:
-        sessions = tables.sessions
-        return (sessions.c.seen_at > now - self._idle) & (
-            sessions.c.created_at > now - self.lifetime
-        )
+            return [Session(*row) for row in await connection.execute(query)]
 
     async def _end(self, connection: AsyncConnection, token: str, actor: Actor) -> None:
         sessions = tables.sessions
@@ -237,37 +212,97 @@ class Sessions:
             .returning(sessions.c.account_id)
         )
         for account_id in ended.scalars():
-            await note(connection, Kind.SIGN_OUT, actor, self._clock(), account_id)
+            await note(connection, EventKind.SIGN_OUT, actor, self._clock(), account_id)
 
-    async def _touch(self, token: str, now: dt.datetime) -> None:
+    async def _set(self, token: str, now: dt.datetime, **times: dt.datetime) -> bool:
+        """Set times of the live session with this token; False if there is none."""
+        own = tables.sessions.c.token_hash == hash_secret(token)
+        update = tables.sessions.update().where(own, live(now, self._idle, self.lifetime))
         async with self._database.write() as connection:
-            await connection.execute(
-                tables.sessions.update()
-                .where(tables.sessions.c.token_hash == hash_secret(token))
-                .values(seen_at=now)
+            return (await connection.execute(update.values(times))).rowcount > 0
+
+
+class Browsers:
+    """Known browsers: those in which an account has signed in before; each method is one
+    transaction.
+
+    Each holds a random token, and the database only its SHA-256 (OWASP, "Slow Down Online Guessing
+    Attacks with Device Cookies"). The token is no credential: the password is still asked for. It
+    only keeps the guesses of strangers apart from those of the account's owner.
+    """
+
+    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def knows(self, token: str, email: str) -> bool:
+        """Whether the account with this address has signed in with this browser."""
+        browsers, accounts = tables.browsers, tables.accounts
+        query = (
+            sa.select(browsers.c.token_hash)
+            .join(accounts, accounts.c.id == browsers.c.account_id)
+            .where(
+                browsers.c.token_hash == hash_secret(token),
+                browsers.c.seen_at > self._clock() - BROWSER_LIFETIME,
+                accounts.c.email == email.strip().lower(),
             )
+        )
+        async with self._database.read() as connection:
+            return await connection.scalar(query) is not None
+
+    async def remember(self, token: str | None, account_id: int) -> str:
+        """Remember a browser in which the account has just signed in.
+
+        Returns its token: the one it has, if that is this account's, or else a new one.
+
+        Raises:
+            AccountError: the account has been deleted meanwhile.
+        """
+        browsers, now = tables.browsers, self._clock()
+        async with self._database.write() as connection:
+            await lock_account(connection, account_id)
+            if token is not None:
+                own = browsers.c.token_hash == hash_secret(token)
+                seen = await connection.execute(
+                    browsers.update()
+                    .where(own, browsers.c.account_id == account_id)
+                    .values(seen_at=now)
+                )
+                if seen.rowcount:
+                    return token
+            token = secrets.token_urlsafe(TOKEN_BYTES)
+            row = {"token_hash": hash_secret(token), "account_id": account_id, "seen_at": now}
+            await _make_room(connection, browsers, account_id, BROWSERS_PER_ACCOUNT)
+            await connection.execute(browsers.insert().values(row))
+        return token
 
 
-def _to_session(row: sa.Row[*tuple[Any, ...]]) -> Session:
-    return Session(
-        row.token_hash[:HANDLE_LENGTH],
-        row.email,
-        aware(row.created_at),
-        aware(row.seen_at),
-        row.agent,
-        row.network,
-    )
-
-
-async def _make_room(connection: AsyncConnection, account_id: int) -> None:
+def proven(token: str, now: dt.datetime) -> sa.ColumnElement[bool]:
+    """The session with this token, if the password was given in it within the time of PROOF."""
     sessions = tables.sessions
+    given = (sessions.c.proven_at > now - PROOF) & (sessions.c.proven_at <= now)
+    return (sessions.c.token_hash == hash_secret(token)) & given
+
+
+def live(now: dt.datetime, idle: dt.timedelta, lifetime: dt.timedelta) -> sa.ColumnElement[bool]:
+    """Which sessions have been used lately, and did not begin too long ago."""
+    sessions = tables.sessions
+    return (sessions.c.seen_at > now - idle) & (sessions.c.created_at > now - lifetime)
+
+
+async def _make_room(
+    connection: AsyncConnection, table: sa.Table, account_id: int, most: int
+) -> None:
+    """Delete the sessions or browsers of an account that were unseen for longest, so that one more
+    makes at most so many.
+    """
     surplus = (
-        sa.select(sessions.c.token_hash)
-        .where(sessions.c.account_id == account_id)
-        .order_by(sessions.c.seen_at.desc(), sessions.c.created_at.desc())
-        .offset(PER_ACCOUNT - 1)
+        sa.select(table.c.token_hash)
+        .where(table.c.account_id == account_id)
+        .order_by(table.c.seen_at.desc(), table.c.token_hash)
+        .offset(most - 1)
     )
-    await connection.execute(sessions.delete().where(sessions.c.token_hash.in_(surplus)))
+    await connection.execute(table.delete().where(table.c.token_hash.in_(surplus)))
 
 
 async def _still_holds(connection: AsyncConnection, account_id: int, password_hash: str) -> bool:

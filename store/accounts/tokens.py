@@ -14,14 +14,12 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from store.accounts.accounts import aware, hash_secret, utc_now
-from store.accounts.audit import Actor, note
-from store.accounts.audit import Kind as Event
-from store.accounts.credentials import LIFETIMES, Kind, new_credential, new_seed, successor
+from store.accounts.accounts import Clock, hash_secret, utc_now
+from store.accounts.audit import Actor, EventKind, note
+from store.accounts.credentials import LIFETIMES, Kind, new_credential, new_seed, revoke, successor
 from store.accounts.keys import ACCOUNT, Principal, principal_of
 from store.database import tables
-from store.database.database import Database
-from store.database.lookups import VALUE, LookUp
+from store.database.database import VALUE, Database, LookUp
 from store.errors import TooOftenError
 
 HOUR = dt.timedelta(hours=1)
@@ -64,7 +62,7 @@ class Tokens:
         self,
         database: Database,
         *,
-        clock: Callable[[], dt.datetime] = utc_now,
+        clock: Clock = utc_now,
         new_credential: Callable[[Kind], str] = new_credential,
         leeway: dt.timedelta = dt.timedelta(0),
     ) -> None:
@@ -144,7 +142,8 @@ class Tokens:
         if not await self._holds(tokens, shown, client_id):
             return
         async with self._database.write() as connection:
-            await _revoke(connection, tokens, shown, client_id, self._clock(), actor)
+            held = _issued_by(tokens, shown, client_id)
+            await revoke(connection, tables.grants, held, actor, self._clock())
 
     async def principal(self, access_token: str) -> Principal | None:
         """The principal of a live access token, with its grant in place of a key."""
@@ -178,7 +177,7 @@ class Tokens:
         async with self._database.read() as connection:
             number, first = (await connection.execute(query)).one()
         if number >= REFRESHES_AN_HOUR:
-            raise TooOftenError(int((aware(first) + HOUR - now).total_seconds()) + 1)
+            raise TooOftenError(int((first + HOUR - now).total_seconds()) + 1)
 
     def _new_pair(self) -> Pair:
         return Pair(self._new_credential(Kind.ACCESS), self._new_credential(Kind.REFRESH))
@@ -187,7 +186,7 @@ class Tokens:
         self, connection: AsyncConnection, refresh_token: str, client_id: str, now: dt.datetime
     ) -> Pair | None:
         """The pair that a client's refresh token gave within the leeway, if it is still unused."""
-        tokens, grants, accounts = tables.tokens, tables.grants, tables.accounts
+        tokens = tables.tokens
         used = sa.select(tokens.c.seed).where(
             tokens.c.token_hash == hash_secret(refresh_token),
             tokens.c.consumed_at > now - self._leeway,
@@ -196,13 +195,10 @@ class Tokens:
         if seed is None:
             return None
         pair = _successors(refresh_token, seed)
-        unused = (
-            sa.select(tokens.c.grant_id)
-            .join(grants, grants.c.id == tokens.c.grant_id)
-            .join(accounts, accounts.c.id == grants.c.account_id)
-            .where(tokens.c.token_hash == hash_secret(pair.refresh), tokens.c.consumed_at.is_(None))
-            .where(grants.c.client_id == client_id, grants.c.revoked_at.is_(None))
-            .where(accounts.c.active)
+        unused = sa.select(tokens.c.grant_id).where(
+            tokens.c.token_hash == hash_secret(pair.refresh),
+            tokens.c.consumed_at.is_(None),
+            tokens.c.grant_id.in_(_live_grants(client_id)),
         )
         return pair if await connection.scalar(unused) is not None else None
 
@@ -237,6 +233,16 @@ def _successors(refresh_token: str, seed: str) -> Pair:
     return Pair(access, refresh)
 
 
+def _live_grants(client_id: str) -> sa.Select[tuple[int]]:
+    """The grants of a client that are not revoked, and whose account is active."""
+    grants, accounts = tables.grants, tables.accounts
+    return (
+        sa.select(grants.c.id)
+        .join(accounts, accounts.c.id == grants.c.account_id)
+        .where(grants.c.client_id == client_id, grants.c.revoked_at.is_(None), accounts.c.active)
+    )
+
+
 async def _consume(
     connection: AsyncConnection,
     table: sa.Table,
@@ -246,16 +252,10 @@ async def _consume(
     **marks: str | None,
 ) -> int | None:
     """Mark a client's live credential as used; return its grant's id, None without a credential."""
-    grants, accounts = tables.grants, tables.accounts
-    live_grants = (
-        sa.select(grants.c.id)
-        .join(accounts, accounts.c.id == grants.c.account_id)
-        .where(grants.c.client_id == client_id, grants.c.revoked_at.is_(None), accounts.c.active)
-    )
     consumed = await connection.execute(
         table.update()
         .where(*usable, table.c.consumed_at.is_(None), table.c.expires_at > now)
-        .where(table.c.grant_id.in_(live_grants))
+        .where(table.c.grant_id.in_(_live_grants(client_id)))
         .values(consumed_at=now, **marks)
         .returning(table.c.grant_id)
     )
@@ -270,7 +270,7 @@ async def _note_issue(
     query = sa.select(grants.c.account_id, grants.c.prefix, grants.c.name)
     row = (await connection.execute(query.where(grants.c.id == grant_id))).one()
     subject = f"{row.prefix} {row.name}"
-    await note(connection, Event.TOKENS_ISSUED, actor, now, row.account_id, subject)
+    await note(connection, EventKind.TOKENS_ISSUED, actor, now, row.account_id, subject)
 
 
 async def _forget_oldest(connection: AsyncConnection, grant_id: int) -> None:
@@ -293,40 +293,20 @@ async def _revoke_if_used(
     now: dt.datetime,
     actor: Actor,
 ) -> None:
-    used = sa.and_(shown, table.c.consumed_at.is_not(None))
-    revoked = await _revoke(connection, table, used, client_id, now, actor, Event.TOKEN_REUSED)
-    if revoked is not None:
+    held = _issued_by(table, sa.and_(shown, table.c.consumed_at.is_not(None)), client_id)
+    for grant in await revoke(connection, tables.grants, held, actor, now, EventKind.TOKEN_REUSED):
         what = "code" if table is tables.codes else "refresh token"
-        log.warning("Client %s reused a used %s; grant %s is revoked.", client_id, what, revoked)
+        log.warning(
+            "Client %s reused a used %s; grant %s is revoked.", client_id, what, grant.prefix
+        )
 
 
-async def _revoke(
-    connection: AsyncConnection,
-    table: sa.Table,
-    shown: sa.ColumnElement[bool],
-    client_id: str,
-    now: dt.datetime,
-    actor: Actor,
-    event: Event = Event.APP_REVOKED,
-) -> str | None:
-    """Revoke the grant of a client's credential; return its prefix, None if none was revoked.
-
-    Another client revokes nothing: it may have found or guessed the credential.
+def _issued_by(
+    table: sa.Table, shown: sa.ColumnElement[bool], client_id: str
+) -> sa.ColumnElement[bool]:
+    """Whether a grant issued a credential to this client. Another client revokes nothing: it may
+    have found or guessed the credential.
     """
     grants = tables.grants
-    revoked = await connection.execute(
-        grants.update()
-        .where(
-            grants.c.client_id == client_id,
-            grants.c.revoked_at.is_(None),
-            grants.c.id.in_(sa.select(table.c.grant_id).where(shown)),
-        )
-        .values(revoked_at=now)
-        .returning(grants.c.prefix, grants.c.name, grants.c.account_id)
-    )
-    row = revoked.one_or_none()
-    if row is None:
-        return None
-    await note(connection, event, actor, now, row.account_id, f"{row.prefix} {row.name}")
-    prefix: str = row.prefix
-    return prefix
+    issued = grants.c.id.in_(sa.select(table.c.grant_id).where(shown))
+    return (grants.c.client_id == client_id) & issued

@@ -11,7 +11,6 @@ import logging
 import sys
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import anyio
@@ -19,11 +18,10 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from store.accounts.accounts import aware
 from store.accounts.keys import Principal
 from store.database import tables
 from store.database.database import Database
-from store.database.upserts import upsert
+from store.database.engines import upsert
 from store.errors import DatabaseUnavailableError
 
 FLUSH_SECONDS = 2.0
@@ -41,13 +39,13 @@ EPOCH = dt.date(1970, 1, 1)
 SECONDS_A_DAY = 86_400
 
 Pending = tuple[int, int, str, str, str, str]
-"""A `Use` with its day as days since 1970-01-01, so that counting a call needs no date object."""
+"""A line until its host, its day as days since 1970-01-01: counting a call needs no date object."""
 
 log = logging.getLogger(__name__)
 
 
-class Use(NamedTuple):
-    """One line of the log: an account, a day, a key, an operation and a client."""
+class UsageLine(NamedTuple):
+    """One line of the log: the calls of an account, a day, a key, an operation and a client."""
 
     account_id: int
     day: dt.date
@@ -55,15 +53,8 @@ class Use(NamedTuple):
     operation: str
     client: str
     """X-Service-Client, else the User-Agent, else empty."""
-    host: str = ""
-    """The MCP host's name and version, if it sent them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """How many calls a line counts, and the time of the last one."""
-
-    use: Use
+    host: str
+    """The MCP host's name and version; empty if it did not send them."""
     calls: int
     last_at: dt.datetime
 
@@ -120,48 +111,30 @@ class UsageLog:
         Raises:
             DatabaseUnavailableError: nothing was written; the counts stay pending.
         """
-        taken, self._pending = self._pending, {}
-        taken_bytes, self._pending_bytes = self._pending_bytes, 0
-        if not taken:
+        batch, self._pending = self._pending, {}
+        size, self._pending_bytes = self._pending_bytes, 0
+        if not batch:
             return
-        now = dt.datetime.fromtimestamp(self._clock(), dt.UTC)
+        now = self._now()
         try:
             async with self._database.write() as connection:
-                held = await _held(connection, {line[2] for line in taken})
-                accounts = {account_id for account_id, _ in held}
+                owners = await _owners(connection, {line[2] for line in batch})
+                accounts = {account_id for account_id, _ in owners}
                 full = await _full(connection, accounts, now.date() - dt.timedelta(days=1))
                 rows = [
-                    {**_use(line, full)._asdict(), "calls": calls, "last_at": now}
-                    for line, calls in sorted(taken.items())
-                    if (line[0], line[2]) in held
+                    _to_line(line, full, calls, now)._asdict()
+                    for line, calls in sorted(batch.items())
+                    if (line[0], line[2]) in owners
                 ]
                 if rows:  # all processes in one order, or two would wait for each other's lines
                     await connection.execute(_adding(connection), rows)
         except BaseException as error:
-            for line, calls in taken.items():
+            for line, calls in batch.items():
                 self._pending[line] = self._pending.get(line, 0) + calls
-            self._pending_bytes += taken_bytes
+            self._pending_bytes += size
             if isinstance(error, IntegrityError):
                 raise DatabaseUnavailableError("An account was deleted just now.") from error
             raise
-
-    async def sweep(self, days: int) -> int:
-        """Delete the lines of days that are over some days old; return how many were deleted."""
-        usage, today = tables.usage, int(self._clock() // SECONDS_A_DAY)
-        oldest = EPOCH + dt.timedelta(days=today - days)
-        async with self._database.write(patient=True) as connection:
-            deleted = await connection.execute(usage.delete().where(usage.c.day < oldest))
-        return deleted.rowcount
-
-    async def entries(self, account_id: int) -> list[Entry]:
-        """The log of an account, newest day first."""
-        usage = tables.usage
-        query = (
-            sa.select(usage)
-            .where(usage.c.account_id == account_id)
-            .order_by(usage.c.day.desc(), usage.c.last_at.desc(), usage.c.operation)
-        )
-        return await self._entries(query)
 
     async def calls_by_key(self, account_id: int, day: dt.date) -> dict[str, int]:
         """The calls of a day by the prefix of the key or grant."""
@@ -176,12 +149,10 @@ class UsageLog:
 
     async def calls_today(self) -> list[tuple[int, str, int]]:
         """The account, the prefix of the key or grant and its calls of this UTC day, of all."""
-        usage, today = tables.usage, int(self._clock() // SECONDS_A_DAY)
+        usage, today = tables.usage, self._now().date()
         query = (
             sa.select(usage.c.account_id, usage.c.key_prefix, sa.func.sum(usage.c.calls))
-            .where(
-                usage.c.day == EPOCH + dt.timedelta(days=today), usage.c.operation.not_in(UNCOUNTED)
-            )
+            .where(usage.c.day == today, usage.c.operation.not_in(UNCOUNTED))
             .group_by(usage.c.account_id, usage.c.key_prefix)
         )
         async with self._database.read() as connection:
@@ -194,12 +165,9 @@ class UsageLog:
         """Operation, client and calls of a day, most calls first; at most `most` lines."""
         usage = tables.usage
         caller = sa.case((usage.c.host != "", usage.c.host), else_=usage.c.client)
+        total = sa.func.sum(usage.c.calls)
         query = (
-            sa.select(
-                usage.c.operation,
-                caller.label("caller"),
-                sa.func.sum(usage.c.calls).label("total"),
-            )
+            sa.select(usage.c.operation, caller.label("caller"), total.label("total"))
             .where(usage.c.account_id == account_id, usage.c.day == day)
             .group_by(usage.c.operation, "caller")
             .order_by(sa.desc("total"), usage.c.operation, "caller")
@@ -209,26 +177,21 @@ class UsageLog:
             rows = await connection.execute(query)
             return [(row.operation, row.caller, int(row.total)) for row in rows]
 
-    async def last_uses(self, account_id: int) -> dict[str, Entry]:
-        """The newest entry of every live key and grant that was used, by prefix."""
+    async def last_uses(self, account_id: int) -> dict[str, UsageLine]:
+        """The newest line of every live key and grant that was used, by prefix."""
         usage, newest = tables.usage, _newest(account_id).subquery()
+        of_key = (usage.c.account_id == account_id) & (usage.c.key_prefix == newest.c.prefix)
         query = (
             sa.select(usage)
-            .join(
-                newest,
-                sa.and_(
-                    usage.c.account_id == account_id,
-                    usage.c.key_prefix == newest.c.prefix,
-                    usage.c.last_at == newest.c.last_at,
-                ),
-            )
+            .join(newest, of_key & (usage.c.last_at == newest.c.last_at))
             .order_by(usage.c.host, usage.c.client, usage.c.operation)
         )
-        return {entry.use.key_prefix: entry for entry in await self._entries(query)}
-
-    async def _entries(self, query: sa.Select[*tuple[Any, ...]]) -> list[Entry]:
         async with self._database.read() as connection:
-            return [_to_entry(row) for row in await connection.execute(query)]
+            lines = (UsageLine(*row) for row in await connection.execute(query))
+            return {line.key_prefix: line for line in lines}
+
+    def _now(self) -> dt.datetime:
+        return dt.datetime.fromtimestamp(self._clock(), dt.UTC)
 
     async def _flush_or_wait(self) -> None:
         try:
@@ -254,7 +217,7 @@ def _newest(account_id: int) -> sa.CompoundSelect[*tuple[Any, ...]]:
     return sa.union_all(of(tables.keys), of(tables.grants))
 
 
-async def _held(connection: AsyncConnection, prefixes: Collection[str]) -> set[tuple[int, str]]:
+async def _owners(connection: AsyncConnection, prefixes: Collection[str]) -> set[tuple[int, str]]:
     """The account and prefix of each key and grant that exists under one of some prefixes."""
     queries = (
         sa.select(held.c.account_id, held.c.prefix).where(held.c.prefix.in_(prefixes))
@@ -288,15 +251,11 @@ async def _full(
     return {(account_id, day) for account_id, day in await connection.execute(query)}
 
 
-def _use(pending: Pending, full: Collection[tuple[int, dt.date]]) -> Use:
-    account_id, days, *rest = pending
+def _to_line(
+    pending: Pending, full: Collection[tuple[int, dt.date]], calls: int, now: dt.datetime
+) -> UsageLine:
+    account_id, days, prefix, operation, client, host = pending
     day = EPOCH + dt.timedelta(days=days)
     if (account_id, day) in full:
-        prefix, operation, *_client = rest
-        return Use(account_id, day, prefix, operation, OTHER)
-    return Use(account_id, day, *rest)
-
-
-def _to_entry(row: sa.Row[*tuple[Any, ...]]) -> Entry:
-    use = Use(row.account_id, row.day, row.key_prefix, row.operation, row.client, row.host)
-    return Entry(use, row.calls, aware(row.last_at))
+        client, host = OTHER, ""
+    return UsageLine(account_id, day, prefix, operation, client, host, calls, now)

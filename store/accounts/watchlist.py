@@ -10,8 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store.accounts.accounts import lock_account
 from store.database import tables
-from store.database.database import Database
-from store.database.lookups import VALUE, LookUp
+from store.database.database import VALUE, Database, LookUp
 from store.errors import AccountError, DatabaseUnavailableError
 
 SYMBOLS = LookUp(

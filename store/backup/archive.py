@@ -1,8 +1,6 @@
 """Archive: the one file of a backup. It is a tar of regular files alone (POSIX 1003.1), compressed
-with zstandard (RFC 8878), and ends in a skippable frame with the SHA-256 of all bytes before it.
-
-Tools that know zstandard pass over that frame: `zstd -dc FILE | tar x` unpacks it. The last member,
-`contents.json`, names the size and digest of each member. What is read is taken as hostile.
+with zstandard (RFC 8878) as one frame with a checksum; `zstd -dc FILE | tar x` unpacks it. The last
+member, `contents.json`, names the size and digest of each other. What is read is taken as hostile.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Final, Protocol, Self
+from typing import IO, Any, Final, Protocol, Self
 
 import orjson
 import zstandard
@@ -24,9 +22,14 @@ from store.errors import BackupError
 
 CONTENTS: Final = "contents.json"
 PIECE: Final = 2**20
-TRAILER: Final = b"\x50\x2a\x4d\x18\x20\x00\x00\x00"
-"""A skippable frame of 32 bytes: its magic number and size, little-endian (RFC 8878, 3.1.2)."""
-TRAILER_BYTES: Final = len(TRAILER) + 32
+PACKED_PIECE: Final = 1024
+"""Bytes that are unpacked at once: no more than 32 MiB come of them, however hostile."""
+
+SKIPPED: Final = re.compile(rb"(\x50\x2a\x4d\x18\x20\x00\x00\x00.{32})?", re.DOTALL)
+"""What may follow: a skippable frame of 32 bytes (RFC 8878, 3.1.2), in which older backups end."""
+
+Contents = dict[str, dict[str, int | str]]
+"""The size and digest of each member by its name."""
 
 MOST_MEMBERS: Final = 1_000_000
 MOST_TEXT: Final = 64 * 2**20
@@ -57,17 +60,18 @@ class Readable(Protocol):
         ...
 
 
-class Hashed(io.RawIOBase):
-    """Writes to a file and keeps the SHA-256 and the count of all bytes."""
+class _Hashed(io.RawIOBase):
+    """Passes bytes on to a file, or from it, and keeps the SHA-256 of all."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: Any) -> None:  # noqa: ANN401 - to read or to write
         super().__init__()
         self._file = file
         self.sha256 = hashlib.sha256()
 
-    def writable(self) -> bool:
-        """It can be written."""
-        return True
+    def read(self, size: int = -1) -> bytes:
+        body: bytes = self._file.read(size)
+        self.sha256.update(body)
+        return body
 
     def write(self, data: bytes) -> int:  # type: ignore[override]
         """Write all of it.
@@ -90,13 +94,13 @@ class ArchiveWriter:
     """Writes an archive to a file, member by member; `end` makes it whole."""
 
     def __init__(self, file: IO[bytes]) -> None:
-        self._all = Hashed(file)
+        self._all = _Hashed(file)
         packer = zstandard.ZstdCompressor(level=6, write_checksum=True)
         self._packed = packer.stream_writer(self._all, closefd=False)  # type: ignore[arg-type]
         self._tar = tarfile.open(  # noqa: SIM115 - closed by `end`; a file cut short is no archive
             fileobj=self._packed, mode="w|", format=tarfile.GNU_FORMAT
         )
-        self._contents: dict[str, dict[str, int | str]] = {}
+        self._contents: Contents = {}
 
     def add(self, name: str, body: bytes) -> None:
         """Add a member from memory."""
@@ -110,7 +114,7 @@ class ArchiveWriter:
         """
         entry = tarfile.TarInfo(name)
         entry.size, entry.mode = size, 0o600
-        source = _Reading(file)
+        source = _Hashed(file)
         try:
             self._tar.addfile(entry, source)
         except OSError as error:
@@ -122,40 +126,21 @@ class ArchiveWriter:
         return digest
 
     def end(self) -> str:
-        """Write the list of contents and the digest of all; returns that."""
-        listed = orjson.dumps(self._contents, option=orjson.OPT_INDENT_2)
-        entry = tarfile.TarInfo(CONTENTS)
-        entry.size, entry.mode = len(listed), 0o600
-        self._tar.addfile(entry, io.BytesIO(listed))
+        """Write the list of contents; returns the SHA-256 of the whole file."""
+        self.add(CONTENTS, orjson.dumps(self._contents, option=orjson.OPT_INDENT_2))
         self._tar.close()
         self._packed.close()  # type: ignore[no-untyped-call]
-        digest = self._all.sha256.copy()
-        self._all.write(TRAILER + digest.digest())
-        return digest.hexdigest()
-
-
-class _Reading(io.RawIOBase):
-    """Reads a file and keeps the SHA-256 of what was read."""
-
-    def __init__(self, file: Readable) -> None:
-        super().__init__()
-        self._file = file
-        self.sha256 = hashlib.sha256()
-
-    def read(self, size: int = -1) -> bytes:
-        """Some bytes."""
-        body = self._file.read(size)
-        self.sha256.update(body)
-        return body
+        return self._all.sha256.hexdigest()
 
 
 class Member:
     """A member that is being read; `name` is one that a backup may hold."""
 
-    def __init__(self, name: str, size: int, file: Readable) -> None:
+    def __init__(self, name: str, size: int, file: Readable, archive: Path) -> None:
         self.name = name
         self.size = size
         self._file = file
+        self._archive = archive
         self._sha256 = hashlib.sha256()
         self._left = size
 
@@ -163,12 +148,13 @@ class Member:
         """Its bytes, once, in pieces.
 
         Raises:
-            BackupError: it ends before its size.
+            BackupError: the archive is damaged here, or ends before the member's size.
         """
         while self._left:
-            body = self._file.read(min(PIECE, self._left))
-            if not body:
-                raise BackupError(f"{self.name} in the backup is cut short.")
+            with _translated(self._archive):
+                body = self._file.read(min(PIECE, self._left))
+                if not body:
+                    raise EOFError
             self._left -= len(body)
             self._sha256.update(body)
             yield body
@@ -188,6 +174,44 @@ class Member:
         for _ in self.pieces():
             pass
         return self._sha256.hexdigest()
+
+
+class _Unpacked(io.RawIOBase):
+    """Reads what a file of one frame holds."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        super().__init__()
+        self._file = file
+        unpacker = zstandard.ZstdDecompressor(max_window_size=MOST_WINDOW)
+        self._unpacker = unpacker.decompressobj()
+        self._ready = bytearray()
+
+    def read(self, size: int) -> bytes:  # type: ignore[override]
+        """So many bytes, or all that are left.
+
+        Raises:
+            EOFError: the file was cut short.
+            ZstdError: it is no frame, or damaged.
+        """
+        while len(self._ready) < size and not self._unpacker.eof:
+            piece = self._file.read(PACKED_PIECE)
+            if not piece:
+                raise EOFError
+            self._ready += self._unpacker.decompress(piece)
+        body = bytes(self._ready[:size])
+        del self._ready[:size]
+        return body
+
+    def end(self) -> None:
+        """Check that the frame ends after what else a tar is filled up with, and the file with it.
+
+        Raises:
+            ValueError: it goes on.
+        """
+        rest = self.read(PIECE)
+        after = self._unpacker.unused_data + self._file.read(PACKED_PIECE)
+        if len(rest) == PIECE or not SKIPPED.fullmatch(after):
+            raise ValueError
 
 
 class _Entry(tarfile.TarInfo):
@@ -224,52 +248,35 @@ class ArchiveReader:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def check(self, progress: Progress = silent) -> str:
-        """Check the digest of the whole file; returns it.
+    def members(self, progress: Progress = silent) -> Iterator[Member]:
+        """Every member in its order. At the end each was compared with the list of contents, and
+        nothing follows it.
 
         Raises:
-            BackupError: the file is no archive, was cut short, or has another byte somewhere.
+            BackupError: the file is no archive, is damaged, was cut short or continued; a member is
+                missing, doubled, changed, or is none that a backup holds.
         """
-        found, left = hashlib.sha256(), self.bytes - TRAILER_BYTES
+        seen: Contents = {}
         with _translated(self.path):
             self._file.seek(0)
-            while left > 0:
-                body = self._file.read(min(PIECE, left))
-                found.update(body)
-                left -= len(body) or left
-                progress("checking", self.bytes - left, self.bytes)
-            end = self._file.read(TRAILER_BYTES + 1)
-        if end != TRAILER + found.digest():
-            raise BackupError(
-                f"{self.path} is not a backup, or is damaged or cut short; take another copy of it."
-            )
-        return found.hexdigest()
-
-    def members(self) -> Iterator[Member]:
-        """Every member in its order, up to the list of contents, with which each is compared.
-
-        Raises:
-            BackupError: a member is missing, doubled, changed, or is none that a backup holds.
-        """
-        seen: dict[str, dict[str, int | str]] = {}
-        with _translated(self.path):
-            self._file.seek(0)
-            unpacker = zstandard.ZstdDecompressor(max_window_size=MOST_WINDOW)
-            stream = unpacker.stream_reader(self._file, closefd=False)
-            with tarfile.open(fileobj=stream, mode="r|", tarinfo=_Entry) as tar:
+            stream = _Unpacked(self._file)
+            with tarfile.open(fileobj=stream, mode="r|", tarinfo=_Entry, bufsize=PIECE) as tar:
                 for entry in tar:
                     file = tar.extractfile(entry)
                     if file is None or entry.name in seen or len(seen) >= MOST_MEMBERS:
                         raise BackupError(f"{self.path} holds {entry.name!r} twice, or too much.")
-                    member = Member(entry.name, entry.size, file)
+                    member = Member(entry.name, entry.size, file, self.path)
                     if entry.name == CONTENTS:
                         self._compare(member.read(), seen)
-                        return
+                        break
                     yield member
                     seen[member.name] = {"bytes": member.size, "sha256": member.digest()}
-        raise BackupError(f"{self.path} does not list its contents.")
+                    progress("checking", self._file.tell(), self.bytes)
+                else:
+                    raise BackupError(f"{self.path} does not list its contents.")
+                stream.end()
 
-    def _compare(self, listed: bytes, seen: dict[str, dict[str, int | str]]) -> None:
+    def _compare(self, listed: bytes, seen: Contents) -> None:
         try:
             same = orjson.loads(listed) == seen
         except orjson.JSONDecodeError:
@@ -286,4 +293,6 @@ def _translated(path: Path) -> Iterator[None]:
     except OSError as error:
         raise BackupError(f"{path} cannot be read ({error.strerror}).") from error
     except (tarfile.TarError, zstandard.ZstdError, EOFError, ValueError) as error:
-        raise BackupError(f"{path} cannot be unpacked; it is damaged.") from error
+        raise BackupError(
+            f"{path} is not a backup, or is damaged or cut short; take another copy of it."
+        ) from error

@@ -8,9 +8,8 @@ made again, the others are the operator's.
 from __future__ import annotations
 
 import datetime as dt
-import io
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,10 +24,9 @@ from store.database.database import Database
 from store.database.migration import check_known, revision_of
 from store.errors import BackupError, BusyError
 from store.folder.lock import refuse_over_restore
-from store.ledger.ledger import Ledger
-from store.ledger.ledger_file import NEWEST, Name, Newest
-from store.ledger.links import Links
 from store.ledger.manifest import Manifest, read_manifest
+from store.ledger.objects import NEWEST, NOTHING, Name, Newest
+from store.ledger.verify import walk_objects
 from store.nights.nights import Nights
 
 HEADER: Final = "backup.json"
@@ -125,7 +123,8 @@ async def _add_rows(
 
 
 def _add_ledger(archive: ArchiveWriter, nights: Nights, taken: Taken, progress: Progress) -> None:
-    for name, body in checked(nights.ledger, taken.names, taken.newest):
+    sources = nights.ledger.sources(taken.names)
+    for name, body in walk_objects(sources, lambda: taken.newest or NOTHING):
         progress("the ledger", name.number, len(taken.names))
         archive.add(f"ledger/{name.file}", body)
     if taken.newest is not None:
@@ -138,29 +137,13 @@ def _add_night(
     if manifest is None or book is None:
         return
     archive.add(MANIFEST, manifest.encode())
-    watched = _Watched(book, manifest.book.bytes, progress)
-    digest = archive.add_file(f"night/{manifest.book.file}", watched, manifest.book.bytes)
+    progress("the night", 0, manifest.book.bytes)
+    digest = archive.add_file(f"night/{manifest.book.file}", book, manifest.book.bytes)
     if digest != manifest.book.sha256:
         raise BackupError(
             f"The book {manifest.book.file} is not the one that was sealed; `screener night "
             "verify` says more. Activate another night, then back up again."
         )
-
-
-def checked(
-    ledger: Ledger, names: Sequence[Name], newest: Newest | None
-) -> Iterator[tuple[Name, bytes]]:
-    """The objects of a ledger; each is checked when the next one is taken, the last at the end.
-
-    Raises:
-        LedgerError: an object is missing or is not what was appended.
-    """
-    links = Links()
-    for name in names:
-        body = ledger.bytes_of(name)
-        links.add(name, body)
-        yield name, body
-    links.end(newest)
 
 
 @contextmanager
@@ -215,18 +198,3 @@ def _bytes(path: Path) -> bytes | None:
         return None
     except OSError as error:
         raise BackupError(f"{path} cannot be read ({error.strerror}).") from error
-
-
-class _Watched(io.RawIOBase):
-    """A file whose reading is told."""
-
-    def __init__(self, file: BinaryIO, size: int, progress: Progress) -> None:
-        super().__init__()
-        self._file, self._size, self._progress, self._done = file, size, progress, 0
-
-    def read(self, size: int = -1) -> bytes:
-        """Some bytes."""
-        body = self._file.read(size)
-        self._done += len(body)
-        self._progress("the night", self._done, self._size)
-        return body

@@ -13,7 +13,7 @@ import errno
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,19 +22,19 @@ import sqlalchemy as sa
 from pydantic import ValidationError
 
 from store.backup.archive import ArchiveReader, Member, Progress, silent
-from store.backup.backup import HEADER, MANIFEST, Header, checked
+from store.backup.backup import HEADER, MANIFEST, Header
 from store.backup.rows import Loading, is_marked, mark_restored, read_chunk
 from store.database import tables
 from store.database.database import Database
-from store.database.migration import HEAD, check_known, wait_for_others
-from store.errors import BackupError, StoreError
-from store.folder.checkpoints import FILE as CHECKPOINTS
+from store.database.migration import HEAD, check_known
+from store.errors import BackupError, LedgerError, StoreError
 from store.folder.files import private_folder, replace_file, sync_directory
-from store.folder.lock import READY, STAGE, locked, restore_is_pending
+from store.folder.layout import DataFolder
+from store.folder.lock import locked, restore_is_pending
 from store.ledger.ledger import Ledger
-from store.ledger.ledger_file import LARGEST, NOTHING, Name, read_newest
-from store.ledger.links import Links
 from store.ledger.manifest import Manifest, read_manifest, stamp_path, verify_book
+from store.ledger.objects import LARGEST, NOTHING, Name, read_newest
+from store.ledger.verify import walk, walk_objects
 from store.nights.book import Book
 from store.nights.nights import Nights
 
@@ -47,7 +47,6 @@ class Checked:
     """What a backup that was read to its end holds."""
 
     header: Header
-    digest: str
     rows: int
 
 
@@ -57,39 +56,39 @@ def check(archive: ArchiveReader, progress: Progress = silent) -> Checked:
     Raises:
         BackupError: a byte of it is not what was written, or it is of a newer program.
     """
-    digest = archive.check(progress)
-    header, rows, held = None, 0, _Held()
-    for member in archive.members():
-        if header is None:
-            header = _header(member)
-        elif member.name.startswith(DATABASE):
-            rows += len(read_chunk(member.read())[1])
-        elif member.name.startswith(LEDGER):
-            held.add(member)
-    if header is None or held.end() != header.ledger:
+    contents = _ReadBackup(archive.members(progress))
+    try:
+        objects = sum(1 for _ in walk_objects(contents.ledger(), lambda: contents.newest))
+    except LedgerError as error:
+        raise BackupError(f"The backup cannot be restored: {error}") from error
+    header = contents.header
+    if header is None or not objects == contents.newest.number == header.ledger:
         raise BackupError(f"{archive.path} does not hold what it lists.")
-    return Checked(header, digest, rows)
+    return Checked(header, contents.rows)
 
 
-class _Held:
-    """The ledger of a backup, while it is read."""
+class _ReadBackup:
+    """What was found in a backup so far."""
 
-    def __init__(self) -> None:
-        self._links, self._newest = Links(), NOTHING
+    def __init__(self, members: Iterator[Member]) -> None:
+        self._members = members
+        self.header: Header | None = None
+        self.rows = 0
+        self.newest = NOTHING
 
-    def add(self, member: Member) -> None:
-        name, body = Name.read(member.name.removeprefix(LEDGER)), member.read()
-        with _refused():
-            if name is not None:
-                self._links.add(name, body)
-            else:
-                self._newest = read_newest(body)
-
-    def end(self) -> int:
-        """How many objects it has, after checking that the last one is the newest."""
-        with _refused():
-            self._links.end(self._newest)
-        return self._links.number
+    def ledger(self) -> Iterator[tuple[Name, Callable[[], bytes]]]:
+        """The objects of the ledger; the other members are looked at meanwhile."""
+        for member in self._members:
+            if self.header is None:
+                self.header = _header(member)
+            elif member.name.startswith(DATABASE):
+                self.rows += len(read_chunk(member.read())[1])
+            elif member.name.startswith(LEDGER):
+                name = Name.read(member.name.removeprefix(LEDGER))
+                if name is None:
+                    self.newest = read_newest(member.read())
+                else:
+                    yield name, member.read
 
 
 @contextmanager
@@ -134,7 +133,8 @@ async def _replace(
     database: Database, data_dir: Path, archive: ArchiveReader, header: Header, progress: Progress
 ) -> None:
     """Make everything ready beside what is there, and commit the rows."""
-    stage, mark = private_folder(data_dir / STAGE), secrets.token_hex(16)
+    place, mark = DataFolder(data_dir), secrets.token_hex(16)
+    stage = private_folder(place.stage)
     async with database.exclusive() as connection:
         loading = await Loading.begin(connection, header.revision or HEAD)
         with _room(data_dir):
@@ -144,7 +144,7 @@ async def _replace(
         await mark_restored(connection, mark)
         with _room(data_dir):
             _sync(stage)
-            replace_file(stage / READY, f"{mark} {_where(database, data_dir)}".encode())
+            replace_file(place.stage_ready, f"{mark} {_where(database, data_dir)}".encode())
 
 
 async def end_restore(database: Database, data_dir: Path) -> None:
@@ -162,12 +162,12 @@ async def end_restore(database: Database, data_dir: Path) -> None:
 
 
 async def _end(database: Database, data_dir: Path) -> None:
-    stage = data_dir / STAGE
-    if restore_is_pending(data_dir):
-        if await _is_committed(database, data_dir, (stage / READY).read_text()):
+    stage, ready = DataFolder(data_dir).stage, DataFolder(data_dir).stage_ready
+    if ready.exists():
+        if await _is_committed(database, data_dir, ready.read_text()):
             with _room(data_dir):
                 _move(stage, data_dir)
-        (stage / READY).unlink(missing_ok=True)
+        ready.unlink(missing_ok=True)
         sync_directory(stage)
     shutil.rmtree(stage, ignore_errors=True)
 
@@ -186,18 +186,12 @@ async def _is_committed(database: Database, data_dir: Path, ready: str) -> bool:
         )
     # Not a snapshot: a COMMIT of the killed restore may still be under way.
     async with database.exclusive() as connection:
-        await connection.run_sync(wait_for_others)
         return await is_marked(connection, mark)
 
 
 def _where(database: Database, data_dir: Path) -> str:
     """Which database it is, without a secret; a file in the data folder moves with the folder."""
-    url = database.engine.url
-    if database.engine.dialect.name != "sqlite":
-        return f"{url.database} on {url.host or 'this machine'}:{url.port or 5432}"
-    path = Path(url.database or "").resolve()
-    inside = path.is_relative_to(data_dir.resolve())
-    return str(path.relative_to(data_dir.resolve()) if inside else path)
+    return database.place.removeprefix(f"{data_dir.resolve()}/")
 
 
 async def _check_empty(database: Database, data_dir: Path) -> None:
@@ -288,7 +282,7 @@ def _check_files(stage: Path, header: Header) -> None:
         manifest, ledger = _staged(stage), Ledger(stage)
         if manifest is not None:
             Book.open(verify_book(stage / "night", manifest), manifest).close()
-        for _ in checked(ledger, ledger.names(), ledger.newest()):
+        for _ in walk(ledger):
             pass
     if (manifest.data_version if manifest else None) != header.night:
         raise BackupError("The backup does not hold the night that it names.")
@@ -337,4 +331,4 @@ def _remove_others(nights: Nights, manifest: Manifest | None, data_dir: Path) ->
         if path.is_file() and path.stem.removeprefix(".") != kept:
             path.unlink(missing_ok=True)
     shutil.rmtree(nights.charts, ignore_errors=True)
-    (data_dir / CHECKPOINTS).unlink(missing_ok=True)
+    DataFolder(data_dir).checkpoints.unlink(missing_ok=True)

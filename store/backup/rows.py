@@ -16,10 +16,10 @@ from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store.accounts.accounts import utc_now
-from store.accounts.audit import OPERATOR, Kind, note
+from store.accounts.audit import OPERATOR, EventKind, note
 from store.database import migration
 from store.database.tables import OWN, audit
-from store.errors import BackupError
+from store.errors import BackupError, DatabaseMovedError, MissingTablesError
 
 CHUNK_BYTES = 2**20
 """Bytes of a chunk, from which the next one begins."""
@@ -30,8 +30,13 @@ Loader = Callable[[str, bytes], None]
 async def chunks(connection: AsyncConnection) -> AsyncIterator[tuple[str, bytes]]:
     """All rows of all tables, each table after those that its rows name: table and chunk. The same
     rows give the same chunks, whatever the engine.
+
+    Raises:
+        MissingTablesError: there are no tables, as in a closed database.
     """
     found = await connection.run_sync(migration.tables_of)
+    if not found.tables:
+        raise MissingTablesError
     for table in found.sorted_tables:
         if table.name in OWN:
             continue
@@ -118,14 +123,14 @@ async def mark_restored(connection: AsyncConnection, mark: str) -> None:
     """Note in the audit log that the rows were restored, under a mark by which a killed restore is
     known.
     """
-    await note(connection, Kind.RESTORED, OPERATOR, utc_now(), subject=mark)
+    await note(connection, EventKind.RESTORED, OPERATOR, utc_now(), subject=mark)
 
 
 async def is_marked(connection: AsyncConnection, mark: str) -> bool:
     """Whether a restore under a mark was committed."""
     if not await connection.run_sync(lambda sync: sa.inspect(sync).has_table(audit.name)):
         return False
-    query = sa.select(audit.c.id).where(audit.c.kind == Kind.RESTORED, audit.c.subject == mark)
+    query = sa.select(audit.c.id).where(audit.c.kind == EventKind.RESTORED, audit.c.subject == mark)
     return (await connection.execute(query.limit(1))).first() is not None
 
 
@@ -133,18 +138,22 @@ async def newest_mark(connection: AsyncConnection) -> str | None:
     """The mark of the restore that was committed last; None if there was none."""
     if not await connection.run_sync(lambda sync: sa.inspect(sync).has_table(audit.name)):
         return None
-    query = sa.select(audit.c.subject).where(audit.c.kind == Kind.RESTORED)
+    query = sa.select(audit.c.subject).where(audit.c.kind == EventKind.RESTORED)
     return (await connection.execute(query.order_by(audit.c.id.desc()).limit(1))).scalar()
 
 
 def _emptied(connection: sa.Connection, revision: str) -> None:
     """Empty the database at a revision."""
-    if migration.revision_of(connection) != revision:
+    current = migration.revision_of(connection)
+    if migration.is_closed(connection):
+        raise DatabaseMovedError
+    present = migration.tables_of(connection).sorted_tables
+    if current != revision or not present:
         migration.drop(connection)
         migration.upgrade(connection, revision)
         return
     # A service that is running reads the old rows until the end: nothing is dropped.
-    for table in reversed(migration.tables_of(connection).sorted_tables):
+    for table in reversed(present):
         if table.name not in OWN:
             connection.execute(table.delete())
 

@@ -7,42 +7,53 @@ Only this package contains SQL; each public method that uses the database is one
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import (
+    AbstractAsyncContextManager,
     AbstractContextManager,
     AsyncExitStack,
     asynccontextmanager,
-    contextmanager,
     nullcontext,
     suppress,
 )
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import anyio
 import sqlalchemy as sa
-from sqlalchemy.exc import (
-    ArgumentError,
-    DataError,
-    DBAPIError,
-    IntegrityError,
-    NotSupportedError,
-    ProgrammingError,
-    SQLAlchemyError,
-)
+from sqlalchemy.dialects import sqlite
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from store.database.closing import is_closed, tell_of_moves
-from store.database.lookups import LookUp
-from store.database.migration import HEAD, WAIT_SECONDS, check_known, faults, revision_of, upgrade
-from store.database.postgresql import Server, begin_patient, lift_limits
-from store.database.reaching import HOW, check_url, is_postgresql, why_not
-from store.database.sqlite import new_engine, open_reader
-from store.database.tables import changes
-from store.database.timing import STATEMENT, time_statements
-from store.errors import DatabaseError, DatabaseMovedError, DatabaseUnavailableError
+from store.database.engines import (
+    STATEMENT,
+    Server,
+    begin_patient,
+    lift_limits,
+    new_sqlite_engine,
+    open_reader,
+    time_statements,
+)
+from store.database.migration import (
+    HEAD,
+    WAIT_SECONDS,
+    check_known,
+    faults,
+    is_closed,
+    revision_of,
+    upgrade,
+    wait_for_others,
+)
+from store.database.problems import HOW, check_url, is_postgresql, translated
+from store.database.tables import accounts, changes
+from store.errors import (
+    DatabaseError,
+    DatabaseMovedError,
+    DatabaseUnavailableError,
+    MissingTablesError,
+)
 from store.folder.files import private_file
-from telemetry.metrics import database_failures, database_seconds, timed
+from telemetry.metrics import database_seconds, timed
 
 POOL = 8
 """Connections of a process to PostgreSQL, at most."""
@@ -64,11 +75,28 @@ OWN_CHANGES = sa.select(changes.c.account_id).where(
 )
 """The accounts that a transaction of PostgreSQL has changed, asked within it."""
 
-TRANSIENT = (
-    "SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL", "SQLITE_IOERR", "SQLITE_FULL",
-    "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_NOMEM",
-)  # fmt: skip
-"""SQLite's result codes for failures of a lock, the disk or memory, not of the statement."""
+VALUE: Final[sa.BindParameter[Any]] = sa.bindparam("value")
+"""What a look-up is by."""
+
+SQLITE: Final = sqlite.dialect(paramstyle="named")
+
+
+class LookUp:
+    """A query by `VALUE`; SQLite's SQL of it, and how its columns are read, are made once."""
+
+    def __init__(self, query: sa.Select[Any]) -> None:
+        self.query = query
+        compiled = query.compile(dialect=SQLITE)
+        self._sql, self._fixed = str(compiled), compiled.params
+        types = [column.type.dialect_impl(SQLITE) for column in query.selected_columns]
+        self._readers = [each.result_processor(SQLITE, None) for each in types]
+
+    def rows(self, connection: sqlite3.Connection, value: object) -> list[list[Any]]:
+        """The rows of SQLite, read at once, with the values that SQLAlchemy gives."""
+        return [
+            [read(each) if read else each for read, each in zip(self._readers, row, strict=True)]
+            for row in connection.execute(self._sql, {**self._fixed, "value": value})
+        ]
 
 
 class Database:
@@ -83,15 +111,14 @@ class Database:
         self.url = url
         self.server: Server | None = None
         """Where the database is, if it is PostgreSQL's."""
-        self.told: list[Callable[[Collection[int]], None]] = []
-        """Who is told which accounts a transaction of this process has changed, before its block
+        self.listeners: list[Callable[[Collection[int]], None]] = []
+        """Each hears which accounts a transaction of this process has changed, before its block
         ends; with PostgreSQL, whose triggers note them.
         """
         self._reader: sqlite3.Connection | None = None
         self._seconds = seconds
         self.engine = self._new_engine(pool)
         time_statements(self.engine)
-        tell_of_moves(self.engine)
 
     async def __aenter__(self) -> Self:
         return self
@@ -107,11 +134,10 @@ class Database:
             DatabaseUnavailableError: the database did not answer in time.
             DatabaseError: the database refused the statement.
         """
-        with _translated(self.url), self._in_time():
-            async with AsyncExitStack() as stack:
-                with timed(CONNECTING):
-                    connection = await stack.enter_async_context(self._reads.connect())
-                yield connection
+        async with self._translated(OSError):
+            with self._in_time():
+                async with _timed(self._reads.connect()) as connection:
+                    yield connection
 
     async def rows(self, look_up: LookUp, value: object) -> Sequence[Sequence[Any]]:
         """The rows that a look-up finds. Those of SQLite come at once, without a wait, unless the
@@ -125,8 +151,8 @@ class Database:
             with suppress(sqlite3.Error), timed(STATEMENT):
                 return look_up.rows(self.reader(), value)
         async with self.read() as connection:
-            found: sa.CursorResult[Any] = await connection.execute(look_up.query, {"value": value})
-            return found.all()
+            rows: sa.CursorResult[Any] = await connection.execute(look_up.query, {"value": value})
+            return rows.all()
 
     def reader(self) -> sqlite3.Connection:
         """The connection for what is read of SQLite without a wait.
@@ -151,34 +177,31 @@ class Database:
         """
         changed: Sequence[int] = ()
         engine = self.engine.execution_options(writes=True)
-        with _translated(self.url), self._in_time(patient=patient):
+        async with self._translated(OSError):
             try:
-                async with AsyncExitStack() as stack:
-                    with timed(CONNECTING):
-                        connection = await stack.enter_async_context(engine.begin())
-                    if patient and self.server:
-                        await begin_patient(connection)
-                    yield connection
-                    if self.told:
-                        changed = (await connection.scalars(OWN_CHANGES)).all()
+                with self._in_time(patient=patient):
+                    async with _timed(engine.begin()) as connection:
+                        if patient and self.server:
+                            await begin_patient(connection)
+                        yield connection
+                        if self.listeners:
+                            changed = (await connection.scalars(OWN_CHANGES)).all()
             finally:  # a commit that was cut off may have been one
-                for tell in self.told if changed else ():
-                    tell(changed)
+                for hear in self.listeners if changed else ():
+                    hear(changed)
 
     async def probe(self) -> None:
         """Read a little.
 
         Raises:
             DatabaseMovedError: its accounts have moved.
-            DatabaseError: the database is away, or its file is.
+            DatabaseError: the database is away, or its file is, or its tables are.
         """
-        with _translated(self.url):
+        with translated(self.url, OSError):
             if self.file:
                 self.file.stat()  # an open connection would still read what was removed
         async with self.read() as connection:
-            await connection.execute(sa.text("SELECT version_num FROM alembic_version"))
-            if await connection.run_sync(is_closed):
-                raise DatabaseMovedError
+            await connection.execute(sa.select(accounts.c.id).limit(1))
 
     async def migrate(self) -> str | None:
         """Migrate the database to this program's schema, once, whoever else starts meanwhile.
@@ -187,14 +210,12 @@ class Database:
         Raises:
             DatabaseError: the database cannot be opened, or a newer program has migrated it.
         """
-        with self._opening():
-            async with self.engine.connect() as connection:
-                revision = await connection.run_sync(revision_of)
-            check_known(revision)
-            if revision != HEAD:
-                async with self.exclusive() as connection:
-                    await connection.run_sync(upgrade)
-            return revision
+        revision = await self.revision()
+        check_known(revision)
+        if revision != HEAD:
+            async with self.exclusive() as connection:
+                await connection.run_sync(upgrade)
+        return revision
 
     async def revision(self) -> str | None:
         """The revision of the schema as it is; None of a database without one.
@@ -202,9 +223,8 @@ class Database:
         Raises:
             DatabaseError: the database cannot be opened.
         """
-        with self._opening():
-            async with self.engine.connect() as connection:
-                return await connection.run_sync(revision_of)
+        async with self._opened(self.engine) as connection:
+            return await connection.run_sync(revision_of)
 
     async def faults(self) -> list[str]:
         """What is wrong with a database of this program's schema, in words; reads all of it.
@@ -217,11 +237,14 @@ class Database:
 
     @asynccontextmanager
     async def exclusive(self) -> AsyncIterator[AsyncConnection]:
-        """A write transaction that waits long for other writers: one that changes everything."""
+        """A write transaction that changes everything: it waits long for other writers, and for
+        others of its kind.
+        """
         engine = self.engine.execution_options(writes=True, waits=WAIT_SECONDS)
         async with self._opened(engine) as connection, connection.begin():
             if self.server:
                 await lift_limits(connection)
+            await connection.run_sync(wait_for_others)
             yield connection
 
     @asynccontextmanager
@@ -239,10 +262,10 @@ class Database:
         check_url(self.url)
         try:
             if not is_postgresql(self.url):
-                self._reads = new_engine(self.url)
+                self._reads = new_sqlite_engine(self.url)
                 return self._reads
             self.server = Server(self.url, self._seconds)
-            engine = self.server.new_engine(pool, self._seconds)
+            engine = self.server.new_engine(pool)
         except (SQLAlchemyError, ValueError, ImportError):
             # The cause may quote a part of the password, so it is not kept.
             raise DatabaseError(f"SCREENER_DATABASE_URL cannot be used; {HOW}.") from None
@@ -259,31 +282,28 @@ class Database:
         return anyio.fail_after(PATIENT_SECONDS if patient else self._seconds + GRACE_SECONDS)
 
     @asynccontextmanager
-    async def _opened(self, engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
-        """A connection; of the block's errors those of the database alone are translated."""
-        with self._explained(DBAPIError):
-            async with AsyncExitStack() as stack:
-                with self._opening():
-                    connection = await stack.enter_async_context(engine.connect())
-                yield connection
-
-    @contextmanager
-    def _opening(self) -> Iterator[None]:
-        with self._explained(DBAPIError, OSError):
-            if self.file:
-                private_file(self.file)  # before SQLite opens or creates it
-            yield
-
-    @contextmanager
-    def _explained(self, *kinds: type[DBAPIError | OSError]) -> Iterator[None]:
+    async def _translated(self, *more: type[Exception]) -> AsyncIterator[None]:
+        """As `translated`; where tables are missing, ask whether the accounts have moved."""
         try:
-            yield
-        except kinds as error:
-            kind = DatabaseUnavailableError if _is_transient(error) else DatabaseError
-            raise kind(
-                f"The account database cannot be opened: {why_not(error, self.url)} "
-                "(SCREENER_DATABASE_URL or SCREENER_DATA_DIR names it)."
-            ) from error
+            with translated(self.url, *more):
+                yield
+        except MissingTablesError as error:
+            with translated(self.url, OSError), self._in_time():
+                async with self._reads.connect() as connection:
+                    if await connection.run_sync(is_closed):
+                        raise DatabaseMovedError from error
+            raise
+
+    @asynccontextmanager
+    async def _opened(self, engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
+        """A connection; what the block raises is translated only if it is the database's."""
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self._translated())
+            with translated(self.url, OSError):
+                if self.file:
+                    private_file(self.file)  # before SQLite opens or creates it
+                connection = await stack.enter_async_context(engine.connect())
+            yield connection
 
     @property
     def file(self) -> Path | None:
@@ -291,11 +311,19 @@ class Database:
         path = self.engine.url.database
         return Path(path) if self.server is None and path else None
 
+    @property
+    def place(self) -> str:
+        """Which database it is, without a secret."""
+        if self.file:
+            return str(self.file.resolve())
+        url = self.engine.url
+        return f"{url.database} on {url.host or 'localhost'}:{url.port or 5432}"
+
     async def forget(self) -> None:
         """Empty the log of SQLite, which still holds what was deleted; not while others read it."""
         if self.server:
             return
-        with suppress(DatabaseUnavailableError), _translated(self.url):
+        with suppress(DatabaseUnavailableError), translated(self.url, OSError):
             async with self.engine.connect() as connection:
                 # Outside any transaction, which SQLAlchemy would begin.
                 driver: Any = (await connection.get_raw_connection()).driver_connection
@@ -309,26 +337,12 @@ class Database:
         await self.engine.dispose()
 
 
-@contextmanager
-def _translated(url: str) -> Iterator[None]:
-    """Translate the exceptions of a driver or the pool into errors of the store."""
-    try:
-        yield
-    except IntegrityError:
-        raise
-    except (SQLAlchemyError, OSError) as error:
-        is_transient = _is_transient(error)
-        database_failures.labels("unavailable" if is_transient else "refused").inc()
-        if is_transient:
-            raise DatabaseUnavailableError(
-                f"The account database does not answer: {why_not(error, url)}."
-            ) from error
-        raise DatabaseError(f"The account database refused a statement ({error}).") from error
-
-
-def _is_transient(error: Exception) -> bool:
-    """Whether an error is temporary, so that trying again may succeed."""
-    cause = error.orig if isinstance(error, DBAPIError) else error
-    if isinstance(cause, sqlite3.OperationalError):
-        return cause.sqlite_errorname.startswith(TRANSIENT)
-    return not isinstance(error, ProgrammingError | DataError | NotSupportedError | ArgumentError)
+@asynccontextmanager
+async def _timed(
+    connecting: AbstractAsyncContextManager[AsyncConnection],
+) -> AsyncIterator[AsyncConnection]:
+    """A connection, the wait for which is timed."""
+    async with AsyncExitStack() as stack:
+        with timed(CONNECTING):
+            connection = await stack.enter_async_context(connecting)
+        yield connection

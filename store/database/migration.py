@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from store.database.tables import metadata
+from store.database.tables import accounts, metadata
 from store.errors import DatabaseError
 
 HEAD = "0008"
@@ -21,6 +21,14 @@ LOCK_KEY = 7_305_118_264_932_101
 
 WAIT_SECONDS = 60
 """Seconds that SQLite waits for another process that migrates; it is done after that."""
+
+LOCK_MILLISECONDS = 800
+"""For which a lock of all tables is waited for: less than the second after which PostgreSQL would
+end one of two transactions that wait for each other.
+"""
+
+CLOSED = "moved_"
+"""How the names of tables begin whose rows were copied to another database."""
 
 
 def revision_of(connection: sa.Connection) -> str | None:
@@ -54,16 +62,51 @@ def check_known(revision: str | None) -> None:
 
 
 def wait_for_others(connection: sa.Connection) -> None:
-    """Wait until no other transaction migrates or restores, and let none begin before this ends.
+    """Wait until no other transaction changes everything, and let none begin before this ends.
     One of SQLite that writes has waited at its start.
     """
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK_KEY)))
 
 
+def hold(connection: sa.Connection) -> None:
+    """Let nobody else use the accounts until the transaction ends: on PostgreSQL not even read. A
+    transaction of SQLite that writes lets nobody else write from its start.
+
+    Raises:
+        DBAPIError: others use them.
+    """
+    names = ", ".join(table.name for table in reversed(tables_of(connection).sorted_tables))
+    if names and connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{LOCK_MILLISECONDS}ms'")
+        connection.exec_driver_sql(f"LOCK TABLE {names} IN ACCESS EXCLUSIVE MODE")
+
+
+def close(connection: sa.Connection) -> None:
+    """Let whoever uses the accounts fail from the end of the transaction on, a service, a command
+    or a program of an older version: the tables have other names.
+    """
+    for name in tables_of(connection).tables:
+        connection.exec_driver_sql(f"ALTER TABLE {name} RENAME TO {CLOSED}{name}")
+
+
+def is_closed(connection: sa.Connection) -> bool:
+    """Whether the accounts have moved."""
+    return sa.inspect(connection).has_table(f"{CLOSED}{accounts.name}")
+
+
+def reopen(connection: sa.Connection) -> bool:
+    """Let the accounts be used again; returns whether they were closed."""
+    present = set(sa.inspect(connection).get_table_names())
+    closed = [name for name in metadata.tables if f"{CLOSED}{name}" in present]
+    for name in closed:
+        connection.exec_driver_sql(f"ALTER TABLE {CLOSED}{name} RENAME TO {name}")
+    return bool(closed)
+
+
 def upgrade(connection: sa.Connection, target: str = HEAD) -> None:
-    """Migrate within the connection's transaction, once: whoever comes second waits, and finds it
-    done. A SQLite transaction that writes holds the lock from its start (BEGIN IMMEDIATE).
+    """Migrate within the connection's transaction, one of `exclusive`: whoever comes second finds
+    it done.
 
     Raises:
         DatabaseError: a newer program has migrated the database meanwhile.
@@ -72,7 +115,6 @@ def upgrade(connection: sa.Connection, target: str = HEAD) -> None:
     from alembic import command
     from alembic.config import Config
 
-    wait_for_others(connection)
     check_known(revision_of(connection))
     config = Config()
     config.set_main_option("script_location", str(resources.files("store.database") / "migrations"))
@@ -95,7 +137,7 @@ def drop(connection: sa.Connection) -> None:
     for table in ("alembic_version", "changing_transactions"):  # this was one until 0008
         connection.execute(sa.text(f"DROP TABLE IF EXISTS {table}"))
     if connection.dialect.name == "postgresql":
-        for function in ("audit_lasts", "note_change", "accounts_moved"):
+        for function in ("audit_lasts", "note_change"):
             connection.execute(sa.text(f"DROP FUNCTION IF EXISTS {function}()"))
 
 

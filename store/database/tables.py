@@ -2,7 +2,27 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from dataclasses import fields
+from typing import Any
+
 import sqlalchemy as sa
+
+
+class UtcDateTime(sa.TypeDecorator[dt.datetime]):
+    """An aware time in UTC. SQLite keeps no time zone, and every stored time is UTC."""
+
+    impl = sa.DateTime(timezone=True)
+    cache_ok = True
+
+    def process_result_value(
+        self,
+        value: dt.datetime | None,
+        dialect: sa.Dialect,  # noqa: ARG002 - as SQLAlchemy calls it
+    ) -> dt.datetime | None:
+        """The stored time with its zone."""
+        return value if value is None or value.tzinfo else value.replace(tzinfo=dt.UTC)
+
 
 metadata = sa.MetaData(
     naming_convention={
@@ -21,7 +41,7 @@ accounts = sa.Table(
     sa.Column("plan", sa.String(16), nullable=False),
     sa.Column("active", sa.Boolean, nullable=False),
     sa.Column("password_hash", sa.String(255)),
-    sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("created_at", UtcDateTime, nullable=False),
 )
 
 keys = sa.Table(
@@ -32,9 +52,9 @@ keys = sa.Table(
     sa.Column("prefix", sa.String(16), nullable=False, unique=True),
     sa.Column("secret_hash", sa.String(64), nullable=False, unique=True),
     sa.Column("name", sa.String(100), nullable=False),
-    sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
-    sa.Column("revoked_at", sa.DateTime(timezone=True)),
-    sa.Column("expires_at", sa.DateTime(timezone=True)),
+    sa.Column("created_at", UtcDateTime, nullable=False),
+    sa.Column("revoked_at", UtcDateTime),
+    sa.Column("expires_at", UtcDateTime),
     sa.Column("read_only", sa.Boolean, nullable=False, server_default=sa.false()),
 )
 
@@ -56,7 +76,7 @@ usage = sa.Table(
     sa.Column("client", sa.String(200), primary_key=True),
     sa.Column("host", sa.String(200), primary_key=True),
     sa.Column("calls", sa.Integer, nullable=False),
-    sa.Column("last_at", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("last_at", UtcDateTime, nullable=False),
     sa.Index("ix_usage_last_use", "account_id", "key_prefix", "last_at"),
 )
 
@@ -65,11 +85,11 @@ sessions = sa.Table(
     metadata,
     sa.Column("token_hash", sa.String(64), primary_key=True),
     sa.Column("account_id", sa.Integer, sa.ForeignKey("accounts.id"), nullable=False, index=True),
-    sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
-    sa.Column("seen_at", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("created_at", UtcDateTime, nullable=False),
+    sa.Column("seen_at", UtcDateTime, nullable=False),
     sa.Column("agent", sa.String(200), nullable=False, server_default=""),
     sa.Column("network", sa.String(45), nullable=False, server_default=""),
-    sa.Column("proven_at", sa.DateTime(timezone=True)),
+    sa.Column("proven_at", UtcDateTime),
 )
 
 browsers = sa.Table(
@@ -77,14 +97,14 @@ browsers = sa.Table(
     metadata,
     sa.Column("token_hash", sa.String(64), primary_key=True),
     sa.Column("account_id", sa.Integer, sa.ForeignKey("accounts.id"), nullable=False, index=True),
-    sa.Column("seen_at", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("seen_at", UtcDateTime, nullable=False),
 )
 
 used_forms = sa.Table(
     "used_forms",
     metadata,
     sa.Column("form_hash", sa.String(64), primary_key=True),
-    sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("expires_at", UtcDateTime, nullable=False),
 )
 
 clients = sa.Table(
@@ -95,11 +115,11 @@ clients = sa.Table(
     sa.Column("auth_method", sa.String(32), nullable=False),
     sa.Column("name", sa.String(200), nullable=False),
     sa.Column("redirect_uris", sa.JSON, nullable=False),
-    sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
-    sa.Column("approved_at", sa.DateTime(timezone=True)),
-    sa.Column("fresh_until", sa.DateTime(timezone=True)),
+    sa.Column("created_at", UtcDateTime, nullable=False),
+    sa.Column("approved_at", UtcDateTime),
+    sa.Column("fresh_until", UtcDateTime),
     sa.Column("network", sa.String(45), nullable=False, server_default=""),
-    sa.Column("used_at", sa.DateTime(timezone=True)),
+    sa.Column("used_at", UtcDateTime),
     sa.Index("ix_clients_network", "network", "created_at"),
 )
 
@@ -113,8 +133,8 @@ grants = sa.Table(
         "client_id", sa.String(300), sa.ForeignKey("clients.client_id"), nullable=False, index=True
     ),
     sa.Column("name", sa.String(200), nullable=False),
-    sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
-    sa.Column("revoked_at", sa.DateTime(timezone=True)),
+    sa.Column("created_at", UtcDateTime, nullable=False),
+    sa.Column("revoked_at", UtcDateTime),
     sa.Column("read_only", sa.Boolean, nullable=False, server_default=sa.false()),
 )
 
@@ -125,8 +145,8 @@ codes = sa.Table(
     sa.Column("grant_id", sa.Integer, sa.ForeignKey("grants.id"), nullable=False, index=True),
     sa.Column("redirect_uri", sa.Text, nullable=False),
     sa.Column("code_challenge", sa.String(128), nullable=False),
-    sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
-    sa.Column("consumed_at", sa.DateTime(timezone=True)),
+    sa.Column("expires_at", UtcDateTime, nullable=False),
+    sa.Column("consumed_at", UtcDateTime),
 )
 
 tokens = sa.Table(
@@ -135,8 +155,8 @@ tokens = sa.Table(
     sa.Column("token_hash", sa.String(64), primary_key=True),
     sa.Column("grant_id", sa.Integer, sa.ForeignKey("grants.id"), nullable=False, index=True),
     sa.Column("kind", sa.String(8), nullable=False),
-    sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
-    sa.Column("consumed_at", sa.DateTime(timezone=True)),
+    sa.Column("expires_at", UtcDateTime, nullable=False),
+    sa.Column("consumed_at", UtcDateTime),
     sa.Column("seed", sa.String(43)),
 )
 
@@ -145,7 +165,7 @@ changes = sa.Table(
     metadata,
     sa.Column("account_id", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("id", sa.BigInteger, primary_key=True, autoincrement=False, index=True),
-    sa.Column("at", sa.DateTime(timezone=True), nullable=False, server_default=sa.func.now()),
+    sa.Column("at", UtcDateTime, nullable=False, server_default=sa.func.now()),
     info={"own": True},
 )
 """Which accounts have changed in a table that decides who may call and what is answered; 0 is all.
@@ -156,7 +176,7 @@ audit = sa.Table(
     "audit",
     metadata,
     sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("at", sa.DateTime(timezone=True), nullable=False, index=True),
+    sa.Column("at", UtcDateTime, nullable=False, index=True),
     sa.Column("kind", sa.String(24), nullable=False),
     sa.Column("account_id", sa.Integer, index=True),
     sa.Column("actor", sa.String(16), nullable=False),
@@ -168,3 +188,8 @@ audit = sa.Table(
 
 OWN = frozenset(name for name, table in metadata.tables.items() if table.info.get("own"))
 """Tables that tell of their database alone: neither kept in a backup, nor copied, nor closed."""
+
+
+def columns_of(table: sa.Table, record: type[Any]) -> list[sa.Column[Any]]:
+    """The columns of a table that are the fields of a dataclass, in their order."""
+    return [table.c[field.name] for field in fields(record)]

@@ -10,18 +10,16 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from urllib.parse import quote
 
-from store.folder.files import DRAFT, private_file
-
-FILE = "checkpoints.sqlite"
+from store.folder.files import DRAFT, open_unchanging, private_file
+from store.folder.layout import DataFolder
 
 
 class Checkpoints:
     """The checkpoints of a data folder."""
 
     def __init__(self, data_dir: Path) -> None:
-        self.path = data_dir / FILE
+        self.path = DataFolder(data_dir).checkpoints
         self.damage: str | None = None
         """Why the file, or part of it, could not be read; None if all was read."""
 
@@ -30,9 +28,8 @@ class Checkpoints:
         if not self.path.exists():
             return {}
         found: dict[str, bytes] = {}
-        address = f"file:{quote(str(self.path.resolve()))}?mode=ro&immutable=1"
         try:
-            with closing(sqlite3.connect(address, uri=True)) as kept:
+            with closing(open_unchanging(self.path)) as kept:
                 for symbol in symbols:
                     row = kept.execute("SELECT body FROM checkpoints WHERE symbol = ?", (symbol,))
                     found.update((symbol, body) for (body,) in row if isinstance(body, bytes))
@@ -43,7 +40,7 @@ class Checkpoints:
     @contextmanager
     def replacing(self) -> Iterator[Callable[[str, bytes], None]]:
         """Replace the file with the checkpoints added in the block, if it ends without an error."""
-        draft = self.path.with_name(f".{FILE}.{os.getpid()}{DRAFT}")
+        draft = self.path.with_name(f".{self.path.name}.{os.getpid()}{DRAFT}")
         draft.unlink(missing_ok=True)
         try:
             with closing(sqlite3.connect(private_file(draft))) as kept:

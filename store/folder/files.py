@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import sqlite3
 import stat
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
+from urllib.parse import quote
 
 from store.errors import StoreError
 
@@ -29,7 +32,7 @@ def private_folder(folder: Path) -> Path:
         for each in (*reversed(folder.parents), folder):
             if each == folder or not each.exists():
                 each.mkdir(mode=0o700, exist_ok=True)
-        if os.name != "nt" and not folder.is_symlink() and folder.stat().st_mode & OTHERS:
+        if not folder.is_symlink() and folder.stat().st_mode & OTHERS:
             folder.chmod(0o700)
     except OSError as error:
         raise StoreError(
@@ -49,7 +52,7 @@ def private_file(path: Path) -> Path:
         OSError: the file cannot be made or restricted.
     """
     path.touch(mode=0o600)
-    if os.name != "nt" and not path.is_symlink() and path.stat().st_mode & OTHERS:
+    if not path.is_symlink() and path.stat().st_mode & OTHERS:
         path.chmod(0o600)
     return path
 
@@ -65,8 +68,6 @@ def narrow(paths: Iterable[Path]) -> None:
     Raises:
         StoreError: something is wider and cannot be restricted, or is another user's link.
     """
-    if os.name == "nt":
-        return
     paths = list(paths)
     try:
         for path in paths:
@@ -116,11 +117,30 @@ def replace_file(path: Path, content: bytes, mode: int = 0o600) -> None:
 
 
 def sync_directory(directory: Path) -> None:
-    """Make renames in a directory durable, on platforms that support it."""
-    if os.name == "nt":
-        return
+    """Make renames in a directory durable."""
     handle = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def digest_of(body: bytes) -> str:
+    """The SHA-256 of some bytes."""
+    return hashlib.sha256(body).hexdigest()
+
+
+def digest_file(path: Path) -> str:
+    """The SHA-256 of a file, read in pieces."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def open_unchanging(path: Path) -> sqlite3.Connection:
+    """Open an SQLite file that is never written again, only replaced; any thread may read it.
+
+    Raises:
+        sqlite3.Error: it cannot be opened.
+    """
+    address = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
+    return sqlite3.connect(address, uri=True, check_same_thread=False)

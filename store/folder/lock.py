@@ -16,23 +16,15 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from store.errors import BusyError
-
-LOCK = "nightly.lock"
+from store.folder.layout import DataFolder
 
 LOOK_SECONDS = 1.0
 """Seconds to wait for the lock, which whoever looks at it holds for an instant."""
 
-STAGE = ".restore"
-"""The folder in the data folder in which a restore puts everything first."""
-
-READY = "ready"
-"""The file in that folder that says that all is in it, under which mark the restore runs, and into
-which database."""
-
 
 def restore_is_pending(data_dir: Path) -> bool:
     """Whether a restore was killed, or is at work, at a moment when all of it was ready."""
-    return (data_dir / STAGE / READY).exists()
+    return DataFolder(data_dir).stage_ready.exists()
 
 
 def refuse_over_restore(data_dir: Path) -> None:
@@ -56,13 +48,14 @@ def locked(data_dir: Path, now: dt.datetime, *, restoring: bool = False) -> Iter
         BusyError: another process holds the lock; the message says which one and since when. Or a
             killed restore must be ended first, and this is not what ends it.
     """
-    path = data_dir / LOCK
+    path = DataFolder(data_dir).lock
     lock = FileLock(path, mode=0o600)
     try:
         lock.acquire(timeout=LOOK_SECONDS)  # `holder` may have it for an instant
     except Timeout as error:
         raise BusyError(
-            f"Another run is writing in {data_dir} ({_holder(path)}); wait for it to end."
+            f"Another run is writing in {data_dir} ({_named(path)}); wait for it to end, or stop "
+            "that process: it then changes all that it was about to, or nothing."
         ) from error
     try:
         if not restoring:  # looked at under the lock, since it may be killed until then
@@ -73,22 +66,33 @@ def locked(data_dir: Path, now: dt.datetime, *, restoring: bool = False) -> Iter
         lock.release()
 
 
-def _holder(path: Path) -> str:
-    try:
-        return path.read_text() or "it has just started"
-    except OSError:
-        return "process unknown"
-
-
 def holder(data_dir: Path) -> str | None:
     """Which process holds the lock of a data folder, and since when; None if none does."""
-    path = data_dir / LOCK
+    path = DataFolder(data_dir).lock
     try:
         with path.open("rb") as file:
             # Shared, so that those who only look do not hold up each other.
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        return _holder(path)
+        return _named(path)
     except OSError:
         return None
     return None
+
+
+def lives(process: int) -> bool:
+    """Whether a process of this machine is running."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _named(path: Path) -> str:
+    try:
+        return path.read_text() or "it has just started"
+    except OSError:
+        return "process unknown"

@@ -1,29 +1,26 @@
 """Progress: what the nightly of a data folder is doing, or how the last one ended, in one file.
 
-The run that writes the file holds a lock beside it. The operating system releases the lock when the
-process ends, however it ends, so a killed run never looks as if it were still at work.
+The run that writes the file holds the lock of the folder, which ends with its process, however that
+ends: a killed run never looks as if it were still at work.
 """
 
 from __future__ import annotations
 
 import contextlib
 import datetime as dt
-import fcntl
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Literal
 
-from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from store.folder.files import replace_file
-from store.wire.lines import short
-from store.wire.reasons import LEFT_OUT, words_of
-
-PROGRESS: Final = "progress.json"
-LOCK: Final = "progress.lock"
+from store.folder.layout import DataFolder
+from store.folder.lock import holder, locked
+from store.wire.labels import LEFT_OUT, words_of
+from store.wire.words import short
 
 MOST_BYTES: Final = 128 * 1024
 """A larger file is not one that a run wrote."""
@@ -43,12 +40,6 @@ LONGEST_MESSAGE: Final = 600
 
 APART: Final = 0.25
 """Seconds between two writes within one step."""
-
-WAIT_SECONDS: Final = 1.0
-"""A reader shares the lock for an instant, to see whether it is free; a run waits for that."""
-
-BELIEVED: Final = dt.timedelta(hours=1)
-"""For so long a run is believed to be at work where the folder does not let anybody ask."""
 
 STARTING: Final = dt.timedelta(minutes=1)
 """For so long a run that was announced may take to begin."""
@@ -103,7 +94,6 @@ class Progress(BaseModel):
 
     @property
     def working(self) -> bool:
-        """Whether the run is under way."""
         return self.state == "working"
 
     @property
@@ -120,55 +110,43 @@ class ProgressFile:
     """The record of a data folder's newest run."""
 
     def __init__(self, data_dir: Path, clock: Clock = _now) -> None:
-        self._path = data_dir / PROGRESS
-        self._lock = data_dir / LOCK
+        self._data_dir = data_dir
+        self._path = DataFolder(data_dir).progress
         self._clock = clock
 
     def read(self) -> Progress | None:
         """The newest run; None if there was none, or its record is not one."""
-        found = self._parsed()
-        if found is not None and found.state == "starting":
-            if self._clock() - found.written_at < STARTING:
-                return found.model_copy(update={"state": "working"})
-            return _stopped(found)
-        if found is None or not found.working or self._is_held(found):
-            return found
-        found = self._parsed()  # between both looks it may have ended as it should
-        if found is None or not found.working:
-            return found
-        return _stopped(found)
+        progress = self._parsed()
+        if progress is not None and not self._may_live(progress):
+            progress = self._parsed()  # between both looks it may have ended as it should
+            if progress is not None and not self._may_live(progress):
+                return _stopped(progress)
+        if progress is not None and progress.state == "starting":
+            return progress.model_copy(update={"state": "working"})
+        return progress
 
     def announce(self, bars: str) -> None:
         """Note that a run is about to begin, unless another one is under way."""
-        found, now = self.read(), self._clock()
-        if found is None or not found.working:
+        progress, now = self.read(), self._clock()
+        if progress is None or not progress.working:
             begins = Progress(state="starting", bars=_short(bars), started_at=now, written_at=now)
             _write(self._path, begins)
 
     def retract(self) -> None:
         """Note that a run that was announced will not begin."""
-        found = self._parsed()
-        if found is not None and found.state == "starting":
-            _write(self._path, _stopped(found))
+        progress = self._parsed()
+        if progress is not None and progress.state == "starting":
+            _write(self._path, _stopped(progress))
 
     @contextmanager
-    def recording(self, bars: str, *, apart: bool = False) -> Iterator[Recorder]:
-        """Record a run within the block. If another run is recorded now, this one is not, and
-        neither is one `apart`, which publishes nothing.
+    def recording(self, bars: str) -> Iterator[Recorder]:
+        """Hold the lock of the data folder and record a run within the block.
+
+        Raises:
+            BusyError: another process holds the lock; the record stays.
         """
-        if apart:
-            yield Recorder(None, bars, self._clock)
-            return
-        lock = FileLock(self._lock, mode=0o600)
-        try:
-            lock.acquire(timeout=WAIT_SECONDS)
-        except (Timeout, OSError):
-            yield Recorder(None, bars, self._clock)
-            return
-        try:
+        with locked(self._data_dir, self._clock()):
             yield Recorder(self._path, bars, self._clock)
-        finally:
-            lock.release()
 
     def _parsed(self) -> Progress | None:
         try:
@@ -178,26 +156,17 @@ class ProgressFile:
         except (OSError, ValidationError):
             return None
 
-    def _is_held(self, found: Progress) -> bool:
-        """Whether the run that wrote the record still lives. Readers share the lock, so that none
-        takes another one for a run.
-        """
-        try:
-            with self._lock.open("rb") as file:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        except FileNotFoundError:
-            return False
-        except OSError:
-            return self._clock() - found.written_at < BELIEVED
-        return False
+    def _may_live(self, progress: Progress) -> bool:
+        """Whether a run that is said to be at work may be; True for one that has ended."""
+        if progress.state == "starting":
+            return self._clock() - progress.written_at < STARTING
+        return not progress.working or holder(self._data_dir) is not None
 
 
 class Recorder:
-    """Writes the record of one run. What cannot be written stops no run."""
+    """Writes the record of one run, if it has a path. What cannot be written stops no run."""
 
-    def __init__(self, path: Path | None, bars: str, clock: Clock) -> None:
+    def __init__(self, path: Path | None, bars: str, clock: Clock = _now) -> None:
         self._path = path
         self._clock = clock
         now = clock()

@@ -7,18 +7,23 @@ new chain; who wants to rule that out keeps a copy of `head.json` elsewhere.
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
-import hashlib
+import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
-from store.errors import LedgerError, WithdrawnError
-from store.folder.files import private_folder, replace_file
-from store.ledger.ledger_file import (
+from store.errors import DamageError, LedgerError, WithdrawnError
+from store.folder.files import DRAFT, digest_of, private_folder, replace_file
+from store.folder.layout import DataFolder
+from store.ledger.manifest import Manifest
+from store.ledger.objects import (
     LARGEST,
     LONGEST_HEAD,
     NEWEST,
@@ -32,22 +37,23 @@ from store.ledger.ledger_file import (
     decoded,
     encoded,
     ended,
-    first_line,
+    head_of,
     read_newest,
-    wrong,
 )
-from store.ledger.manifest import Manifest
-from store.ledger.served import Key, Line, ServedSetup, Tally
+from store.ledger.served import Line, ServedSetup, Tally, TradeKey
 
-SIMULATED = "simulated"
-"""The folder in the data folder for nights that were replayed and never published."""
+NAMED: Final = 20
+"""Withdrawals that clients are told of, newest first."""
 
 FEW_NIGHTS = 5
 """Nights that are read at most to learn how one trade was served."""
 
 
+log = logging.getLogger(__name__)
+
+
 @dataclass(frozen=True, slots=True)
-class Entry:
+class NightEntry:
     """What a night adds to the ledger, except for what its manifest says."""
 
     detector: int
@@ -67,6 +73,25 @@ class Served:
 
 
 @dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """A night that is not to be used any more, as clients are told."""
+
+    data_version: str
+    as_of_session: dt.date
+    reason: str
+    withdrawn_at: dt.datetime
+    """In UTC."""
+
+    @property
+    def words(self) -> str:
+        """What happened, in one sentence."""
+        return (
+            f"The night of {self.as_of_session} was withdrawn on {self.withdrawn_at:%Y-%m-%d}: "
+            f"{ended(self.reason)}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Appended:
     """An object that is to follow the newest one: its name, and its bytes."""
 
@@ -76,20 +101,19 @@ class Appended:
     @classmethod
     def of(cls, head: AnyHead, lines: Sequence[BaseModel] = ()) -> Appended:
         """The object with a head and lines."""
-        name = Name(head.number, head.data_version, isinstance(head, Withdrawal))
-        return cls(name, encoded(head, lines))
+        return cls(Name.of(head), encoded(head, lines))
 
     @property
     def newest(self) -> Newest:
         """What names it when it is the newest."""
-        return Newest(number=self.name.number, sha256=_digest(self.body))
+        return Newest(number=self.name.number, sha256=digest_of(self.body))
 
 
 class Ledger:
     """The ledger of a data folder. Appending needs the lock of the folder."""
 
     def __init__(self, data_dir: Path, *, simulated: bool = False) -> None:
-        self.folder = data_dir / "ledger"
+        self.folder = DataFolder(data_dir).ledger
         self.simulated = simulated
 
     def names(self) -> list[Name]:
@@ -109,43 +133,67 @@ class Ledger:
             ) from error
         return sorted(filter(None, map(Name.read, files)))
 
-    def bytes_of(self, name: Name) -> bytes:
-        """The bytes of an object's file.
+    def strangers(self) -> list[str]:
+        """The files in the folder that are not of a ledger."""
+        files = sorted(os.listdir(self.folder)) if self.folder.is_dir() else []  # noqa: PTH208
+        return [
+            file
+            for file in files
+            if Name.read(file) is None
+            and file != NEWEST
+            and not (file.startswith(".") and file.endswith(DRAFT))
+        ]
+
+    def snapshot(self) -> tuple[list[Name], Newest]:
+        """The names of all objects and what `head.json` says, as of one moment.
 
         Raises:
-            LedgerError: it cannot be read, or is too large for one.
+            LedgerError: one of them cannot be read.
         """
-        return self._bytes(name, LARGEST + 1)
+        noted = self.newest()
+        while True:
+            names, before = self.names(), noted
+            noted = self.newest()
+            if noted == before:  # else an object was appended while the folder was listed
+                return names, noted or NOTHING
+
+    def sources(self, names: Iterable[Name]) -> Iterator[tuple[Name, Callable[[], bytes]]]:
+        """Objects by their names, each with what reads its bytes."""
+        return ((name, partial(self.bytes_of, name)) for name in names)
+
+    def bytes_of(self, name: Name, most: int = LARGEST + 1) -> bytes:
+        """The bytes of an object's file, or the first of them.
+
+        Raises:
+            DamageError: it cannot be read, or is too large for one.
+        """
+        try:
+            with (self.folder / name.file).open("rb") as file:
+                body = file.read(most)
+        except OSError as error:
+            raise DamageError(name.file, f"it cannot be read ({error.strerror})") from error
+        if len(body) > LARGEST:
+            raise DamageError(name.file, "it is too large")
+        return body
 
     def read(self, name: Name) -> Written:
         """An object, after checking that it is the one that was appended.
 
         Raises:
-            LedgerError: it is damaged, or is not the one that the next object or `head.json` names.
+            DamageError: it is damaged, or is not the one that the next object or `head.json` names.
         """
         body = self.bytes_of(name)
-        named = self._named(name)
-        if named is not None and named != _digest(body):
-            raise wrong(name.file, "it is not the one that was appended")
-        try:
-            return decoded(body)
-        except LedgerError as error:
-            raise wrong(name.file, str(error)) from error
+        if self._digest_of(name) not in (None, digest_of(body)):
+            raise DamageError(name.file, "it is not the one that was appended")
+        return decoded(name, body)
 
-    def head(self, name: Name) -> NightHead | Withdrawal:
+    def head(self, name: Name) -> AnyHead:
         """The head of an object; its file is read only as far as that.
 
         Raises:
-            LedgerError: it has none, or that of another object.
+            DamageError: it has none, or that of another object.
         """
-        try:
-            head = first_line(self._bytes(name, LONGEST_HEAD))
-        except LedgerError as error:
-            raise wrong(name.file, str(error)) from error
-        found = Name(head.number, head.data_version, isinstance(head, Withdrawal))
-        if found != name:
-            raise wrong(name.file, f"its first line is that of {found.file}")
-        return head
+        return head_of(name, self.bytes_of(name, LONGEST_HEAD))
 
     def before(self, session: dt.date, *, sample: bool) -> Served | None:
         """The night to compare one of a session with: the last one of an earlier session that is
@@ -162,10 +210,10 @@ class Ledger:
                 continue
             head = self.head(name)
             if isinstance(head, NightHead) and head.sample == sample:
-                return Served(head, self._lines(name))
+                return Served(head, self.read(name).lines())
         return None
 
-    def running(self, key: Key, entered: dt.date, left: dt.date | None) -> ServedSetup | None:
+    def running(self, key: TradeKey, entered: dt.date, left: dt.date | None) -> ServedSetup | None:
         """A trade as the first recorded night served it that served it as running; None if none of
         the first few nights did. It was entered on a day, and left on another if it ended.
 
@@ -190,6 +238,18 @@ class Ledger:
         heads = (self.head(name) for name in self.names() if name.withdrawal)
         return {head.data_version: head for head in heads if isinstance(head, Withdrawal)}
 
+    def last_withdrawn(self, most: int = NAMED) -> Sequence[Withdrawn]:
+        """The newest withdrawals, newest first; a damaged one is logged and left out.
+
+        It raises nothing, because a night must be served whatever became of the ledger.
+        """
+        withdrawn: list[Withdrawn] = []
+        with contextlib.suppress(LedgerError):
+            for name in reversed(self.names()):
+                if name.withdrawal and len(withdrawn) < most:
+                    withdrawn += self._withdrawn(name)
+        return tuple(withdrawn)
+
     def check_kept(self, version: str) -> None:
         """Check that a night was not withdrawn.
 
@@ -207,21 +267,7 @@ class Ledger:
         """The number of the newest object of each night that has one, by its version."""
         return {name.version: name.number for name in self.names() if not name.withdrawal}
 
-    def append(self, manifest: Manifest, entry: Entry) -> None:
-        """Add the object of a night durably, before the night is activated.
-
-        Nothing is added if the night has one, as after a run that was killed before activating.
-
-        Raises:
-            LedgerError: the newest object is not what was appended.
-        """
-        appended = self.night(manifest, entry)
-        if appended is None:
-            self.note()
-        else:
-            self.add(appended)
-
-    def night(self, manifest: Manifest, entry: Entry) -> Appended | None:
+    def night(self, manifest: Manifest, entry: NightEntry) -> Appended | None:
         """The object that a night is to be recorded by; None if it has one.
 
         Raises:
@@ -231,11 +277,7 @@ class Ledger:
         if self._has(manifest):
             return None
         head = NightHead(
-            number=newest.number + 1,
-            data_version=manifest.data_version,
-            as_of_session=manifest.as_of_session,
-            previous=newest.sha256,
-            simulated=self.simulated,
+            **self._following(newest, manifest),
             bars=manifest.inputs.bars,
             book_sha256=manifest.book.sha256,
             detector=entry.detector,
@@ -246,37 +288,21 @@ class Ledger:
         )
         return Appended.of(head, entry.lines)
 
-    def withdraw(self, manifest: Manifest, reason: str, at: dt.datetime) -> None:
-        """Record that a night must not be served again; once is enough.
+    def withdrawal(self, manifest: Manifest, reason: str, at: dt.datetime) -> Appended | None:
+        """The object that withdraws a night, which must not be served again; None if it is
+        withdrawn.
 
         Raises:
             LedgerError: the reason is no text of 1 to 500 printable characters, or the newest
                 object is not what was appended.
         """
-        if appended := self.withdrawal(manifest, reason, at):
-            self.add(appended)
-
-    def withdrawal(self, manifest: Manifest, reason: str, at: dt.datetime) -> Appended | None:
-        """The object that withdraws a night; None if it is withdrawn.
-
-        Raises:
-            LedgerError: as for `withdraw`.
-        """
         newest = self._newest()
-        if not reason.strip() or not reason.isprintable():
-            raise LedgerError("Give a --reason of 1 to 500 printable characters.")
         try:
-            head = Withdrawal(
-                number=newest.number + 1,
-                data_version=manifest.data_version,
-                as_of_session=manifest.as_of_session,
-                previous=newest.sha256,
-                simulated=self.simulated,
-                reason=reason,
-                at=at,
-            )
-        except ValidationError as error:
-            raise LedgerError("Give a --reason of 1 to 500 printable characters.") from error
+            head = Withdrawal(**self._following(newest, manifest), reason=reason, at=at)
+        except ValidationError:
+            head = None
+        if head is None or not reason.strip() or not reason.isprintable():
+            raise LedgerError("Give a --reason of 1 to 500 printable characters.")
         return None if manifest.data_version in self.withdrawals() else Appended.of(head)
 
     def add(self, appended: Appended) -> None:
@@ -322,7 +348,7 @@ class Ledger:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise wrong(NEWEST, "it cannot be read") from error
+            raise DamageError(NEWEST, "it cannot be read") from error
 
     def _has(self, manifest: Manifest) -> bool:
         mine = [n for n in self.names() if n.version == manifest.data_version and not n.withdrawal]
@@ -332,13 +358,27 @@ class Ledger:
             for head in heads
         )
 
-    def _lines(self, name: Name) -> Sequence[Line]:
+    def _withdrawn(self, name: Name) -> Iterator[Withdrawn]:
         try:
-            return self.read(name).lines()
-        except LedgerError as error:
-            raise error if name.file in str(error) else wrong(name.file, str(error)) from error
+            head = self.head(name)
+            assert isinstance(head, Withdrawal)  # noqa: S101 - as its name says
+            at = head.at.astimezone(dt.UTC)
+        except (LedgerError, OverflowError) as error:
+            log.warning("The withdrawal %s is left out: %s", name.file, type(error).__name__)
+            return
+        reason = " ".join(head.reason.split())
+        yield Withdrawn(head.data_version, head.as_of_session, reason, at)
 
-    def _named(self, name: Name) -> str | None:
+    def _following(self, newest: Newest, manifest: Manifest) -> dict[str, Any]:
+        return {
+            "number": newest.number + 1,
+            "data_version": manifest.data_version,
+            "as_of_session": manifest.as_of_session,
+            "previous": newest.sha256,
+            "simulated": self.simulated,
+        }
+
+    def _digest_of(self, name: Name) -> str | None:
         """The digest that an object must have; None if a run was killed before it was noted."""
         later = [other for other in self.names() if other.number == name.number + 1]
         if later:
@@ -348,7 +388,7 @@ class Ledger:
             return newest.sha256
         if newest.number == name.number - 1:
             return None
-        raise wrong(NEWEST, f"it names object {newest.number}, which is not the newest")
+        raise DamageError(NEWEST, f"it names object {newest.number}, which is not the newest")
 
     def _newest(self) -> Newest:
         """The newest object, even if a run was killed before noting it in `head.json`."""
@@ -356,14 +396,14 @@ class Ledger:
         noted = self.newest() or NOTHING
         if not names:
             if noted.number:
-                raise wrong(NEWEST, f"object {noted.number} is missing")
+                raise DamageError(NEWEST, f"object {noted.number} is missing")
             return NOTHING
-        self.read(names[-1])
-        last, digest = names[-1], _digest(self.bytes_of(names[-1]))
+        last, digest = names[-1], digest_of(self.bytes_of(names[-1]))
+        self.read(last)
         if last.number != noted.number + 1:
             return Newest(number=last.number, sha256=digest, pending=noted.pending)
         if self.head(last).previous != noted.sha256:
-            raise wrong(last.file, "it does not follow the object that head.json names")
+            raise DamageError(last.file, "it does not follow the object that head.json names")
         return Newest(number=last.number, sha256=digest, pending=not last.withdrawal)
 
     def _note(self, newest: Newest) -> None:
@@ -371,18 +411,4 @@ class Ledger:
             try:
                 replace_file(self.folder / NEWEST, newest.encode())
             except OSError as error:
-                raise wrong(NEWEST, f"it cannot be written ({error.strerror})") from error
-
-    def _bytes(self, name: Name, most: int) -> bytes:
-        try:
-            with (self.folder / name.file).open("rb") as file:
-                body = file.read(most)
-        except OSError as error:
-            raise wrong(name.file, f"it cannot be read ({error.strerror})") from error
-        if len(body) > LARGEST:
-            raise wrong(name.file, "it is too large")
-        return body
-
-
-def _digest(body: bytes) -> str:
-    return hashlib.sha256(body).hexdigest()
+                raise DamageError(NEWEST, f"it cannot be written ({error.strerror})") from error

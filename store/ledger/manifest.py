@@ -17,7 +17,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from store.errors import ManifestError
-from store.folder.files import private_file
+from store.folder.files import digest_file, private_file
 
 SCHEMA_VERSION = 1
 """The version of the book schema that this program writes."""
@@ -153,12 +153,6 @@ def _schema_of(path: Path) -> int:
     return SCHEMA_VERSION
 
 
-def digest_file(path: Path) -> str:
-    """The SHA-256 of a file, read in pieces."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def verify_book(directory: Path, manifest: Manifest) -> Path:
     """The path of the manifest's book, after checking its size and digest.
 
@@ -174,6 +168,8 @@ def verify_book(directory: Path, manifest: Manifest) -> Path:
     except OSError as error:
         raise ManifestError(f"The book {path} cannot be read: {error.strerror}.") from error
     if not same:
+        with contextlib.suppress(OSError):  # nobody trusts an earlier check of it any more
+            stamp_path(directory, manifest).unlink(missing_ok=True)
         raise ManifestError(
             f"The book {path} is not the one that was sealed; activate another night with "
             "`screener night activate` or run `screener nightly` again."

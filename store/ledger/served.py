@@ -37,7 +37,7 @@ Ends = Annotated[list[PricePoint], Field(min_length=2, max_length=2)]
 AttemptNumber = Annotated[int, Field(ge=1)]
 
 
-class Key(NamedTuple):
+class TradeKey(NamedTuple):
     """What a setup is known by from night to night."""
 
     symbol: str
@@ -53,9 +53,9 @@ class Keyed(Record):
     attempt: AttemptNumber
 
     @property
-    def key(self) -> Key:
+    def key(self) -> TradeKey:
         """What the setup is known by."""
-        return Key(self.symbol, self.lineage_id, self.attempt)
+        return TradeKey(self.symbol, self.lineage_id, self.attempt)
 
 
 class Terms(Record):

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+import datetime as dt
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import TracebackType
+from typing import Final
 
 import anyio
 import anyio.to_thread
 
-from store.errors import StoreError
+from store.errors import LedgerError, ManifestError, StoreError
+from store.folder.layout import DataFolder
 from store.folder.lock import restore_is_pending
+from store.ledger.ledger import Ledger, Withdrawn
 from store.ledger.manifest import Manifest, known_book, read_manifest, verify_book
-from store.ledger.withdrawals import Withdrawn, read_withdrawals
+from store.ledger.objects import Name, NightHead
 from store.nights.book import Book
-from store.nights.last_nights import LastNight, read_last_nights
 
 POLL_SECONDS = 1.0
 """Seconds between two looks at the manifest. A new night is served within about this time."""
@@ -25,10 +30,70 @@ POLL_SECONDS = 1.0
 LONGEST_WAIT = 30.0
 """The most seconds between two attempts to open a night that could not be opened."""
 
+LISTED: Final = 14
+"""Sealed nights that are listed, newest session first."""
+
 log = logging.getLogger(__name__)
 
 Stamp = tuple[int, int, int, int]
 """Inode, times of modification and size of a file; one that is replaced or changed has another."""
+
+
+@dataclass(frozen=True, slots=True)
+class LastNight:
+    """A sealed night in short."""
+
+    data_version: str
+    session: dt.date
+    covered: int
+    setups: int
+    published: dt.datetime | None
+    """In UTC; None if the ledger does not say."""
+    withdrawn: bool
+
+
+def read_last_nights(data_dir: Path, most: int = LISTED) -> Sequence[LastNight]:
+    """The newest sealed nights, newest session first; a damaged one is left out.
+
+    It raises nothing, because a night must be served whatever became of the others.
+    """
+    ledger, names, nights = Ledger(data_dir), list[Name](), list[LastNight]()
+    with contextlib.suppress(LedgerError):
+        names = ledger.names()
+    recorded = {name.version: name for name in names if not name.withdrawal}
+    withdrawn = {name.version for name in names if name.withdrawal}
+    # The name of a night begins with its session.
+    for file in sorted(DataFolder(data_dir).nights.glob("*.json"), reverse=True)[:most]:
+        try:
+            night = read_manifest(file)
+        except ManifestError as error:
+            log.warning("The night %s is not listed: %s", file.name, type(error).__name__)
+            continue
+        version, counts = night.data_version, night.counts
+        published = _published(ledger, recorded.get(version))
+        short = (version, night.as_of_session, counts.covered, counts.setups)
+        nights.append(LastNight(*short, published, version in withdrawn))
+    return tuple(nights)
+
+
+def _published(ledger: Ledger, name: Name | None) -> dt.datetime | None:
+    with contextlib.suppress(LedgerError):
+        head = ledger.head(name) if name else None
+        if isinstance(head, NightHead):
+            at = head.published_at
+            return (at if at.tzinfo else at.replace(tzinfo=dt.UTC)).astimezone(dt.UTC)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A night that was opened, and what stood beside it then."""
+
+    manifest: Manifest
+    stamp: Stamp | None
+    book: Book
+    withdrawn: Sequence[Withdrawn]
+    last_nights: Sequence[LastNight]
 
 
 class _Pinned:
@@ -72,9 +137,9 @@ class ActiveNight:
         thread, before the book is served.
         """
         self._data_dir = data_dir
+        self._place = DataFolder(data_dir)
         self._prepare = prepare
         self._empty = partial(Book.empty, source, disclaimer)
-        self._manifest_path = data_dir / "manifest.json"
         self.book = self._empty()
         """The book that is served now. A call that awaits anything must pin it first."""
         self.withdrawn: Sequence[Withdrawn] = ()
@@ -115,7 +180,7 @@ class ActiveNight:
         Returns False if it cannot be opened: the old night stays, and the next call tries again. A
         manifest that is copied before its book is therefore served once the book arrives.
         """
-        stamp = _stamp(self._manifest_path)
+        stamp = _stamp(self._place.manifest)
         if stamp is None or stamp == self._opened:
             return await self._keeps_book()
         try:
@@ -125,8 +190,9 @@ class ActiveNight:
             self._report(error)
             return False
         self._opened, self.fault = stamp, ""
-        self._manifest, self._book_stamp, book, self.withdrawn, self.last_nights = opened
-        self._serve(book)
+        self._manifest, self._book_stamp = opened.manifest, opened.stamp
+        self.withdrawn, self.last_nights = opened.withdrawn, opened.last_nights
+        self._serve(opened.book)
         return True
 
     async def _keeps_book(self) -> bool:
@@ -136,11 +202,11 @@ class ActiveNight:
         self.fault = ""  # what could not be opened is not named any more
         if self._manifest is None:
             return True
-        stamp = _stamp(self._folder / self._manifest.book.file)
+        stamp = _stamp(self._place.nights / self._manifest.book.file)
         if stamp is None or stamp == self._book_stamp:  # a removed file can still be read
             return True
         try:
-            await anyio.to_thread.run_sync(verify_book, self._folder, self._manifest)
+            await anyio.to_thread.run_sync(verify_book, self._place.nights, self._manifest)
         except StoreError as error:
             self.fault = str(error)
             log.critical("The night that was served is damaged; nothing is served: %s", error)
@@ -155,20 +221,14 @@ class ActiveNight:
         self._pinned.retired = True
         self._pinned.close_if_done()
 
-    @property
-    def _folder(self) -> Path:
-        return self._data_dir / "nights"
-
-    def _open(
-        self,
-    ) -> tuple[Manifest, Stamp | None, Book, Sequence[Withdrawn], Sequence[LastNight]]:
-        manifest = read_manifest(self._manifest_path)
-        stamp = _stamp(self._folder / manifest.book.file)
-        book = Book.open(known_book(self._folder, manifest), manifest)
+    def _open(self) -> _Opened:
+        manifest = read_manifest(self._place.manifest)
+        stamp = _stamp(self._place.nights / manifest.book.file)
+        book = Book.open(known_book(self._place.nights, manifest), manifest)
         if self._prepare is not None:
             self._prepare(book)
-        withdrawn = read_withdrawals(self._data_dir)
-        return manifest, stamp, book, withdrawn, read_last_nights(self._data_dir)
+        withdrawn = Ledger(self._data_dir).last_withdrawn()
+        return _Opened(manifest, stamp, book, withdrawn, read_last_nights(self._data_dir))
 
     def _report(self, error: Exception) -> None:
         fault = str(error)

@@ -9,29 +9,42 @@ from __future__ import annotations
 
 import datetime as dt
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
+from typing import Any, Generic, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 import orjson
 
 from store.errors import BookError
+from store.folder.files import open_unchanging
 from store.ledger.manifest import Counts, Manifest
 from store.nights.evidence import Evidence
 from store.wire.briefs import Briefs
 from store.wire.families import Family
 from store.wire.method import Method
 from store.wire.records import FamilyEntry
-from store.wire.setup_view import SetupView
+from store.wire.view import SetupView
+from store.wire.words import short
 
 API_VERSION = "v1"
+
+COMMON = " Common Stock"
+"""What most names of reference tables end with, and which tells no company from another."""
+
+LONGEST_NAME = 120
+"""Characters of a name that people are shown."""
+
+Made = TypeVar("Made")
+
+Entry = Mapping[str, Any]
+"""What the universe of a night says of one symbol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +167,9 @@ class Book:
         Raises:
             BookError: the file is not a book, or not one of the schema that the manifest names.
         """
-        address = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
         with ExitStack() as unless_opened:
             try:
-                connection = sqlite3.connect(address, uri=True, check_same_thread=False)
+                connection = open_unchanging(path)
                 unless_opened.callback(connection.close)
                 found = connection.execute("PRAGMA user_version").fetchone()[0]
             except sqlite3.Error as error:
@@ -307,3 +319,35 @@ class Book:
     def _value(self, sql: str, *parameters: str) -> bytes | None:
         row = self._row(sql, *parameters)
         return row[0] if row else None
+
+
+class PerBook(Generic[Made]):
+    """Makes something of each book when it is first asked for, and keeps it as long as the book."""
+
+    def __init__(self, make: Callable[[Book], Made]) -> None:
+        self._make = make
+        self._made: WeakKeyDictionary[Book, Made] = WeakKeyDictionary()
+
+    def of(self, book: Book) -> Made:
+        """What is made of a book."""
+        if book not in self._made:
+            self._made[book] = self._make(book)
+        return self._made[book]
+
+
+def entries_of(book: Book) -> list[Entry]:
+    """What a night says of the symbols that it covers, in lines that people and agents may read:
+    a night may have been sealed before names were cleaned.
+    """
+    entries: list[Entry] = orjson.loads(b"{%b}" % book.universe())["symbols"]
+    return [{k: short(v, LONGEST_NAME) if v else v for k, v in e.items()} for e in entries]
+
+
+def company_name(entry: Entry) -> str:
+    """The name in an entry; empty where the reference table gives none."""
+    return (entry.get("name") or "").removesuffix(COMMON)
+
+
+def company_names(book: Book) -> dict[str, str]:
+    """The name of each covered symbol that has one."""
+    return {entry["symbol"]: name for entry in entries_of(book) if (name := company_name(entry))}

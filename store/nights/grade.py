@@ -16,17 +16,18 @@ from typing import Any, Final, Literal
 
 import orjson
 
-from store.errors import LedgerError
+from store.errors import DamageError, LedgerError
 from store.ledger.ledger import Ledger
-from store.ledger.ledger_file import Name, NightHead, wrong
+from store.ledger.objects import Name, NightHead, decoded
 from store.ledger.served import FollowedTrade, ServedOutcome, ServedSetup, line_of
+from store.ledger.verify import walk
 from store.nights.book import Book
 from store.wire.families import Family
 
 CLOSE: Final = 1e-5
 """Prices that differ by a smaller share are the same."""
 
-Kind = Literal["missing_from_history", "differs", "never_served"]
+DisagreementKind = Literal["missing_from_history", "differs", "never_served"]
 Pair = tuple[str, str]
 """Symbol and lineage: of a lineage there is one first attempt."""
 Values = Mapping[str, Any]
@@ -46,7 +47,6 @@ class Side:
 
     @classmethod
     def of(cls, rows: Iterable[Values]) -> Side:
-        """The numbers of some trades."""
         known = list(rows)
         r = [row["r_multiple"] for row in known if row["outcome"] != "open"]
         wins = sum(row["outcome"] == "win" for row in known)
@@ -64,7 +64,7 @@ class Side:
 class Disagreement:
     """A trade of which the nights and the history say different things."""
 
-    kind: Kind
+    kind: DisagreementKind
     symbol: str
     lineage_id: str
     family: str
@@ -91,7 +91,7 @@ class Grade:
 
 
 @dataclass(slots=True)
-class Record:
+class ServedTrades:
     """The trades on the path of nights that leads to one of them."""
 
     heads: list[NightHead] = field(default_factory=list)
@@ -103,22 +103,24 @@ class Record:
     later_attempts: int = 0
 
     @classmethod
-    def of(cls, ledger: Ledger, version: str) -> Record:
+    def of(cls, ledger: Ledger, version: str) -> ServedTrades:
         """Read the nights that lead to one, oldest first.
 
         Raises:
             LedgerError: the night is not in the ledger, or an object is damaged.
         """
-        record = cls()
-        for name in _path(ledger, version):
-            written = ledger.read(name)
-            assert isinstance(written.head, NightHead)  # noqa: S101 - the path has nights alone
-            record.heads.append(written.head)
+        record, path = cls(), set(_path(ledger, version))
+        for name, body in walk(ledger):
+            if name not in path:
+                continue
+            written = decoded(name, body)
             try:
+                assert isinstance(written.head, NightHead)  # noqa: S101 - the path has nights alone
+                record.heads.append(written.head)
                 for row in written.rows:
                     record._add(row)
             except (KeyError, TypeError, ValueError) as error:
-                raise wrong(name.file, "a line is not one of the ledger") from error
+                raise DamageError(name.file, "a line is not one of the ledger") from error
         return record
 
     def _add(self, row: Values) -> None:
@@ -153,7 +155,7 @@ def grade(ledger: Ledger, book: Book) -> Grade:
     Raises:
         LedgerError: the book's night is not in the ledger, or an object is damaged.
     """
-    record = Record.of(ledger, book.data_version or "")
+    record = ServedTrades.of(ledger, book.data_version or "")
     first = record.heads[0].as_of_session
     rows = {pair: row for pair, row in _history(book) if row["entry_date"] > str(first)}
     return Grade(
@@ -218,13 +220,13 @@ def _by_family(rows: Iterable[Values]) -> dict[Family, Side]:
 
 
 def _disagreements(
-    record: Record, rows: Mapping[Pair, Values], book: Book
+    record: ServedTrades, rows: Mapping[Pair, Values], book: Book
 ) -> Iterator[Disagreement]:
     for pair in sorted(record.trades.keys() | rows.keys()):
         served, row = record.trades.get(pair), rows.get(pair)
         known = served or row or {}
         if served is None:
-            kind: Kind = "never_served"
+            kind: DisagreementKind = "never_served"
             why = "served only while forming" if pair in record.formed else "not served"
         elif row is None:
             kind, why = "missing_from_history", _absence(book, pair[0])

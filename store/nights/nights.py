@@ -13,7 +13,9 @@ from typing import Any
 
 from store.errors import LedgerError, ManifestError, WithdrawnError
 from store.folder.files import DRAFT, private_folder, replace_file, sync_directory
-from store.ledger.ledger import Appended, Entry, Ledger
+from store.folder.layout import DataFolder
+from store.folder.lock import lives
+from store.ledger.ledger import Appended, Ledger, NightEntry
 from store.ledger.manifest import (
     VERSION_PATTERN,
     Manifest,
@@ -29,9 +31,8 @@ class Nights:
     """The sealed nights of a data folder."""
 
     def __init__(self, data_dir: Path, *, simulated: bool = False) -> None:
-        self.folder = data_dir / "nights"
-        self.pointer = data_dir / "manifest.json"
-        self.charts = data_dir / "charts"
+        place = DataFolder(data_dir)
+        self.folder, self.pointer, self.charts = place.nights, place.manifest, place.charts
         self.ledger = Ledger(data_dir, simulated=simulated)
         private_folder(data_dir)
         private_folder(self.folder)
@@ -41,26 +42,28 @@ class Nights:
         return self.folder / f".{version}.{os.getpid()}{DRAFT}"
 
     def sweep(self) -> None:
-        """Remove what killed runs left behind: drafts, and books without a manifest. A night that
-        a killed run put on record but did not activate becomes active, as the record says; one
-        that is withdrawn gives its place to another.
+        """Remove what killed runs left behind. A night that a killed run put on record but did not
+        activate becomes active, as the record says; one that is withdrawn gives its place to
+        another.
 
         Hold the lock of the folder: otherwise a draft may belong to a run that is still writing.
 
         Raises:
             LedgerError: the newest object of the ledger is not what was appended.
         """
+        self.remove_leftovers()
+        self._end_killed_run()
+
+    def remove_leftovers(self) -> None:
+        """Remove the drafts of killed processes, and books without a manifest."""
         for folder in (self.folder, self.pointer.parent, self.ledger.folder):
             for draft in folder.glob(f".*{DRAFT}"):
                 draft.unlink(missing_ok=True)
-        # The name of the checkpoint file before version 0.2.
-        (self.pointer.parent / "carry.sqlite").unlink(missing_ok=True)
         for book in self.folder.glob("*.book"):
             if not book.with_suffix(".json").exists():
                 book.unlink(missing_ok=True)
-        self._end_killed_run()
 
-    def bring(self) -> None:
+    def pull(self) -> None:
         """Bring the folder into line with what other machines published; here nothing is shared."""
 
     def _end_killed_run(self) -> None:
@@ -150,16 +153,13 @@ class Nights:
 
     def report(self, manifest: Manifest) -> Any:  # noqa: ANN401 - JSON values
         """The report of the run that made a night."""
-        with closing(self._open(manifest)) as book:
+        with closing(Book.open(self._verified(manifest), manifest)) as book:
             return book.report()
 
     def changes(self, manifest: Manifest) -> Mapping[str, Any] | None:
         """What changed with a night, as `Book.changes`; None if there was no night before it."""
-        with closing(self._open(manifest)) as book:
+        with closing(Book.open(self._verified(manifest), manifest)) as book:
             return book.changes()
-
-    def _open(self, manifest: Manifest) -> Book:
-        return Book.open(self._verified(manifest), manifest)
 
     def _known(self, manifest: Manifest) -> Path:
         return known_book(self.folder, manifest)
@@ -175,7 +175,7 @@ class Nights:
         sync_directory(self.folder)
         replace_file(self.folder / f"{manifest.data_version}.json", manifest.encode())
 
-    def publish(self, manifest: Manifest, entry: Entry | None = None) -> Manifest:
+    def publish(self, manifest: Manifest, entry: NightEntry | None = None) -> Manifest:
         """Put a sealed night on record and make it active.
 
         Raises:
@@ -292,20 +292,11 @@ class Nights:
             if active is None or manifest.data_version != active.data_version
         ]
 
-    def _remove(self, manifest: Manifest) -> None:
+    def _remove(self, manifest: Manifest, *, listed: bool = False) -> None:
+        """Remove a night; the manifest of one that is listed stays."""
         # The manifest goes last, so that the next run ends what a killed one began.
         shutil.rmtree(self.charts / manifest.data_version, ignore_errors=True)
         (self.folder / manifest.book.file).unlink(missing_ok=True)
         stamp_path(self.folder, manifest).unlink(missing_ok=True)
-        (self.folder / f"{manifest.data_version}.json").unlink(missing_ok=True)
-
-
-def lives(process: int) -> bool:
-    """Whether a process of this machine is running."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+        if not listed:
+            (self.folder / f"{manifest.data_version}.json").unlink(missing_ok=True)

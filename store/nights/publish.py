@@ -17,8 +17,8 @@ import orjson
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from store.errors import HeldBackError, PublishError
-from store.folder.files import private_file
-from store.ledger.ledger import Entry
+from store.folder.files import digest_file, private_file
+from store.ledger.ledger import NightEntry
 from store.ledger.manifest import (
     SCHEMA_VERSION,
     BookFile,
@@ -26,7 +26,6 @@ from store.ledger.manifest import (
     Inputs,
     Manifest,
     derive_version,
-    digest_file,
 )
 from store.nights.book import Prices, schema
 from store.nights.nights import Nights
@@ -184,7 +183,7 @@ class BookWriter:
         self,
         resolved: int,
         step: Callable[[str], None] = lambda _: None,
-        entry: Entry | None = None,
+        entry: NightEntry | None = None,
     ) -> Manifest:
         """Check every record, seal the book, add its entry to the ledger and make it the active
         night. If the run is killed in between, the next run of the night goes on from there.

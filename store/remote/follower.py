@@ -5,21 +5,24 @@ Whatever fails, the night of the data folder stays and is served. Nothing here c
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 import logging
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 from random import SystemRandom
-from typing import Final, NamedTuple
+from threading import Thread
+from typing import Final, Literal, NamedTuple, TypeVar
 
 import anyio
 
 from store.errors import BusyError, ManifestError, StoreError
+from store.folder.lock import locked
 from store.folder.trouble import trouble_of
-from store.remote.daemon import in_daemon
-from store.remote.mirror import Mirror
 from store.remote.objects import Object, Objects
-from store.remote.published import MOST_BYTES, POINTER, Published, read_published
+from store.remote.pointer import MOST_BYTES, POINTER, Published, read_published
+from store.remote.pull import PulledNights
 from telemetry.metrics import nights_failures, nights_reached
 
 JITTER: Final = 0.1
@@ -38,12 +41,18 @@ log = logging.getLogger(__name__)
 
 Clock = Callable[[], dt.datetime]
 
+T = TypeVar("T")
 
-class Late(NamedTuple):
-    """What the store names and is not here yet: since when, in UTC, and why."""
 
+class Trouble(NamedTuple):
+    """What keeps the data folder from being as the store says."""
+
+    kind: Literal["away", "fault", "late"]
+    """The store has not answered; what it names cannot be had; it has not come yet."""
     since: dt.datetime
-    why: str
+    """In UTC."""
+    why: str = ""
+    """Empty while nothing failed."""
 
 
 class Follower:
@@ -59,22 +68,17 @@ class Follower:
         clock: Clock,
     ) -> None:
         """Look every so many seconds, and keep so many nights on the disk."""
+        self._data_dir = data_dir
         self._objects = objects
-        self._mirror = Mirror(data_dir, objects, kept)
+        self._nights = PulledNights(data_dir, objects)
         self._seconds = seconds
+        self._kept = kept
         self._clock = clock
-        self._tag: str | None = None
-        self._published: Published | None = None
-        self._asked: dt.datetime | None = None  # since when an answer is waited for
-        self._lacking: dt.datetime | None = None  # since when what the store names is not here
-        self._held = ""  # which other process writes in the data folder
-        self.began = clock()
-        self.reached: dt.datetime | None = None
+        self._known: tuple[Published, str] | None = None  # with its tag
+        self.reached_at: dt.datetime | None = None
         """When the store answered last, in UTC; None if it has not yet."""
-        self.away = ""
-        """Why the last look did not reach the store; empty if it did."""
-        self.fault = ""
-        """Why what the store names is not kept here; empty if it is."""
+        self.trouble: Trouble | None = None
+        """What the look that is under way waits for, or the last one met."""
 
     @property
     def place(self) -> str:
@@ -82,22 +86,17 @@ class Follower:
         return self._objects.place
 
     @property
-    def is_away(self) -> bool:
-        """Whether the store has not been reached for several looks, or not once."""
-        now, patience = self._clock(), dt.timedelta(seconds=PATIENCE * self._seconds)
-        asked = self._asked  # read once: the thread that looks forgets it at any time
-        if asked is not None and now - asked > patience:
-            return True
-        return bool(self.away) and (self.reached is None or now - self.reached > patience)
-
-    @property
-    def late(self) -> Late | None:
-        """What has been waited for too long, though nothing failed."""
-        lacking = self._lacking
-        if lacking is None or self._clock() - lacking <= LATE:
-            return None
-        held = "another process writes in the data folder"
-        return Late(lacking, held if self._held else "it is still being fetched")
+    def lasting(self) -> Trouble | None:
+        """The trouble that an operator should know of: a fault at once, what only takes long when
+        its time is over.
+        """
+        trouble = self.trouble  # read once: the thread that looks replaces it at any time
+        if trouble is None or trouble.kind == "fault":
+            return trouble
+        patience = LATE
+        if trouble.kind == "away":
+            patience = dt.timedelta(seconds=PATIENCE * self._seconds)
+        return trouble if self._clock() - trouble.since > patience else None
 
     async def keep_following(self) -> None:
         """Look at the store until cancelled; less often after failures."""
@@ -110,74 +109,98 @@ class Follower:
 
     def look(self) -> bool:
         """Look once, and fetch what is new; waits for the network. Returns whether all is well."""
-        self._asked = self._clock()
         try:
-            found = self._objects.read(POINTER, MOST_BYTES, self._tag)
+            pointer = self._ask()
         except Exception as error:
-            self.away = _reported(error, self.away)
+            self._fail("away", error)
             return False
-        finally:
-            self._asked = None
-        self.reached = self._clock()
-        nights_reached.set(self.reached.timestamp())
-        self.away = _ended(self.away, "The store of nights can be reached again.")
         try:
-            self._keep(found)
+            self._pull(pointer)
+        except BusyError as error:
+            self._wait(error)
         except Exception as error:
-            self.fault = _reported(error, self.fault)
+            self._fail("fault", error)
             return False
-        self.fault = _ended(self.fault, "The data folder is level with the store of nights again.")
+        else:
+            self._recover("The data folder is level with the store of nights again.")
         return True
 
-    def _keep(self, found: Object | None) -> None:
-        """Keep what the store names; what another process is fetching is looked at again later."""
-        if found is None and self._published is not None:
+    def _ask(self) -> Object | None:
+        """The pointer, without its bytes if it is the one that is known."""
+        self._await("away")
+        tag = self._known[1] if self._known else None
+        pointer = self._objects.read(POINTER, MOST_BYTES, tag)
+        self.reached_at = self._clock()
+        nights_reached.set(self.reached_at.timestamp())
+        if self.trouble and self.trouble.kind == "away":
+            self._recover("The store of nights can be reached again.")
+        return pointer
+
+    def _pull(self, pointer: Object | None) -> None:
+        """Fetch what the pointer names, unless it is here."""
+        if pointer is None and self._known is not None:
             raise ManifestError(
-                f"There is no {POINTER} at {self._objects.place} any more; publish again from the "
+                f"There is no {POINTER} at {self.place} any more; publish again from the "
                 "machine that published last."
             )
-        if found is not None and found.tag != self._tag:
-            self._published = read_published(found.body, self._objects.place)
-            self._tag = found.tag
-        if self._published is None or self._mirror.holds(self._published):
-            self._arrived()
+        if pointer is not None and (self._known is None or pointer.tag != self._known[1]):
+            self._known = read_published(pointer.body, self.place), pointer.tag
+        if self._known is None or self._nights.is_level(self._known[0]):
             return
-        self._lacking = self._lacking or self._clock()
-        try:
-            self._mirror.update(self._published)
-        except BusyError as error:
-            self._wait(str(error))
-        else:
-            self._arrived()
+        self._await("late")
+        with locked(self._data_dir, self._clock()):
+            if not self._nights.is_level(self._known[0]):  # another process may have pulled it
+                self._nights.remove_leftovers()
+                self._nights.pull_commit(self._known[0], self._kept)
 
-    def _arrived(self) -> None:
-        """Forget since when what the store names was waited for."""
-        self._lacking = None
-        self._held = _ended(self._held, "The data folder is free again.")
+    def _await(self, kind: Literal["away", "late"]) -> None:
+        """Note since when something is waited for, unless there is trouble already."""
+        self.trouble = self.trouble or Trouble(kind, self._clock())
 
-    def _wait(self, words: str) -> None:
-        """Log once which process holds the data folder, if that takes too long."""
-        if self.late and not self._held:
-            self._held = words
-            log.warning("The night that is here is served: %s", words)
+    def _wait(self, error: BusyError) -> None:
+        """Look again later for what another process fetches; log once if that takes too long."""
+        late = self.lasting
+        if late and not late.why:
+            self.trouble = late._replace(why="another process writes in the data folder")
+            log.warning("The night that is here is served: %s", error)
+
+    def _fail(self, kind: Literal["away", "fault"], error: Exception) -> None:
+        """Count a failure and log it, once however often it recurs."""
+        nights_failures.inc()
+        why = trouble_of(error) or (error.__cause__ and trouble_of(error.__cause__)) or str(error)
+        before = self.trouble
+        if before is None or before.why != why:
+            known = isinstance(error, StoreError | OSError)
+            log.error(
+                "The store of nights cannot be followed; the night that is here is served: %s",
+                why,
+                exc_info=None if known else error,
+            )
+        same = before is not None and before.kind == kind
+        self.trouble = Trouble(kind, before.since if same and before else self._clock(), why)
+
+    def _recover(self, words: str) -> None:
+        """End the trouble, and say so if it was logged."""
+        if self.trouble and self.trouble.why:
+            log.warning(words)
+        self.trouble = None
 
 
-def _reported(error: Exception, before: str) -> str:
-    """Count a failure and log it, once however often it recurs; returns its words."""
-    nights_failures.inc()
-    words = trouble_of(error) or (error.__cause__ and trouble_of(error.__cause__)) or str(error)
-    if words != before:
-        known = isinstance(error, StoreError | OSError)
-        log.error(
-            "The store of nights cannot be followed; the night that is here is served: %s",
-            words,
-            exc_info=None if known else error,
-        )
-    return words
+async def in_daemon(work: Callable[[], T]) -> T:
+    """The result of work in a thread that does not keep the process from ending: whoever waits for
+    a network may wait long. Who is cancelled meanwhile leaves it to end; what it leaves then is
+    what it leaves when the process is killed.
+    """
+    future: Future[T] = Future()
+    future.set_running_or_notify_cancel()
+    Thread(target=_do, args=(work, future), daemon=True).start()
+    return await asyncio.wrap_future(future)
 
 
-def _ended(before: str, words: str) -> str:
-    """Log that a failure is over, if there was one."""
-    if before:
-        log.warning(words)
-    return ""
+def _do(work: Callable[[], T], future: Future[T]) -> None:
+    try:
+        result = work()
+    except BaseException as error:
+        future.set_exception(error)
+    else:
+        future.set_result(result)

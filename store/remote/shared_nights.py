@@ -9,8 +9,8 @@ goes on from there.
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 import logging
-from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -22,14 +22,13 @@ from store.errors import (
     PublishError,
     StoreError,
 )
-from store.folder.files import replace_file
 from store.folder.trouble import trouble_of
 from store.ledger.ledger import Appended
-from store.ledger.ledger_file import NOTHING, Newest
 from store.ledger.manifest import Manifest
-from store.nights.nights import Nights
+from store.ledger.objects import NOTHING, Newest
+from store.ledger.verify import walk
 from store.remote.objects import Objects
-from store.remote.published import (
+from store.remote.pointer import (
     MOST_BYTES,
     POINTER,
     Published,
@@ -37,30 +36,29 @@ from store.remote.published import (
     key_of,
     ledger_object,
     manifest_object,
+    read_published,
 )
-from store.remote.working_copy import WorkingCopy, put_night
+from store.remote.pull import PulledNights
 
-MOST_KEPT: Final = 4000
-"""Nights that can be fetched, at most: the pointer, which servers read often, stays small."""
+UNNAMED: Final = dt.timedelta(days=1)
+"""What no pointer names is removed after this time: a run may be about to commit it until then."""
 
 log = logging.getLogger(__name__)
 
 
-class SharedNights(Nights):
+class SharedNights(PulledNights):
     """The nights of a shared store, with a data folder as their working copy.
 
-    Call `bring` or `sweep` under the lock of the folder before any change: a change is refused if
+    Call `pull` or `sweep` under the lock of the folder before any change: a change is refused if
     another machine has published since then.
     """
 
     def __init__(self, data_dir: Path, objects: Objects) -> None:
-        super().__init__(data_dir)
-        self._objects = objects
-        self._copy = WorkingCopy(data_dir, objects)
+        super().__init__(data_dir, objects)
         self._published: Published | None = None
         self._tag: str | None = None
 
-    def bring(self) -> None:
+    def pull(self) -> None:
         """Bring the ledger, the manifests of all nights, and the active night into line with the
         store. With an empty store the folder stays as it is, and the next commit shares all of it.
 
@@ -69,35 +67,24 @@ class SharedNights(Nights):
             LedgerError: the ledger of the folder is another one, or the store's is damaged.
             ManifestError: the store holds something else.
         """
-        found = self._copy.look()
-        self._published, self._tag = found or (None, None)
-        if self._published is not None:
-            self._follow(self._published)
-
-    def _follow(self, published: Published, *, grown: bool = False) -> None:
-        grown = self._copy.take_ledger(published.newest) or grown
-        # Nobody needs most of them, but a store that is away is not waited for once for each.
-        with contextlib.suppress(ObjectsError):
-            for key in published.kept:
-                with contextlib.suppress(ManifestError):
-                    self._copy.take_manifest(key)
-        # A night that cannot be had must not stop the next one.
-        with contextlib.suppress(ManifestError, ObjectsError):
-            self._copy.take_book(published.active)
-            pointed = self.pointer.read_bytes() if self.pointer.exists() else None
-            # A running service reads the withdrawals again when the pointer is replaced.
-            if grown or pointed != published.active.encode():
-                replace_file(self.pointer, published.active.encode())
+        found = self._objects.read(POINTER, MOST_BYTES)
+        published = read_published(found.body, self._objects.place) if found else None
+        self._published, self._tag = published, found.tag if found else None
+        if published is not None:
+            self.pull_ledger(published.newest)
+            # A night that cannot be had must not stop the next one.
+            with contextlib.suppress(ManifestError, ObjectsError):
+                self.pull_nights(published)
 
     def _end_killed_run(self) -> None:
-        self.bring()
+        self.pull()
 
     def sealed(self) -> list[Manifest]:
         """The nights of the store, newest session first, without what a killed run left."""
-        found = super().sealed()
+        nights = super().sealed()
         if self._published is None:
-            return found
-        return [night for night in found if key_of(night) in self._published.kept]
+            return nights
+        return [night for night in nights if key_of(night) in self._published.kept]
 
     def active(self) -> Manifest | None:
         """The active night of the store; that of the folder if the store has none."""
@@ -112,129 +99,88 @@ class SharedNights(Nights):
         """
         if self._published is None:
             return super().check_active()
-        self._known(self._published.active)
+        self.fetch_book(self._published.active)
         return self._published.active
 
-    def _known(self, manifest: Manifest) -> Path:
-        return self._or_fetched(manifest, super()._known)
-
     def _verified(self, manifest: Manifest) -> Path:
-        return self._or_fetched(manifest, super()._verified)
-
-    def _or_fetched(self, manifest: Manifest, look: Callable[[Manifest], Path]) -> Path:
         try:
-            return look(manifest)
+            return super()._verified(manifest)
         except ManifestError:
             if self._published is None or key_of(manifest) not in self._published.kept:
                 raise
-            return self._copy.take_book(manifest)
+            return self.fetch_book(manifest)
 
     def _commit(self, active: Manifest | None, appended: Appended | None = None) -> None:
         """Put what the commit needs, swap the pointer, and let the folder follow.
 
         Raises:
-            OvertakenError: another machine published since `bring`; nothing changed.
+            OvertakenError: another machine published since `pull`; nothing changed.
             ObjectsError: the store does not answer; whether it was committed is not known.
         """
         if active is None:
             raise PublishError("Nothing is published yet; run `screener nightly` first.")
-        self._put(active, appended)
-        before = self._published
-        keys = before.kept if before else tuple(map(key_of, self._shareable()))
-        if self._swap(active, {*keys, key_of(active)}, appended) or self._is_on_record(appended):
-            self._put_missing(active, appended)
-            return
-        if appended is not None:
-            # Its name holds its digest and the moment that it was made: nobody else uses it.
-            self._objects.remove(_stored(appended.newest))
-        raise OvertakenError(
-            f"Another machine published to {self._objects.place} in the meantime; nothing of this "
-            "run was published. Run it again if it is still needed."
-        )
-
-    def _put(self, active: Manifest, appended: Appended | None) -> None:
-        if self._published is None:
-            self._put_all()
-        put_night(self._objects, active, super()._verified(active))
+        keys = set(self._published.kept) if self._published else self._share_all()
+        keys.add(self._put_night(active))
         if appended is not None:
             self._objects.put(_stored(appended.newest), appended.body)
+        newest = appended.newest if appended else self._newest()
+        if not self._swap(active, newest, keys) and not self._is_on_record(appended):
+            raise OvertakenError(
+                f"Another machine published to {self._objects.place} in the meantime; nothing of "
+                "this run was published. Run it again if it is still needed."
+            )
 
-    def _put_missing(self, active: Manifest, appended: Appended | None) -> None:
-        """Put again what a prune of another machine, begun before the commit, took away after it
-        was put.
+    def _share_all(self) -> set[str]:
+        """Put what the folder holds into an empty store, its ledger and its nights; returns the
+        keys of these.
         """
-        try:
-            key = key_of(active)
-            if not all(map(self._objects.has, (book_object(key), manifest_object(key)))):
-                put_night(self._objects, active, super()._verified(active))
-            if appended is not None and not self._objects.has(_stored(appended.newest)):
-                self._objects.put(_stored(appended.newest), appended.body)
-        except StoreError as error:
-            log.warning("It is published, but what it needs could not be checked: %s", error)
-
-    def _put_all(self) -> None:
-        """Put what the folder holds into an empty store: its ledger and its nights."""
-        for name in self.ledger.names():
-            body = self.ledger.bytes_of(name)
-            self.ledger.read(name)
+        for name, body in walk(self.ledger):
             self._objects.put(_stored(Appended(name, body).newest), body)
-        for night in self._shareable():
-            put_night(self._objects, night, super()._verified(night))
-
-    def _shareable(self) -> Iterator[Manifest]:
-        gone = self.ledger.withdrawals()
+        withdrawn, keys = self.ledger.withdrawals(), set[str]()
         for night in super().sealed():
-            if night.data_version not in gone and not self._off_record(night):
+            if night.data_version not in withdrawn and not self._off_record(night):
                 with contextlib.suppress(ManifestError):
-                    super()._verified(night)
-                    yield night
+                    keys.add(self._put_night(night))
+        return keys
 
-    def _swap(self, active: Manifest, keys: set[str], appended: Appended | None = None) -> bool:
-        """Commit; whether nobody else has since `bring`. The folder then follows, and otherwise
+    def _put_night(self, night: Manifest) -> str:
+        """Put a sealed night, its book first; returns its key."""
+        key = key_of(night)
+        self._objects.put(book_object(key), self._verified(night))
+        self._objects.put(manifest_object(key), night.encode())
+        return key
+
+    def _swap(self, active: Manifest, newest: Newest, keys: set[str]) -> bool:
+        """Commit; whether nobody else has since `pull`. The folder then follows, and otherwise
         follows who has.
         """
-        if len(keys) > MOST_KEPT:
-            raise PublishError(f"{MOST_KEPT:,} nights are kept; run `screener night prune`.")
         published = Published(
             active=active,
-            newest=appended.newest if appended else self._newest(),
+            newest=newest,
             kept=tuple(sorted(keys, reverse=True)),
             commit=self._published.commit + 1 if self._published else 1,
         )
         if len(published.encode()) > MOST_BYTES:
             raise PublishError(f"{POINTER} is too large to be read; run `screener night prune`.")
         try:
-            if not self._wins(published):
-                return False
+            self._tag = self._objects.swap(POINTER, published.encode(), self._tag)
+        except ConflictError:
+            self.pull()
+            return False
         except ObjectsError as error:
             raise ObjectsError(
                 f"{error} Whether this was published is not known; the next command finds out."
             ) from error
         self._published = published
-        self._follow_own(published, appended)
-        return True
-
-    def _wins(self, published: Published) -> bool:
-        """Swap the pointer; follow who has done so before, if anybody has."""
         try:
-            self._tag = self._objects.swap(POINTER, published.encode(), self._tag)
-        except ConflictError:
-            self.bring()
-            return False
-        return True
-
-    def _follow_own(self, published: Published, appended: Appended | None) -> None:
-        """Let the folder follow a commit. It has happened, so what fails here must not deny it."""
-        try:
-            if appended is not None:
-                self.ledger.add(appended)
-            self._follow(published, grown=appended is not None)
-        except (StoreError, OSError) as error:
+            self.pull_commit(published)
+        except (StoreError, OSError) as error:  # it has happened, which this must not deny
             log.warning(
                 "It is published, but the copy in the data folder was not updated; the next "
                 "command does that: %s",
                 trouble_of(error) or error,
             )
+        return True
 
     def _is_on_record(self, appended: Appended | None) -> bool:
         """Whether the ledger of the store has an object: its answer was lost, then others went on
@@ -251,38 +197,29 @@ class SharedNights(Nights):
         return (self.ledger.newest() or NOTHING).model_copy(update={"pending": False})
 
     def prune(self, keep: int) -> list[str]:
-        """Remove all but the newest `keep` nights from the store and the folder, as `Nights.prune`,
-        and from the store what runs left that did not commit. If another machine publishes
-        meanwhile, the rest is left to the next time.
+        """Remove all but the newest `keep` nights from the store and the folder, as `Nights.prune`.
+        Of the store goes whatever no pointer names any more, once it has lain there for a day.
 
         Raises:
-            OvertakenError: another machine published since `bring`; nothing was removed.
+            OvertakenError: another machine published since `pull`; nothing was removed.
         """
         surplus, published = self._surplus(keep), self._published
         if published is None:
             return super().prune(keep)
         keys = set(published.kept) - set(map(key_of, surplus))
-        # Listed first: what a run puts from now on commits only with the pointer of this swap.
-        listed = [n for f in ("nights", "ledger") for n in self._objects.names(f)]
-        if not self._swap(published.active, keys):
+        if not self._swap(published.active, published.newest, keys):
             raise OvertakenError("Another machine published in the meantime; nothing was removed.")
-        needed = self._needed(keys)
-        self._remove_objects(name for name in listed if name not in needed)
+        named = self._named(keys)
+        before = dt.datetime.now(dt.UTC) - UNNAMED
+        for folder in ("nights", "ledger"):
+            for name in set(self._objects.names(folder, before)) - named:
+                self._objects.remove(name, before)  # who goes back to a night puts it again
         for manifest in super().sealed():
             if key_of(manifest) not in keys:
                 self._remove(manifest)
         return [manifest.data_version for manifest in surplus]
 
-    def _remove_objects(self, names: Iterable[str]) -> None:
-        """Remove objects from the store until somebody publishes, who may need one of these very
-        names: the same inputs make the same night.
-        """
-        for name in names:
-            if self._copy.look(self._tag) is not None:
-                return
-            self._objects.remove(name)
-
-    def _needed(self, keys: set[str]) -> set[str]:
+    def _named(self, keys: set[str]) -> set[str]:
         """The names that servers need."""
         heads = [self.ledger.head(name) for name in self.ledger.names()]
         chain = {ledger_object(head.number - 1, head.previous) for head in heads if head.previous}

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from store.wire.setup_view import PlanView, SetupView
+from store.wire.view import PlanView, SetupView
 
 Numbers = npt.NDArray[np.float64]
 """One number a row, in the order of rank; NaN where there is none."""

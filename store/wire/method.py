@@ -6,20 +6,25 @@ It is stored beside the wire records and shown on the method page. No API answer
 from __future__ import annotations
 
 import datetime as dt
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from typing import Annotated, Final, Literal
 
+import numpy as np
+import numpy.typing as npt
 from pydantic import AliasChoices, Field
 
-from store.wire.distribution import Distribution
 from store.wire.families import Direction, Family
 from store.wire.records import AsServed, Count, Number, Record, Share, Verdict
-from store.wire.setup_words import FEW, VERDICTS
+from store.wire.words import FEW, VERDICTS
 
 METHOD = 2
 """The version of the method that measures trades: their random entries, errors and verdicts."""
 
 FEW_HALF_YEARS = 10
 """A measure says nothing if its trades were entered in fewer half years: these are its clusters."""
+
+EDGES: Final = tuple(step / 2 for step in range(-4, 17))
+"""From -2 to 8 R. A loss at its stop is -1 R, which a bin holds that ends there."""
 
 
 class Estimate(Record):
@@ -102,6 +107,34 @@ class Measure(Record):
     def words(self) -> str:
         """The verdict in words."""
         return VERDICTS["too_few" if self.few else self.verdict]
+
+
+class Distribution(Record):
+    """The R multiples of resolved first attempts, counted between edges.
+
+    A bin excludes its lower edge and includes its upper one. The first bin is what is not over the
+    first edge, and the last what is over the last edge.
+    """
+
+    family: Family | None = None
+    """None for the trades of one ticker."""
+    edges: Annotated[list[Number], Field(min_length=1)]
+    counts: list[Count]
+    """One more than there are edges."""
+
+    @classmethod
+    def of(
+        cls, values: Sequence[float] | npt.NDArray[np.float64], family: Family | None = None
+    ) -> Distribution:
+        """The distribution of R multiples, rounded as they are served."""
+        bins = np.searchsorted(EDGES, np.asarray(values, np.float64), side="left")
+        counts = np.bincount(bins, minlength=len(EDGES) + 1)
+        return cls(family=family, edges=list(EDGES), counts=counts.tolist())
+
+    @property
+    def trades(self) -> int:
+        """All trades."""
+        return sum(self.counts)
 
 
 class Method(Record):

@@ -40,6 +40,14 @@ Number = Annotated[float, Field(allow_inf_nan=False)]
 Percent = Annotated[float, Field(allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0)]
+Interval = Annotated[list[Share], Field(min_length=2, max_length=2)]
+Win = Annotated[
+    Percent | None, Field(description="Null when there was no win.", json_schema_extra=short())
+]
+Loss = Annotated[
+    Percent | None,
+    Field(description="Negative; null when no trade was lost.", json_schema_extra=short()),
+]
 Symbol = Annotated[str, Field(pattern=r"^[A-Z0-9.]+$", max_length=LONGEST_SYMBOL)]
 Status = Literal["forming", "in_progress"]
 Outcome = Literal["win", "loss", "open"]
@@ -126,15 +134,11 @@ class SideRecord(Record):
     sample_size: Annotated[int, Field(ge=1)] = Field(description="Resolved trades.")
     wins: Count
     win_rate_pct: Share
-    win_rate_ci95: Annotated[list[Share], Field(min_length=2, max_length=2)] | None = Field(
+    win_rate_ci95: Interval | None = Field(
         default=None, description="95% Wilson interval.", json_schema_extra=short()
     )
-    avg_win_pct: Percent | None = Field(
-        default=None, description="Null when there was no win.", json_schema_extra=short()
-    )
-    avg_loss_pct: Percent | None = Field(
-        description="Negative; null when no trade was lost.", json_schema_extra=short()
-    )
+    avg_win_pct: Win = None
+    avg_loss_pct: Loss
     avg_r: Number
     expected_r: Number
     compared: Count = Field(
@@ -169,15 +173,11 @@ class TrackRecord(Record):
     sample_size: Annotated[int, Field(ge=1)] = Field(description="Resolved trades.")
     wins: Count
     losses: Count
-    avg_win_pct: Percent | None = Field(
-        description="Null when there was no win.", json_schema_extra=short()
-    )
+    avg_win_pct: Win
     avg_loss_pct: Percent | None = Field(
         description="Negative; null when no trade was lost.", json_schema_extra=short("Negative.")
     )
-    median_win_pct: Percent | None = Field(
-        description="Null when there was no win.", json_schema_extra=short()
-    )
+    median_win_pct: Win
     avg_trade_pct: Percent
     avg_r: Number = Field(description="Average R multiple per trade.")
     expected_r: Number = Field(
@@ -207,7 +207,7 @@ class TrackRecord(Record):
         description="Version of the method that measured the trades.",
         json_schema_extra=short(),
     )
-    win_rate_ci95: Annotated[list[Share], Field(min_length=2, max_length=2)] | None = Field(
+    win_rate_ci95: Interval | None = Field(
         default=None, description="95% Wilson interval of win_rate_pct."
     )
     compared: Count | None = Field(
@@ -457,13 +457,9 @@ class AsServed(Record):
     wins: Count
     losses: Count
     win_rate_pct: Share
-    win_rate_ci95: Annotated[list[Share], Field(min_length=2, max_length=2)]
-    avg_win_pct: Percent | None = Field(
-        description="Null when there was no win.", json_schema_extra=short()
-    )
-    avg_loss_pct: Percent | None = Field(
-        description="Negative; null when no trade was lost.", json_schema_extra=short()
-    )
+    win_rate_ci95: Interval
+    avg_win_pct: Win
+    avg_loss_pct: Loss
     avg_r: Number
     open: Count = Field(
         description="Served trades that are not resolved, even if the symbol left the bars.",

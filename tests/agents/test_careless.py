@@ -13,7 +13,7 @@ import anyio
 import pytest
 
 from mcp_server.operations.errors import CATALOGUE
-from store.accounts.accounts import Plan
+from store.accounts.accounts import AccountPlan
 from tests.agent import ERAS, connected, texts
 from tests.agents.careless import Careless, User
 from tests.agents.nights import Nights
@@ -46,7 +46,7 @@ class Account:
     """An account with a list, and the user whose it is."""
 
     def __init__(
-        self, live: Service, random: Random, count: int, plan: Plan = Plan.PREMIUM
+        self, live: Service, random: Random, count: int, plan: AccountPlan = AccountPlan.PREMIUM
     ) -> None:
         self.before = random.sample(KNOWN, count)
         self.email = f"{uuid4()}@example.com"
@@ -183,7 +183,7 @@ async def told(live: Service, account: Account, address: str = "/mcp") -> list[s
 
 
 async def test_an_agent_that_may_not_call_is_told_whom_to_ask(live: Service) -> None:
-    account = Account(live, random_of(0), 3, Plan.NONE)
+    account = Account(live, random_of(0), 3, AccountPlan.NONE)
     assert await told(live, account) == ["upgrade", "works"]
     account.key = "ps_live_" + "x" * 48
     assert await told(live, account) == ["new_key", "connect"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from store.accounts.accounts import Accounts, Plan
+from store.accounts.accounts import AccountPlan, Accounts
 from tests.agent import call, connected, texts
 from tests.service import Service, new_key, serving
 
@@ -40,7 +40,7 @@ KEYLESS = (
 @pytest.fixture(scope="module")
 def free(service: Service) -> str:
     """A key of an account whose plan has no access."""
-    return new_key(service.settings, "free-of-access@example.com", Plan.NONE)
+    return new_key(service.settings, "free-of-access@example.com", AccountPlan.NONE)
 
 
 def code(answer: httpx.Response) -> tuple[int, str]:
@@ -75,7 +75,9 @@ async def test_the_same_key_works_again_once_the_plan_is_upgraded_or_the_account
 
     async def set_open(accounts: Accounts, is_open: bool) -> None:
         if refusal[0] == 403:
-            await accounts.set_plan(email, Plan.PREMIUM_PLUS if is_open else Plan.NONE)
+            await accounts.set_plan(
+                email, AccountPlan.PREMIUM_PLUS if is_open else AccountPlan.NONE
+            )
         else:
             await accounts.set_active(email, active=is_open)
 
@@ -95,10 +97,10 @@ async def test_the_same_key_works_again_once_the_plan_is_upgraded_or_the_account
 def test_premium_has_access_while_in_beta_and_only_then_within_the_limits_of_the_interface(
     service: Service, tmp_path: Path
 ) -> None:
-    key = new_key(service.settings, "premium@example.com", Plan.PREMIUM)
+    key = new_key(service.settings, "premium@example.com", AccountPlan.PREMIUM)
     assert service.get("/me", key=key).json()["plan"] == "beta"
     with serving(tmp_path, beta=False, key_per_minute=60) as live:
-        key = new_key(live.settings, "premium@example.com", Plan.PREMIUM)
+        key = new_key(live.settings, "premium@example.com", AccountPlan.PREMIUM)
         assert live.get("/me", key=key).status_code == 403
         me = live.get("/me").raise_for_status().json()
 

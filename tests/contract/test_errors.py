@@ -11,7 +11,7 @@ import pytest
 from mcp_server.operations.errors import CATALOGUE
 from mcp_server.surface.toolsets import EXTENDED, FULL, Toolset
 from screener.settings.settings import Settings
-from store.accounts.accounts import Plan
+from store.accounts.accounts import AccountPlan
 from tests.agent import ERAS, call, connected, texts
 from tests.contract.cases import MALFORMED, REFUSED, Case
 from tests.contract.market import Market
@@ -142,7 +142,7 @@ async def test_whoever_may_not_call_is_refused_on_both_surfaces(
 ) -> None:
     key = {"missing_api_key": "", "invalid_api_key": "ps_live_" + "x" * 48}.get(code)
     if key is None:
-        key = new_key(service.settings, f"{era}@free.example", Plan.NONE, ())
+        key = new_key(service.settings, f"{era}@free.example", AccountPlan.NONE, ())
     address = service.mcp_url if key else f"{service.mcp_url}/demo"
 
     async with connected(address, key, era) as client:
@@ -179,7 +179,7 @@ def test_what_no_route_answers_has_the_same_shape(
 
 
 def test_of_several_faults_the_first_in_the_fixed_order_is_answered(service: Service) -> None:
-    free = new_key(service.settings, "order@example.com", Plan.NONE, ())
+    free = new_key(service.settings, "order@example.com", AccountPlan.NONE, ())
     path = "/tickers/FB/history?limit=x"
 
     check_error(service.get(path, key=""), "missing_api_key")

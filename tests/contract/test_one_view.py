@@ -17,7 +17,7 @@ import pytest
 from mcp_server.operations.chart_data import chart_data
 from mcp_server.operations.charts import chart_view
 from store.nights.book import Book
-from store.wire.setup_view import gain
+from store.wire.view import gain
 from tests.agent import call, connected
 from tests.contract.market import active_book
 from tests.contract.test_oldest_night import put_oldest

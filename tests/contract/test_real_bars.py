@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from nightly.parameters import DETECTORS
+from screener.commands.bars_options import BarsOptions
 from screener.commands.nights.nightly import order_of, seal
 from screener.settings.settings import Settings
 from store.nights.nights import Nights
@@ -33,7 +34,10 @@ def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     folder = tmp_path_factory.mktemp("market")
     reference = SHARED / "data" / "reference.parquet"
     session = dt.date(2024, 3, 8)
-    order = order_of(Settings(data_dir=folder), str(BARS), reference=reference, session=session)
+    order = order_of(
+        Settings(data_dir=folder),
+        BarsOptions(str(BARS), reference=reference, session=session),
+    )
     seal(Settings(data_dir=folder), replace(order, parameters=DETECTORS["reference"]))
     with serving(folder) as live:
         yield live

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from store.accounts.accounts import Plan
+from store.accounts.accounts import AccountPlan
 from store.accounts.keys import Keys
 from store.accounts.watchlist import Watchlist
 from store.database.database import Database
@@ -24,7 +24,7 @@ def key(market: Market, request: pytest.FixtureRequest) -> str:
     return make_key(market, request.node.name)
 
 
-def make_key(market: Market, name: str, plan: Plan = Plan.PREMIUM_PLUS) -> str:
+def make_key(market: Market, name: str, plan: AccountPlan = AccountPlan.PREMIUM_PLUS) -> str:
     email = f"{zlib.crc32(name.encode())}@example.com"
     return new_key(market.service.settings, email, plan, ("M1", "M2", "M3"))
 
@@ -113,9 +113,11 @@ def test_patch_takes_either_list_or_both_removes_first_and_ignores_what_changes_
 
 @pytest.mark.proves("TICK-put-known", "TICK-patch-known", "TICK-errors-symbols", "LIM-cap")
 @pytest.mark.proves("ERR-ticker_cap_exceeded", "ME-limits.tracked_tickers", "ERROR-details")
-@pytest.mark.parametrize(("plan", "cap"), [(Plan.PREMIUM_PLUS, 200), (Plan.PREMIUM, 50)])
+@pytest.mark.parametrize(
+    ("plan", "cap"), [(AccountPlan.PREMIUM_PLUS, 200), (AccountPlan.PREMIUM, 50)]
+)
 def test_a_list_over_the_cap_of_the_plan_changes_nothing(
-    market: Market, request: pytest.FixtureRequest, plan: Plan, cap: int
+    market: Market, request: pytest.FixtureRequest, plan: AccountPlan, cap: int
 ) -> None:
     key = make_key(market, request.node.name, plan)
     over = put(market, key, MANY[: cap + 1])

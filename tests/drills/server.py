@@ -16,8 +16,8 @@ from typing import Self
 import httpx
 
 from benchmarks.serving.process import environment, family
-from screener.settings.settings import Settings
-from store.accounts.accounts import Accounts, Plan
+from screener.settings.settings import Settings, load_settings
+from store.accounts.accounts import AccountPlan, Accounts
 from store.accounts.keys import Keys
 from store.accounts.watchlist import Watchlist
 from store.database.database import Database
@@ -69,7 +69,7 @@ class Place:
                 await database.migrate()
                 accounts, keys, made = Accounts(database), Keys(database), list[str]()
                 for email in emails:
-                    account = await accounts.add(email, Plan.PREMIUM_PLUS)
+                    account = await accounts.add(email, AccountPlan.PREMIUM_PLUS)
                     await Watchlist(database).replace(account.id, tracked, len(tracked))
                     made += [(await keys.create(email, "test"))[1] for _ in range(each)]
                 return made
@@ -123,7 +123,7 @@ class Server(Place):
         self._more = more or {}
         self._process: subprocess.Popen[bytes] | None = None
         url = self.settings.get("database_url")
-        super().__init__(Settings(data_dir=folder, database_url=str(url) if url else None), port)
+        super().__init__(load_settings(data_dir=folder, database_url=url), port)
 
     @property
     def process(self) -> subprocess.Popen[bytes]:

@@ -18,7 +18,7 @@ import obstore
 from obstore.store import S3Store
 
 from benchmarks.serving.process import family
-from screener.settings.settings import Settings
+from screener.settings.settings import load_settings
 from tests.deploy.proxies import HAPROXY, HAPROXY_FILE, replaced
 from tests.drills.nights import SESSIONS, Nights
 from tests.drills.server import Place, Server
@@ -174,7 +174,7 @@ class Site(Place):
         file.write_text(configured(nights.port, [server.port for server in self.servers]))
         command = [str(HAPROXY), "-db", "-f", str(file)]
         self.balancer = Program(command, nights.port, folder / "haproxy.log")
-        chosen = Settings(
+        chosen = load_settings(
             data_dir=self.nightly_folder, database_url=database, public_url=nights.url
         )
         super().__init__(chosen, nights.port)

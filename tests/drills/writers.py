@@ -8,8 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 
-from store.accounts.audit import Kind
-from store.accounts.events import AuditLog
+from store.accounts.audit import AuditLog, EventKind
 from store.database.database import Database
 from tests.drills.crowd import Actor, RefusedError
 from tests.drills.server import PATIENCE, Place, numbers, transport
@@ -188,7 +187,7 @@ class SigningIn(SigningUp):
         """Sessions that are over, and sign-ins that the audit does not know."""
 
         async def count(database: Database) -> int:
-            events = await AuditLog(database).events(kind=Kind.SIGN_IN, limit=10_000)
+            events = await AuditLog(database).events(kind=EventKind.SIGN_IN, limit=10_000)
             return sum(event.email == self._email for event in events)
 
         missing = len(self._browsers) - on_database(self.place.live, count)

@@ -28,10 +28,10 @@ from nightly.errors import NightlyError
 from nightly.reference import read_reference
 from nightly.sources import prepare_source
 from store.errors import LedgerError, ManifestError
-from store.ledger.chain import Chain
 from store.ledger.ledger import Ledger
-from store.ledger.ledger_file import decoded, first_line
 from store.ledger.manifest import read_manifest
+from store.ledger.objects import Name, decoded, first_line
+from store.ledger.verify import verify
 from tests.fuzz.calls import filters
 from tests.fuzz.hostile import changed, damaged, encoded, recut
 from tests.fuzz.trial import SLOW
@@ -84,7 +84,7 @@ def _manifest(data: bytes, folder: Path) -> None:
 
 
 def _ledger_file(data: bytes, _folder: Path) -> None:
-    for read in (first_line, lambda body: decoded(body).lines()):
+    for read in (first_line, lambda body: decoded(Name(1, "20240328-0123456789ab"), body).lines()):
         try:
             read(data)
         except LedgerError:
@@ -96,7 +96,7 @@ def _chain(data: bytes, folder: Path) -> None:
     shutil.copytree(four() / "ledger", folder / "ledger")
     newest = "head.json" if data[:1] == b"{" else files(folder)[-1].name
     (folder / "ledger" / newest).write_bytes(data)
-    Chain.of(Ledger(folder))
+    verify(Ledger(folder))
 
 
 def _reference(data: bytes, folder: Path) -> None:

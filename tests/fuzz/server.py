@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.serving.process import Server, environment, free_port
 from screener.settings.settings import Settings
-from store.accounts.accounts import Plan
+from store.accounts.accounts import AccountPlan
 from tests.fuzz.exchange import Answer, Visitor, faults_of, request, send
 from tests.fuzz.hostile import encoded
 from tests.fuzz.trial import SLOW
@@ -71,7 +71,9 @@ def running(folder: Path, **settings: int) -> Iterator[Target]:
     chosen = Settings(data_dir=folder, port=port)
     key = new_key(chosen, "fuzz-key@example.com")
 
-    on_accounts(chosen, lambda accounts: accounts.add(EMAIL, Plan.PREMIUM_PLUS, PASSWORD_HASH))
+    on_accounts(
+        chosen, lambda accounts: accounts.add(EMAIL, AccountPlan.PREMIUM_PLUS, PASSWORD_HASH)
+    )
     # What is tried must not reach the Internet, so no document of an app is read.
     given = environment(
         data_dir=folder, port=port, sign_up=True, client_metadata_documents=False, **settings

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from nightly.night import make_night
+from screener.commands.bars_options import BarsOptions
 from screener.commands.nights.nightly import order_of
 from screener.settings.settings import Settings
 from store.errors import HeldBackError, PublishError
@@ -32,7 +33,7 @@ def nights(night: Path, tmp_path: Path) -> Nights:
 
 def test_a_clock_that_was_set_back_makes_no_night_of_the_past(nights: Nights) -> None:
     active = nights.check_active()
-    order = order_of(Settings(), session=SESSION)
+    order = order_of(Settings(), BarsOptions(session=SESSION))
 
     with pytest.raises(HeldBackError, match="set the clock"):
         make_night(order, nights, now=dt.datetime(2013, 1, 1, tzinfo=dt.UTC))
@@ -40,7 +41,7 @@ def test_a_clock_that_was_set_back_makes_no_night_of_the_past(nights: Nights) ->
 
 
 def test_a_night_of_the_past_is_made_by_a_right_clock_or_if_it_is_meant(nights: Nights) -> None:
-    order = order_of(Settings(), session=SESSION)
+    order = order_of(Settings(), BarsOptions(session=SESSION))
     meant = replace(order, accept_fall=True)
 
     make_night(meant, nights, now=dt.datetime(2013, 1, 1, tzinfo=dt.UTC))
@@ -51,7 +52,7 @@ def test_a_night_of_the_past_is_made_by_a_right_clock_or_if_it_is_meant(nights: 
 
 def test_a_clock_that_was_set_back_stops_no_later_session(nights: Nights) -> None:
     later = nights.check_active().as_of_session + dt.timedelta(days=1)
-    order = order_of(Settings(), session=later)
+    order = order_of(Settings(), BarsOptions(session=later))
 
     made, _ = make_night(order, nights, now=dt.datetime(2013, 1, 1, tzinfo=dt.UTC))
 

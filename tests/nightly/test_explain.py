@@ -12,9 +12,7 @@ from nightly.detector import detect, walk_on
 from nightly.events import EndReason, PatternType, Rule, Scale
 from nightly.explain import Candidate, Explanation, Fate, Score, explain
 from nightly.judgement import PARTS
-from nightly.kernel.rules import Finding
 from nightly.parameters import Parameters
-from nightly.reasons import WORDS, words
 from nightly.series import Series
 from tests.nightly.shapes import Shape, joined, random_walk, squeeze, wedge_or_triangle
 
@@ -86,7 +84,6 @@ def test_a_shape_that_is_cut_early_fails_by_its_progress_with_the_right_number()
     assert candidate.finding.rule == Rule.PROGRESS
     assert candidate.finding.value == pytest.approx(1 - widths[1] / widths[0], abs=1e-3)
     assert candidate.finding.bound == PARAMETERS.progress_min
-    assert words(candidate.finding) == "it has come 36% of the way to the apex; the least is 40%"
 
 
 def test_lines_that_part_fail_by_convergence_with_the_width_in_atr() -> None:
@@ -168,40 +165,3 @@ def test_candidates_are_sorted_by_how_far_they_came(series: Bars) -> None:
     rules = [pair.finding.rule or max(Rule) + 1 for pair in candidates]
     assert rules == sorted(rules, reverse=True)
     assert len(set(rules)) > 1
-
-
-@pytest.mark.parametrize("rule", [rule for rule in Rule if rule is not Rule.NONE])
-def test_every_rule_has_words_with_its_number_and_its_bound(rule: Rule) -> None:
-    said = words(Finding(rule, 0.125, 0.5))
-
-    assert "the least is 0.5" in said or "the least is 50%" in said or "the least is 0.5%" in said
-    assert "{" not in said
-    assert set(WORDS) == set(Rule) - {Rule.NONE}
-
-
-@pytest.mark.parametrize(
-    ("finding", "said"),
-    [
-        (Finding(Rule.LENGTH, 12.0, 15.0), "its length in bars is 12; the least is 15"),
-        (Finding(Rule.LENGTH, 131.0, 130.0), "its length in bars is 131; the most is 130"),
-        (Finding(Rule.SCORE, 79.98, 80.0), "its score is 79.98%; the least is 80%"),
-        (
-            Finding(Rule.CONVERGENCE, 0.1, 0.2),
-            "the lines are 0.10 ATR apart today; the least is 0.2",
-        ),
-        (
-            Finding(Rule.CONVERGENCE, 4.0, 0.2),
-            "the lines do not converge; today they are 4.00 ATR apart",
-        ),
-        (
-            Finding(Rule.TOUCHES, 1.0, 2.0),
-            "the line with fewer touches has 1; the least is 2",
-        ),
-        (
-            Finding(Rule.TOUCHES, 4.0, 5.0),
-            "both lines together have 4 touches; the least is 5",
-        ),
-    ],
-)
-def test_a_finding_is_told_in_words(finding: Finding, said: str) -> None:
-    assert words(finding) == said

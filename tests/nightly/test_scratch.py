@@ -17,7 +17,7 @@ from nightly.errors import SourceError
 from nightly.scratch import Scratch, scratch_in
 from nightly.sources import SpilledSource, prepare_source, silent
 from store.errors import ObjectsError
-from store.remote.opening import open_objects
+from store.remote.objects import Objects
 from tests.nightly.series import walk
 from tests.nightly.test_night import write_csv
 
@@ -34,7 +34,7 @@ def shared(url: str, run: Scratch, folder: Path) -> SpilledSource:
 
 
 def names(url: str) -> list[str]:
-    return list(open_objects(url).names("scratch"))
+    return list(Objects(url).names("scratch"))
 
 
 def ended() -> int:
@@ -63,7 +63,7 @@ def test_a_worker_reads_the_bars_that_were_shared_until_the_run_ends(
 
 
 def test_what_a_killed_run_left_is_removed_by_the_next_one(nights_url: str) -> None:
-    store = open_objects(nights_url)
+    store = Objects(nights_url)
     with scratch_in(nights_url, NOW) as run:
         machine = run.run.split("-")[0]
     living = f"{machine}-{os.getppid()}-20240301T000000Z"
@@ -81,7 +81,7 @@ def test_what_a_killed_run_left_is_removed_by_the_next_one(nights_url: str) -> N
 
 
 def test_what_another_machine_of_the_same_name_shares_is_left_alone(nights_url: str) -> None:
-    store, host = open_objects(nights_url), socket.gethostname().replace("-", "_")
+    store, host = Objects(nights_url), socket.gethostname().replace("-", "_")
     theirs = f"scratch/{host}_{1:012x}-{ended()}-{NOW:%Y%m%dT%H%M%SZ}/part.parquet"
     store.put(theirs, b"x")
 
@@ -96,7 +96,7 @@ def test_an_address_of_a_scratch_that_cannot_be_used_is_named_by_its_setting() -
 
 
 def test_bars_that_are_not_what_was_shared_end_the_run(nights_url: str, tmp_path: Path) -> None:
-    store = open_objects(nights_url)
+    store = Objects(nights_url)
     with scratch_in(nights_url, NOW) as run:
         source = shared(nights_url, run, tmp_path)
         (part,) = (name for name in names(nights_url) if name.endswith(".parquet"))

@@ -40,28 +40,29 @@ from nightly.since import ENDS, SETTLED_DAYS, Earlier, Since, Tonight, since
 from nightly.sources import Loaded, open_source
 from nightly.version import code_version
 from store.errors import WithdrawnError
-from store.ledger.chain import Chain
-from store.ledger.ledger import Entry, Ledger
+from store.ledger.ledger import Ledger, NightEntry
 from store.ledger.manifest import Manifest
 from store.ledger.served import (
     FollowedTrade,
-    Key,
     Line,
     ServedOutcome,
     ServedSetup,
     SettledTrade,
     Tally,
     Totals,
+    TradeKey,
 )
+from store.ledger.verify import verify
 from store.nights.book import Book
 from store.nights.grade import Grade, grade
 from store.nights.nights import Nights
 from store.wire.families import Family
-from store.wire.setup_words import FEW
+from store.wire.words import FEW
 from tests.nightly.series import LENIENT, changed, multiplied, walk, write_table
 from tests.nightly.test_night import write_csv
 from tests.nightly.test_past_nights import after_a_gap
 from tests.once import made_once
+from tests.store.ledger.test_ledger import put
 
 LAST = dt.date(2024, 3, 28)
 NOW = dt.datetime(2024, 4, 2, 12, tzinfo=dt.UTC)
@@ -102,7 +103,7 @@ class Seen:
         return [line for line in self.lines if isinstance(line, kind)]
 
     @property
-    def setups(self) -> dict[Key, ServedSetup]:
+    def setups(self) -> dict[TradeKey, ServedSetup]:
         return {setup.key: setup for setup in self.of(ServedSetup)}
 
     def kinds(self) -> set[tuple[str, str]]:
@@ -121,7 +122,7 @@ def publish(order: Order, data: Path, session: dt.date) -> Seen:
     with closing(book_of(nights, manifest)) as book:
         found = book.changes()
         served = {
-            Key(symbol, setup.fields["lineage_id"], setup.evidence["attempt"])
+            TradeKey(symbol, setup.fields["lineage_id"], setup.evidence["attempt"])
             for symbol, setup_id in sorted((view.symbol, view.setup_id) for view in book.scan.rows)
             if (setup := book.setup(symbol, setup_id))
         }
@@ -139,11 +140,11 @@ def book_of(nights: Nights, manifest: Manifest) -> Book:
     return Book.open(nights.folder / manifest.book.file, manifest)
 
 
-def replayed(before: Seen, now: Seen) -> set[Key]:
+def replayed(before: Seen, now: Seen) -> set[TradeKey]:
     """The setups of a night after its changes, each of which must make sense."""
     statuses = {key: setup.status for key, setup in before.setups.items()}
     for change in now.changes or ():
-        key = Key(change["symbol"], change["lineage_id"], change["attempt"])
+        key = TradeKey(change["symbol"], change["lineage_id"], change["attempt"])
         if change["change"] == "new":
             assert key not in statuses, change
             statuses[key] = now.setups[key].status
@@ -190,8 +191,8 @@ def test_every_night_names_the_one_before_and_their_chain_adds_up(
     folder, seen = path
     for before, now in pairwise(seen):
         assert now.manifest.inputs.since == before.manifest.data_version
-    chain = Chain.of(Ledger(folder / "data"))
-    assert (chain.faults, len(chain.nights)) == ([], len(seen))
+    verified = verify(Ledger(folder / "data"))
+    assert (verified.faults, len(verified.nights)) == ([], len(seen))
     begun = seen[0].manifest.as_of_session
     first = [o for night in seen for o in night.of(ServedOutcome) if o.attempt == 1]
     counted = [o for o in first if o.terms.entry_date > begun]
@@ -247,7 +248,7 @@ class Told:
     def kinds(self) -> list[tuple[str, str]]:
         return [(change.change, change.reason) for change in self.since.changes]
 
-    def of(self, key: Key) -> ServedSetup:
+    def of(self, key: TradeKey) -> ServedSetup:
         return next(setup for setup in self.setups if setup.key == key)
 
 
@@ -277,7 +278,7 @@ def check_step(before: Told | None, now: Told) -> None:
     """Whether the changes lead from the setups of one night to those of the next."""
     keys = {setup.key for setup in before.setups} if before else set()
     for change in now.since.changes:
-        key = Key(change.symbol, change.lineage_id, change.attempt)
+        key = TradeKey(change.symbol, change.lineage_id, change.attempt)
         if change.change == "new":
             assert key not in keys, change
             keys.add(key)
@@ -328,7 +329,7 @@ def test_whatever_happens_to_the_bars_changes_add_up_and_no_trade_is_resolved_tw
     """Between nights bars are revised, split, lost, cut short, or the symbol is refused."""
     rng = np.random.default_rng(seed)
     bars = walk(BARS, seed=seed)
-    resolved_keys: list[Key] = []
+    resolved_keys: list[TradeKey] = []
     before: Told | None = None
     session = dt.date(1990, 1, 1)
     for bar in range(250, BARS, 5):
@@ -722,10 +723,10 @@ def test_a_record_as_served_needs_thirty_trades_and_states_them(tmp_path: Path) 
     few = enough.model_copy(update={"trades": FEW - 1, "losses": 17})
     tally = Tally.begun(first)
     tally.families.update({Family.TRIANGLE: enough, Family.RISING_WEDGE: few})
-    entry = Entry(2, 1, NOW, None, tally, [])
+    entry = NightEntry(2, 1, NOW, None, tally, [])
     nights = Nights(tmp_path / "data")
     make_night(replace(order, session=first), Nights(tmp_path / "aside"), now=NOW)
-    nights.ledger.append(Nights(tmp_path / "aside").check_active(), entry)
+    put(nights.ledger, Nights(tmp_path / "aside").check_active(), entry)
 
     publish(order, tmp_path / "data", second)
 

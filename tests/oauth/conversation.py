@@ -13,7 +13,7 @@ from authlib.oauth2.rfc7636 import create_s256_code_challenge
 
 from oauth.authorization import Authorization, AuthorizationRequest
 from oauth.metadata import resources_of
-from store.accounts.accounts import Plan
+from store.accounts.accounts import AccountPlan
 from store.accounts.audit import Actor
 from store.accounts.grants import Grants
 from store.database.database import Database
@@ -39,7 +39,7 @@ class LaterClock:
 def new_account(service: Service) -> int:
     """A new account with API access."""
     email = f"owner{next(_numbers)}@example.com"
-    return service.accounts(lambda accounts: accounts.add(email, Plan.PREMIUM_PLUS)).id
+    return service.accounts(lambda accounts: accounts.add(email, AccountPlan.PREMIUM_PLUS)).id
 
 
 def authorization_of(service: Service, database: Database) -> Authorization:

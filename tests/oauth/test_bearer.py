@@ -14,14 +14,15 @@ from mcp_server.http.edge import Edge
 from mcp_server.operations.callers import Caller
 from oauth.bearer import Bearer
 from screener.service.app import build_app
-from screener.settings.settings import Settings
-from store.accounts.accounts import Accounts, Plan
+from screener.settings.settings import load_settings
+from store.accounts.accounts import AccountPlan, Accounts
 from store.accounts.credentials import LIFETIMES, Kind
 from store.accounts.grants import Grants
 from store.accounts.keys import Keys
-from store.accounts.principals import Principals, changes_of
+from store.accounts.principals import Principals
 from store.accounts.tokens import Tokens
 from store.accounts.watchlist import Watchlist
+from store.database.changes import feed_of
 from tests.accounts import accounts_in
 from tests.agent import INITIALIZE, message
 from tests.oauth.conversation import Host, LaterClock, new_host
@@ -240,8 +241,8 @@ async def test_one_well_formed_field_opens_the_account_of_a_live_key(
     """B03 and B04; a field has at most 512 bytes."""
     async with accounts_in(tmp_path) as database:
         keys = Keys(database)
-        parts = (Tokens(database), Watchlist(database), changes_of(database))
-        await Accounts(database).add("ada@example.com", Plan.PREMIUM)
+        parts = (Tokens(database), Watchlist(database), feed_of(database))
+        await Accounts(database).add("ada@example.com", AccountPlan.PREMIUM)
         _, secret = await keys.create("ada@example.com", "laptop")
         sent = [(b"authorization", each.replace(b"KEY", secret.encode())) for each in credentials]
         scope = await read_at_the_edge([*sent, NAMED], ("192.0.2.7", 1))
@@ -263,7 +264,7 @@ async def test_a_database_that_does_not_answer_is_never_taken_for_a_bad_credenti
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     nowhere = tmp_path / "away" / "accounts.sqlite"
-    settings = Settings(data_dir=tmp_path, database_url=f"sqlite+aiosqlite:///{nowhere}")
+    settings = load_settings(data_dir=tmp_path, database_url=f"sqlite+aiosqlite:///{nowhere}")
     body = message("tools/call", name="list_tracked_tickers", arguments={})
     transport = httpx.ASGITransport(build_app(settings))
     headers = {**ACCEPT, "Authorization": "Bearer ps_live_a_key_or_none"}

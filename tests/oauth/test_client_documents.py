@@ -26,7 +26,8 @@ from oauth.client_documents import (
 )
 from oauth.fetching import NETWORK_SHARE, Document, FetchError
 from oauth.quota import Quota
-from store.accounts.grants import Client, Grants
+from store.accounts.clients import Client
+from store.accounts.grants import Grants
 from tests.accounts import accounts_in
 from tests.oauth.documents import CALLBACK, Internet, address, document, internet, response
 

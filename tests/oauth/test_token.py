@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import httpx
 import pytest
 
-from store.database import sqlite
+from store.database import engines
 from tests.oauth.conversation import CALLBACK, CHALLENGE, VERIFIER, Host, error_of, new_host
 from tests.service import Service, serving
 
@@ -283,7 +283,7 @@ def test_a_busy_database_is_never_taken_for_a_bad_credential(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """U12."""
-    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(engines, "BUSY_SECONDS", 0.1)
     with serving(tmp_path) as service:
         host = new_host(service)
         tokens, code = host.tokens(), host.code()

@@ -23,7 +23,7 @@ STEPS = (
     *("open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.chmod"),
     *("shutil.rmtree", "sqlite3.connect"),
 )
-UNREAD = ("accounts.sqlite-shm", "progress.json", "progress.lock")
+UNREAD = ("accounts.sqlite-shm", "progress.json")
 """Files that change without another state: an index that is made again, and the clock's record."""
 
 

@@ -11,8 +11,8 @@ import anyio
 
 from screener.commands.backup import DRAFT
 from screener.server.serving import check_active_night
-from screener.settings.settings import Settings
-from store.folder.lock import READY, STAGE
+from screener.settings.settings import Settings, load_settings
+from store.folder.layout import READY, STAGE
 from tests.process.moments import digest, moments
 from tests.screener.command import COMMAND, check_refusal, environment, run
 from tests.screener.installation import (
@@ -91,7 +91,7 @@ def test_a_killed_restore_is_ended_with_its_own_database_alone(
         refused = run(killed, *words, SCREENER_DATABASE_URL=another)
         check_refusal(refused, "name that database again")
     assert (killed / STAGE / READY).exists()
-    settings = Settings(data_dir=killed, database_url=own.get("SCREENER_DATABASE_URL"))
+    settings = load_settings(data_dir=killed, database_url=own.get("SCREENER_DATABASE_URL"))
     assert ended_by_a_start(settings) == state_of(Settings(data_dir=sealed))
 
 

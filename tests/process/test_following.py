@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from store.ledger.manifest import Manifest
-from store.remote.buckets import REPEATING, REQUEST
+from store.remote.objects import REPEATING, REQUEST
 from tests.faulty import Kind, Proxy, faulty
 from tests.publishing import Publisher
 from tests.s3 import S3Server

@@ -16,15 +16,11 @@ from store.folder.progress import STOPPED, ProgressFile
 NOW = dt.datetime(2026, 1, 2, 21, 30, tzinfo=dt.UTC)
 
 RUN = """
-import sys, datetime as dt
+import sys
 from pathlib import Path
-from store.folder.lock import locked
 from store.folder.progress import ProgressFile
 folder = Path(sys.argv[1])
-with (
-    locked(folder, dt.datetime(2026, 1, 2, 21, tzinfo=dt.UTC)),
-    ProgressFile(folder).recording("bars") as record,
-):
+with ProgressFile(folder).recording("bars") as record:
     record.step("finding patterns", 3, 9)
     print("held", flush=True)
     sys.stdin.read()

@@ -17,7 +17,7 @@ from nightly.night import COMPILING, FINDING
 from screener.settings.console import USAGE
 from store.folder.progress import ProgressFile
 from store.nights.nights import Nights
-from store.remote.opening import open_objects
+from store.remote.objects import Objects
 from tests.process.cluster import cluster, dask_workers, needs_dask
 from tests.screener import command
 from tests.screener.command import Finished
@@ -73,7 +73,7 @@ def upload(bars: Path, url: str) -> str:
 
 
 def left_in(url: str) -> list[str]:
-    return list(open_objects(url).names("scratch"))
+    return list(Objects(url).names("scratch"))
 
 
 def killing_a_worker(

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from store.ledger.chain import Chain
 from store.ledger.manifest import Manifest, read_manifest, verify_book
+from store.ledger.verify import verify
 from store.nights.nights import Nights
 from store.remote.follower import Follower
-from store.remote.opening import open_objects
+from store.remote.objects import Objects
 from tests.process.moments import watcher
 from tests.publishing import Publisher, make
 
@@ -32,7 +32,7 @@ def publish(folder: Path) -> None:
 
 
 def follow(folder: Path) -> None:
-    objects = open_objects((folder / "share").as_uri())
+    objects = Objects((folder / "share").as_uri())
     assert Follower(folder / "server", objects, seconds=20, kept=3, clock=lambda: NOW).look()
 
 
@@ -78,8 +78,8 @@ def test_a_night_that_is_killed_anywhere_is_the_old_one_or_the_new_one(start: Pa
         make_alone(folder)
         assert nights.check_active().as_of_session > old.as_of_session
         assert not [path for path in folder.rglob("*") if ".draft" in path.name]
-        chain = Chain.of(nights.ledger)
-        assert (chain.faults, len(chain.nights), chain.unnoted) == ([], 2, False)
+        verified = verify(nights.ledger)
+        assert (verified.faults, len(verified.nights), verified.unnoted) == ([], 2, False)
     assert list(dict.fromkeys(seen)) == [(True, 1), (True, 2), (False, 2)]
 
 

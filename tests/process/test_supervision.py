@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from screener.service.supervisor import EXIT_CODE
-from screener.settings.settings import Settings
+from screener.settings.settings import load_settings
 from tests.postgres import PostgresServer, fresh_database
 from tests.screener.process import Server, serving_process, until
 from tests.screener.service.test_health import READY, parts
@@ -29,7 +29,7 @@ def started(data: Path, *options: str, **environment: str) -> Iterator[tuple[Ser
     """`screener serve` on a data folder, and how to call it with the key of an account."""
     url = environment.get("SCREENER_DATABASE_URL")
     with serving_process(data.parent, *options, **environment) as server:
-        chosen = Settings(data_dir=data, port=server.port, database_url=url)
+        chosen = load_settings(data_dir=data, port=server.port, database_url=url)
         yield server, Service(chosen, server.url, new_key(chosen))
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from screener.settings.settings import Settings
-from store.accounts.accounts import Plan
+from screener.settings.settings import load_settings
+from store.accounts.accounts import AccountPlan
 from tests.oauth.conversation import Host, error_of, new_host
 from tests.postgres import ENGINES, migrated_database
 from tests.screener.process import serving_process, until
@@ -37,7 +37,9 @@ def services(
         at: str = request.getfixturevalue("postgres_url")
         url = apart(lambda: migrated_database(at, "processes"))
         url = url.replace("postgresql+asyncpg", "postgresql")
-    key = new_key(Settings(data_dir=folder, database_url=url), plan=Plan.PREMIUM, tracked=())
+    key = new_key(
+        load_settings(data_dir=folder, database_url=url), plan=AccountPlan.PREMIUM, tracked=()
+    )
     settings = {
         "SCREENER_DATA_DIR": str(folder),
         "SCREENER_DATABASE_URL": url,
@@ -50,7 +52,7 @@ def services(
         for name in ("first", "second"):
             own = tmp_path_factory.mktemp(name)
             server = stack.enter_context(serving_process(own, **settings))
-            chosen = Settings(
+            chosen = load_settings(
                 data_dir=folder,
                 port=server.port,
                 database_url=url,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from release.__main__ import begin, replace, write
-from release.bill import check
-from release.notes import ReleaseError, notes
+from release.__main__ import SUMS, ReleaseError, check_folder, notes, replace, write
 
 ROOT = Path(__file__).parents[2]
 CHANGELOG = """# Changelog
@@ -38,25 +37,39 @@ def test_a_version_without_notes_is_not_released(heading: str) -> None:
         notes(CHANGELOG, heading)
 
 
-@pytest.mark.parametrize("left", [".draft/a.whl", "a.whl"])
-def test_what_a_killed_release_left_is_replaced(tmp_path: Path, left: str) -> None:
-    draft = begin(tmp_path)
-    (tmp_path / left).write_text("half")  # killed while it was built, or while it was put in place
+@pytest.mark.parametrize("moved", [0, 1])
+def test_what_a_release_leaves_that_was_killed_while_it_was_put_in_place_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moved: int
+) -> None:
+    folder, made = tmp_path / "dist", tmp_path / "made"
+    for each in (folder, made):
+        each.mkdir()
+        for name in ("a.whl", SUMS, "z.json"):
+            (each / name).write_text(each.name)
+    move, moves = shutil.move, iter(range(moved))
 
-    again = begin(tmp_path)
-    assert again == draft
-    assert list(again.iterdir()) == []
-    (again / "SHA256SUMS").write_text("whole")
-    replace(tmp_path, again)
-    assert [path.name for path in tmp_path.iterdir()] == ["SHA256SUMS"]
+    def killed(path: Path, to: Path) -> None:
+        if next(moves, None) is None:
+            raise KeyboardInterrupt
+        move(path, to)
+
+    monkeypatch.setattr(shutil, "move", killed)
+    with pytest.raises(KeyboardInterrupt):
+        replace(folder, made)
+    monkeypatch.undo()
+    check_folder(folder)
+    (made / SUMS).write_text("made")
+    replace(folder, made)
+
+    assert {path.read_text() for path in folder.iterdir()} == {"made"}
 
 
 def test_a_release_with_a_folder_in_it_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "SHA256SUMS").write_text("whole")
+    (tmp_path / SUMS).write_text("whole")
     (tmp_path / "mine").mkdir()
 
     with pytest.raises(ReleaseError, match="something else"):
-        begin(tmp_path)
+        check_folder(tmp_path)
 
 
 def test_a_folder_of_other_files_is_left_alone(tmp_path: Path) -> None:
@@ -65,8 +78,3 @@ def test_a_folder_of_other_files_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(ReleaseError, match="something else"):
         write(ROOT, tmp_path, draft=True)
     assert (tmp_path / "letter.txt").read_text() == "mine"
-
-
-def test_a_bill_against_the_schema_is_refused() -> None:
-    with pytest.raises(ReleaseError, match="not valid"):
-        check('{"bomFormat": "CycloneDX", "specVersion": "1.6", "components": 3}')

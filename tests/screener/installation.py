@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from screener.settings.settings import Settings
-from store.accounts.audit import Kind
+from store.accounts.audit import EventKind
 from store.database import tables
 from store.database.database import Database
 from tests.postgres import ENGINES, fresh_database
@@ -62,7 +62,7 @@ def rows_of(settings: Settings) -> dict[str, list[tuple[object, ...]]]:
                     continue
                 query = sa.select(table).order_by(*table.primary_key.columns)
                 if table is tables.audit:
-                    query = query.where(table.c.kind != Kind.RESTORED)
+                    query = query.where(table.c.kind != EventKind.RESTORED)
                 rows = (await connection.execute(query)).all()
                 found[table.name] = [tuple(map(_in_utc, row)) for row in rows]
         return found

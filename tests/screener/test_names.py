@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from screener.settings.settings import Settings
-from store.accounts.accounts import Accounts, Plan, utc_now
+from store.accounts.accounts import AccountPlan, Accounts, utc_now
 from store.accounts.grants import Grants
 from store.accounts.keys import Keys
 from store.database import tables
 from store.database.database import Database
-from store.wire.lines import harmless
+from store.wire.words import harmless
 from tests.screener.command import run, run_process
 from tests.service import at_database
 
@@ -40,7 +40,7 @@ def on(data: Path, work: Callable[[Database], Coroutine[Any, Any, None]]) -> Non
 
 async def store(database: Database, name: str) -> None:
     """A session, a key, a client and a grant of this name, past the checks of who stores them."""
-    account = await Accounts(database).add("ada@example.com", Plan.PREMIUM)
+    account = await Accounts(database).add("ada@example.com", AccountPlan.PREMIUM)
     await Keys(database).create(account.email, "laptop")
     await Grants(database).add_client("app", name, ("http://127.0.0.1/",))
     owner = {"account_id": account.id, "created_at": account.created_at}
@@ -76,7 +76,7 @@ def test_what_is_told_of_an_account_is_one_line_too(tmp_path: Path) -> None:
     email = "[/x]\x1b[2j@example.com"
 
     async def keep(database: Database) -> None:  # as an older version could
-        row = {"email": email, "plan": Plan.PREMIUM, "active": True, "created_at": utc_now()}
+        row = {"email": email, "plan": AccountPlan.PREMIUM, "active": True, "created_at": utc_now()}
         async with database.write() as connection:
             await connection.execute(tables.accounts.insert().values(row))
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from store.wire.setup_view import PlanView, SetupView, gain
+from store.wire.view import PlanView, SetupView, gain
 from tests.contract.market import active_book
 from tests.resealed import reseal
 

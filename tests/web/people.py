@@ -10,8 +10,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import httpx
 import sqlalchemy as sa
 
-from store.accounts.accounts import Account, Plan, utc_now
-from store.accounts.events import AuditLog, Event
+from store.accounts.accounts import Account, AccountPlan, utc_now
+from store.accounts.audit import AuditLog, Event
 from store.accounts.grants import Grant, Grants
 from store.accounts.watchlist import Watchlist
 from store.database import tables
@@ -26,7 +26,7 @@ _numbers = itertools.count()
 
 
 def new_person(
-    service: Service, plan: Plan = Plan.PREMIUM_PLUS, tracked: tuple[str, ...] = ()
+    service: Service, plan: AccountPlan = AccountPlan.PREMIUM_PLUS, tracked: tuple[str, ...] = ()
 ) -> Account:
     """A new account with the password of the tests."""
     email = f"person{next(_numbers)}@example.com"

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from store.accounts.accounts import Account, Accounts
-from store.accounts.audit import Kind
-from store.accounts.browsers import Browsers
+from store.accounts.audit import EventKind
+from store.accounts.sessions import Browsers
 from tests.service import Service, on_database, serving
 from tests.web.browser import PASSWORD, Browser
 from tests.web.people import (
@@ -60,7 +60,7 @@ def test_a_person_sees_every_browser_and_signs_one_out(service: Service) -> None
     assert phone.get("/account").headers["location"].startswith("/sign-in?next=")
     last = events_of(service, account)[0]
     told = (last.kind, last.actor, last.network, last.agent)
-    assert told == (Kind.SESSION_ENDED, "owner", "127.0.0.1", FIREFOX)
+    assert told == (EventKind.SESSION_ENDED, "owner", "127.0.0.1", FIREFOX)
 
 
 def test_the_browser_of_somebody_else_is_not_signed_out(service: Service) -> None:
@@ -101,7 +101,7 @@ def test_ending_everything_leaves_this_browser_alone(service: Service) -> None:
     assert hers.get("/account").status_code == 200
     assert service.get("/me", key=kept).status_code == 200
     kinds = [event.kind for event in events_of(service, account)[:3]]
-    assert kinds == [Kind.APP_REVOKED, Kind.KEY_REVOKED, Kind.SESSION_ENDED]
+    assert kinds == [EventKind.APP_REVOKED, EventKind.KEY_REVOKED, EventKind.SESSION_ENDED]
 
 
 @pytest.mark.parametrize(("chosen", "status"), [({}, 200), ({"end_access": "yes"}, 401)])
@@ -124,7 +124,7 @@ def test_a_new_password_ends_keys_and_apps_if_that_is_chosen(
     assert other.get("/account").status_code == 303
     assert [service.get("/me", key=key).status_code for key in (secret, token)] == [status] * 2
     last = events_of(service, account)[0]
-    assert (last.kind, last.actor) == (Kind.SIGN_IN, "owner")
+    assert (last.kind, last.actor) == (EventKind.SIGN_IN, "owner")
     assert len(grants_of(service, account)) == 1
     assert knows(service, browser, account)
     signed = [Browser(service).sign_in(account.email, one).status_code for one in (PASSWORD, new)]

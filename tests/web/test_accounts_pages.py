@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from store.accounts.accounts import Plan
-from store.accounts.audit import Kind
+from store.accounts.accounts import AccountPlan
+from store.accounts.audit import EventKind
 from store.accounts.passwords import Asker, Passwords
 from tests.service import Service, serving
 from tests.web.browser import PASSWORD, Browser, unfilled
@@ -35,9 +35,9 @@ def test_a_new_account_is_signed_in_and_can_sign_in_again(open_service: Service)
     assert "new@example.com" in browser.get("/watchlist").text
     assert Browser(open_service).sign_in("new@example.com", NEW).status_code == 303
     account = open_service.accounts(lambda accounts: accounts.get("new@example.com"))
-    assert account.plan is Plan.PREMIUM
+    assert account.plan is AccountPlan.PREMIUM
     made = events_of(open_service, account)[-1]
-    assert (made.kind, made.actor, made.network) == (Kind.ACCOUNT_ADDED, "owner", "127.0.0.1")
+    assert (made.kind, made.actor, made.network) == (EventKind.ACCOUNT_ADDED, "owner", "127.0.0.1")
 
 
 def test_a_new_account_has_no_access_once_the_beta_is_over(
@@ -48,7 +48,7 @@ def test_a_new_account_has_no_access_once_the_beta_is_over(
         browser.submit(browser.form("/sign-up"), email="late@example.com", password=NEW)
         account = live.accounts(lambda accounts: accounts.get("late@example.com"))
 
-    assert account.plan is Plan.NONE
+    assert account.plan is AccountPlan.NONE
 
 
 def test_what_makes_no_account_says_why(open_service: Service) -> None:

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from store.accounts.accounts import Account, utc_now
-from store.accounts.audit import Actor, Kind, note
+from store.accounts.audit import Actor, EventKind, note
 from store.database.database import Database
 from tests.service import Service, on_database
 from tests.web.browser import Browser
@@ -26,7 +26,9 @@ CHROME = (
 )
 
 
-def add_events(service: Service, account: Account, kind: Kind, actor: Actor, count: int) -> None:
+def add_events(
+    service: Service, account: Account, kind: EventKind, actor: Actor, count: int
+) -> None:
     async def work(database: Database) -> None:
         async with database.write() as connection:
             for number in range(count):
@@ -84,7 +86,7 @@ def test_a_failed_sign_in_is_shown_and_marked(service: Service) -> None:
 
 def test_nobody_reads_what_happened_to_another(service: Service) -> None:
     account, other = new_person(service), new_person(service)
-    add_events(service, other, Kind.KEY_CREATED, Actor("owner", "203.0.113.9"), 3)
+    add_events(service, other, EventKind.KEY_CREATED, Actor("owner", "203.0.113.9"), 3)
 
     shown = events_on(signed_in(service, account).get(PATH).text)
     stranger = Browser(service).get(PATH)
@@ -96,7 +98,7 @@ def test_nobody_reads_what_happened_to_another(service: Service) -> None:
 
 def test_the_pages_show_each_event_once(service: Service) -> None:
     account = new_person(service)
-    add_events(service, account, Kind.PLAN_CHANGED, Actor("operator"), 2 * EVENTS_A_PAGE)
+    add_events(service, account, EventKind.PLAN_CHANGED, Actor("operator"), 2 * EVENTS_A_PAGE)
     browser, shown, address = signed_in(service, account), list[str](), PATH
     for _ in range(3):
         page = browser.get(address).text
@@ -120,7 +122,7 @@ def test_a_page_that_cannot_be_is_not_found(service: Service) -> None:
 
 
 def test_there_are_words_for_every_kind() -> None:
-    assert set(WORDS) == set(Kind)
+    assert set(WORDS) == set(EventKind)
 
 
 @pytest.mark.parametrize(

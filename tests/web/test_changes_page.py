@@ -10,7 +10,7 @@ from typing import get_args
 
 import pytest
 
-from store.wire.changes import KINDS, REASONS
+from store.wire.labels import CHANGE_KINDS, CHANGE_REASONS
 from store.wire.records import ChangeKind, ChangeReason
 from tests.resealed import market_changes, rename_bars, reseal, withdraw, write_changes
 from tests.service import Service, copy_night, serving
@@ -34,11 +34,11 @@ def test_changes_are_grouped_with_their_number_reason_and_price(changed: Service
     page = signed_in(changed, new_person(changed)).get("/changes").text
     text = words(page)
 
-    for kind, heading in KINDS.items():
+    for kind, heading in CHANGE_KINDS.items():
         rows = [change for change in market_changes() if change.change == kind]
         assert f"{heading}, {len(rows)}" in text
         for reason in {row.reason for row in rows}:
-            assert REASONS[reason][1:] in text
+            assert CHANGE_REASONS[reason][1:] in text
     assert "From the night of 2012-10-02 to that of 2012-10-03" in text
     assert "2 sessions have ended since the night of 2012-10-03" in text
     assert "on 2012-10-03 at $12.50, -1.00 R." in text
@@ -64,8 +64,8 @@ def test_tracked_tickers_come_first_and_are_the_only_links(changed: Service) -> 
 
 
 def test_every_kind_and_reason_has_words() -> None:
-    assert set(KINDS) == set(get_args(ChangeKind))
-    assert set(REASONS) == set(get_args(ChangeReason))
+    assert set(CHANGE_KINDS) == set(get_args(ChangeKind))
+    assert set(CHANGE_REASONS) == set(get_args(ChangeReason))
 
 
 @pytest.mark.parametrize(("session", "said"), [("2012-10-03", True), ("2012-10-02", False)])

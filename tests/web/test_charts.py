@@ -11,7 +11,7 @@ import httpx
 import pytest
 from PIL import Image
 
-from store.accounts.accounts import Plan
+from store.accounts.accounts import AccountPlan
 from store.nights.book import Book
 from tests.service import Service, serving
 from tests.web.browser import Browser
@@ -69,7 +69,7 @@ def test_who_tracks_a_ticker_sees_its_charts_and_who_may_scan_its_thumbnail(
 def test_strangers_and_accounts_without_a_plan_see_none_of_them(
     closed: Service, setups: dict[str, str]
 ) -> None:
-    planless = signed_in(closed, new_person(closed, Plan.NONE, tracked=("AAPL",)))
+    planless = signed_in(closed, new_person(closed, AccountPlan.NONE, tracked=("AAPL",)))
     thumbnail, large = (chart("AAPL", setups["AAPL"], width=width) for width in ("320", "1200"))
 
     for browser, said in ((Browser(closed), "Sign in"), (planless, "Your plan")):

@@ -60,7 +60,7 @@ def test_a_failure_of_ours_is_a_page_without_its_reason(
         raise RuntimeError("the reason")
 
     browser = signed_in(service, new_person(service))
-    monkeypatch.setattr(Keys, "held", fail)
+    monkeypatch.setattr(Keys, "unrevoked", fail)
     page = browser.get("/keys", headers={"Accept": CHROMIUM})
     told = browser.get("/keys", headers={"Accept": "application/json"})
 

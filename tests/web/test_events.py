@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from screener.server.door import Bounds
-from store.accounts.accounts import Plan
+from store.accounts.accounts import AccountPlan
 from store.folder.progress import ProgressFile
 from store.nights.nights import Nights
 from tests.service import Service, copy_night, serving
@@ -73,7 +73,7 @@ def test_a_page_without_a_night_is_told_of_the_first_one(tmp_path: Path, night: 
 
 def test_progress_is_for_those_who_may_see_the_scan(data_dir: Path, product_night: Path) -> None:
     with serving(data_dir) as live, ExitStack() as stack:
-        jars = [{}, cookies_of(live, Plan.NONE), cookies_of(live, Plan.PREMIUM)]
+        jars = [{}, cookies_of(live, AccountPlan.NONE), cookies_of(live, AccountPlan.PREMIUM)]
         streams = [stack.enter_context(stream(live.url, cookies=jar)) for jar in jars]
         assert [next(news).name for news in streams] == ["night"] * 3
         with ProgressFile(data_dir).recording("bars"):
@@ -86,7 +86,7 @@ def test_progress_is_for_those_who_may_see_the_scan(data_dir: Path, product_nigh
     assert told_next == ["night"] * 3
 
 
-def cookies_of(live: Service, plan: Plan) -> dict[str, str]:
+def cookies_of(live: Service, plan: AccountPlan) -> dict[str, str]:
     """The cookies of somebody with a plan who is signed in."""
     return dict(signed_in(live, new_person(live, plan)).cookies)
 
@@ -132,7 +132,7 @@ def _opened_in_the_end(live: Service) -> str:
 
 def test_strangers_cannot_take_every_place(data_dir: Path) -> None:
     with serving(data_dir, trusted_proxies=("127.0.0.1",)) as live, ExitStack() as stack:
-        member = cookies_of(live, Plan.PREMIUM)
+        member = cookies_of(live, AccountPlan.PREMIUM)
         for number in range(MOST_OF_STRANGERS):
             news = stack.enter_context(stream(live.url, headers=_from(number // 8)))
             assert next(news).name == "night"

@@ -12,8 +12,8 @@ import orjson
 import pytest
 
 from store.nights.book import Book
-from store.wire.distribution import Distribution
 from store.wire.families import Family
+from store.wire.method import Distribution
 from tests.resealed import reseal
 from tests.service import Service, serving
 from tests.web.browser import Browser

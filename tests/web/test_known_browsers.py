@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from store.accounts.accounts import Account, Accounts
-from store.accounts.audit import Kind
-from store.accounts.browsers import Browsers
-from store.accounts.events import AuditLog
+from store.accounts.audit import AuditLog, EventKind
+from store.accounts.sessions import Browsers
 from tests.service import Service, on_database, serving
 from tests.web.browser import PASSWORD, Browser
 from tests.web.people import age_sign_in, authorize_address, new_app, new_person
@@ -100,7 +99,7 @@ def failures(service: Service, account: Account | None) -> list[tuple[str, str, 
     return [
         (event.actor, event.network, event.subject)
         for event in reversed(whole)
-        if (event.kind, event.account_id) == (Kind.SIGN_IN_FAILED, wanted)
+        if (event.kind, event.account_id) == (EventKind.SIGN_IN_FAILED, wanted)
     ]
 
 

@@ -12,7 +12,7 @@ from store.nights.book import Book
 from store.wire.families import Family
 from store.wire.method import Costs, Estimate, Measure, Method
 from store.wire.records import AsServed, Verdict
-from store.wire.setup_words import FEW
+from store.wire.words import FEW
 from tests.service import Service
 from tests.web.browser import Browser
 from tests.web.tree import words

@@ -17,12 +17,13 @@ from PIL import Image
 
 from mcp_server.operations.past import Past, marks_of, past_view, with_lines
 from nightly.parameters import DETECTORS
+from screener.commands.bars_options import BarsOptions
 from screener.commands.nights.nightly import order_of, seal
 from screener.settings.settings import Settings
 from store.ledger.ledger import Ledger
-from store.ledger.ledger_file import decoded, encoded
+from store.ledger.objects import encoded
 from store.nights.book import Book, Prices
-from store.wire.figures import dollars
+from store.wire.words import dollars
 from tests.conftest import seal_night
 from tests.contract.market import active_book
 from tests.resealed import reseal
@@ -39,7 +40,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The tests' night, and recorded in its ledger one while an earlier trade of GOOG ran."""
     folder = tmp_path_factory.mktemp("served")
     settings = Settings(data_dir=folder)
-    earlier = order_of(settings, session=RUNNING)
+    earlier = order_of(settings, BarsOptions(session=RUNNING))
     seal(settings, replace(earlier, parameters=DETECTORS["reference"]))
     seal_night(folder)
     return folder
@@ -187,7 +188,7 @@ def test_a_damaged_or_withdrawn_record_gives_no_lines(
         target.write_bytes(b"no gzip" if name == first else body)
     assert with_lines(Past("GOOG", early), Ledger(tmp_path)).lines is None
 
-    written = decoded(Ledger(served).bytes_of(first))
+    written = Ledger(served).read(first)
     (tmp_path / "ledger" / first.file).write_bytes(Ledger(served).bytes_of(first))
     gone = first.file.replace(".jsonl", ".withdrawal.jsonl").replace("000001", "000003")
     (tmp_path / "ledger" / gone).write_bytes(encoded(written.head))

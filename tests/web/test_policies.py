@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from screener.service.policies import MOST_BYTES
+from screener.service.parts import MOST_BYTES
 from screener.settings.settings import Settings
 from tests.screener.command import check_refusal, run
 from tests.service import Service, serving

@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from store.accounts import passwords
-from store.accounts.accounts import Plan
+from store.accounts.accounts import AccountPlan
 from tests.screener.command import run
 from tests.service import Service, serving
 from tests.web.browser import PASSWORD, Browser, Forms, unfilled
@@ -68,7 +68,7 @@ def test_a_page_of_an_account_asks_who_is_there_first(
 
 @pytest.mark.parametrize("path", ["/screen?status=all", "/changes", "/symbols/FB"])
 def test_an_account_whose_plan_lacks_the_scan_is_told_so(service: Service, path: str) -> None:
-    answer = signed_in(service, new_person(service, Plan.NONE)).get(path)
+    answer = signed_in(service, new_person(service, AccountPlan.NONE)).get(path)
 
     assert answer.status_code == 403
     assert "Your plan does not include" in answer.text
@@ -279,7 +279,7 @@ def test_where_nobody_can_sign_in_the_page_says_the_command_instead_of_a_form(
 
         none = browser.get("/watchlist", follow_redirects=True)
         (add,) = commands_of(none.text)
-        live.accounts(lambda accounts: accounts.add("me@localhost", Plan.PREMIUM_PLUS))
+        live.accounts(lambda accounts: accounts.add("me@localhost", AccountPlan.PREMIUM_PLUS))
         without = browser.get("/sign-in")
         (password,) = commands_of(without.text)
         assert "<input" not in none.text + without.text
@@ -296,7 +296,7 @@ def test_a_stranger_learns_no_address_where_nobody_can_sign_in(
 ) -> None:
     with serving(tmp_path_factory.mktemp("strange")) as live:
         live.accounts(lambda accounts: accounts.delete("reader@example.com"))
-        live.accounts(lambda accounts: accounts.add("ada@example.com", Plan.PREMIUM_PLUS))
+        live.accounts(lambda accounts: accounts.add("ada@example.com", AccountPlan.PREMIUM_PLUS))
         page = Browser(live).get("/sign-in").text
 
     assert commands_of(page) == ["screener account password EMAIL"]

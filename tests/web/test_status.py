@@ -11,9 +11,9 @@ from typing import Any
 from nightly.rules import FINDINGS, REFUSALS
 from store.accounts.accounts import utc_now
 from store.folder.progress import ProgressFile, State
-from store.nights.last_nights import read_last_nights
+from store.nights.active_night import read_last_nights
 from store.nights.nights import Nights
-from store.wire.reasons import FOUND, LEFT_OUT
+from store.wire.labels import FOUND, LEFT_OUT
 from tests.resealed import reseal
 from tests.service import Service, copy_night, serving
 from tests.web.browser import Browser

@@ -11,10 +11,10 @@ import pytest
 
 from mcp_server.drawing.look import THEMES, Theme
 from mcp_server.drawing.palette import COLOURS, Ink
-from store.accounts.accounts import Plan
+from store.accounts.accounts import AccountPlan
 from store.nights.book import Book
-from store.wire.distribution import Distribution
-from store.wire.figures import dollars
+from store.wire.method import Distribution
+from store.wire.words import dollars
 from tests.resealed import reseal
 from tests.service import Service, copy_night, serving
 from tests.web.browser import Browser
@@ -176,7 +176,7 @@ def test_the_button_tracks_the_ticker_and_takes_it_off_again(closed: Service) ->
 
 
 def test_a_full_watchlist_is_said_in_words_and_stays(closed: Service) -> None:
-    account = new_person(closed, Plan.PREMIUM, tracked=tuple(f"S{n}" for n in range(50)))
+    account = new_person(closed, AccountPlan.PREMIUM, tracked=tuple(f"S{n}" for n in range(50)))
     browser = signed_in(closed, account)
 
     answer = browser.submit(browser.form("/symbols/AAPL"), change="track")

@@ -6,8 +6,8 @@ import html
 import re
 from contextlib import closing
 
-from store.accounts.accounts import Plan
-from store.wire.setup_words import place_words, state_words
+from store.accounts.accounts import AccountPlan
+from store.wire.words import place_words, state_words
 from tests.contract.market import active_book
 from tests.service import Service
 from tests.web.people import new_person, signed_in, tracked_by
@@ -80,7 +80,7 @@ def test_a_setup_has_its_picture_and_each_symbol_that_the_night_knows_its_page(
 
 
 def test_without_a_plan_the_list_asks_for_no_picture(service: Service) -> None:
-    browser = signed_in(service, new_person(service, Plan.NONE, tracked=("AAPL",)))
+    browser = signed_in(service, new_person(service, AccountPlan.NONE, tracked=("AAPL",)))
 
     assert "chart.png" not in browser.get("/watchlist").text
 
@@ -97,7 +97,7 @@ def test_tickers_are_added_at_the_end_as_people_type_them(service: Service) -> N
 
 
 def test_each_button_does_what_it_says_on_a_list_over_the_cap_too(service: Service) -> None:
-    account = new_person(service, Plan.NONE, tracked=("AAPL", "IBM", "MSFT"))
+    account = new_person(service, AccountPlan.NONE, tracked=("AAPL", "IBM", "MSFT"))
     browser = signed_in(service, account)
     form = browser.form("/watchlist")
 
@@ -120,10 +120,10 @@ def test_each_button_does_what_it_says_on_a_list_over_the_cap_too(service: Servi
 
 def test_what_cannot_be_added_is_said_stays_as_typed_and_changes_nothing(service: Service) -> None:
     for plan, text, said in (
-        (Plan.PREMIUM_PLUS, "NOPE", "does not know NOPE"),
-        (Plan.PREMIUM_PLUS, 'AAPL, "<b>NOPE', "letters, digits and dots"),
-        (Plan.PREMIUM_PLUS, " , ", "Type one symbol"),
-        (Plan.NONE, "AAPL", "Your plan tracks no tickers."),
+        (AccountPlan.PREMIUM_PLUS, "NOPE", "does not know NOPE"),
+        (AccountPlan.PREMIUM_PLUS, 'AAPL, "<b>NOPE', "letters, digits and dots"),
+        (AccountPlan.PREMIUM_PLUS, " , ", "Type one symbol"),
+        (AccountPlan.NONE, "AAPL", "Your plan tracks no tickers."),
     ):
         account = new_person(service, plan)
         browser = signed_in(service, account)

@@ -10,24 +10,18 @@ import datetime as dt
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from screener.settings.console import (
-    USAGE,
-    Table,
-    err,
-    fail,
-    out,
-    plainly,
-    prepare_data_dir,
-    settings,
-)
+from screener.commands.bars_options import BarsOptions, read_date, reading_bars
+from screener.settings.console import USAGE, Table, err, fail, out, prepare_data_dir, settings
 from screener.settings.errors import EndedError
-from screener.settings.options import Jobs, ReferenceTable, Symbol, read_adjustment, read_date
+from store.folder.layout import DataFolder
+from store.wire.words import named
 
 if TYPE_CHECKING:
     from nightly.providers.fetch import Fetched
@@ -61,7 +55,12 @@ def fetch(
         ),
     ] = None,
     since: Annotated[
-        str | None, typer.Option(help="First day (YYYY-MM-DD); all there are if left out.")
+        dt.date | None,
+        typer.Option(
+            parser=lambda text: read_date(text, "--since"),
+            metavar="YYYY-MM-DD",
+            help="First day; all there are if left out.",
+        ),
     ] = None,
     store: Store = None,
     url: Annotated[
@@ -79,23 +78,22 @@ def fetch(
     from nightly.providers.provider import open_provider
     from nightly.providers.run import Run
 
-    with plainly():
-        if store is None:
-            prepare_data_dir(settings())
-        kept, first = BarStore(_folder(store)), read_date(since, "--since")
-        wanted = _symbols(symbols) or [
-            known.origin.symbol for known in kept.all() if known.origin.provider == provider
-        ]
-        if not wanted:
-            fail(f"No symbol of {provider} is stored yet; name some with --symbols.")
-        opened = open_provider(provider, url)
-        kept.prepare()
-        ending = Event()
-        fetcher = Fetcher(opened, kept, dt.datetime.now(dt.UTC), ending.wait, first)
-        run = Run(fetcher.fetch, wanted, opened.parallel)
-        done, interrupted = _follow(run, ending, len(wanted))
-    report = _report if not as_json else _report_json
-    report(done, run.gave_up, kept.folder)
+    if store is None:
+        prepare_data_dir(settings())
+    stored = BarStore(_folder(store))
+    wanted = _symbols(symbols) or [
+        series.origin.symbol for series in stored.all() if series.origin.provider == provider
+    ]
+    if not wanted:
+        fail(f"No symbol of {provider} is stored yet; name some with --symbols.")
+    opened = open_provider(provider, url)
+    stored.prepare()
+    ending = Event()
+    fetcher = Fetcher(opened, stored, dt.datetime.now(dt.UTC), ending.wait, since)
+    run = Run(fetcher.fetch, wanted, opened.parallel)
+    done, interrupted = _follow(run, ending, len(wanted))
+    report = _report_json if as_json else _report
+    report(done, run.gave_up, stored.folder)
     missing = sum(fetched.missing for fetched in done)
     if interrupted:
         raise EndedError(INTERRUPTED)
@@ -129,28 +127,22 @@ def list_bars(store: Store = None) -> None:
     """List the symbols that are stored, with their first and last day."""
     from nightly.providers.kept import BarStore
 
-    with plainly():
-        listed = Table("symbol", "provider", "spelled", "bars", "first", "last")
-        for kept in BarStore(_folder(store)).all():
-            days = kept.bars["date"]
-            ends = (str(days.min() or "-"), str(days.max() or "-"))
-            origin = kept.origin
-            listed.add_row(kept.symbol, origin.provider, origin.symbol, str(len(days)), *ends)
+    listed = Table("symbol", "provider", "spelled", "bars", "first", "last")
+    for series in BarStore(_folder(store)).all():
+        days, origin = series.bars["date"], series.origin
+        ends = (str(days.min() or "-"), str(days.max() or "-"))
+        listed.add_row(series.symbol, origin.provider, origin.symbol, str(len(days)), *ends)
     out.print(listed)
 
 
 @bars_app.command("check")
+@reading_bars("symbol", "reference", "adjustment", "jobs")
 def check_bars(
+    options: BarsOptions,
     path: Annotated[
         str,
         typer.Argument(help="Bars as for `nightly --bars`: a folder or zip of files, or one file."),
     ],
-    reference: ReferenceTable = None,
-    adjustment: Annotated[
-        str, typer.Option(help="What the bars are: split, none (raw) or split+div.")
-    ] = "split",
-    symbol: Symbol = None,
-    jobs: Jobs = None,
     as_json: Annotated[bool, typer.Option("--json", help="All of it as JSON.")] = False,
 ) -> None:
     """Say what a night would make of some bars: what is read, and what is left out and why.
@@ -159,37 +151,25 @@ def check_bars(
     """
     from nightly.check import check
     from nightly.sources import read_source
-    from screener.commands.nights.check import print_check
     from screener.commands.nights.nightly import Work, order_of
+    from screener.commands.nights.quality import print_check
     from screener.commands.nights.watch import watched
 
-    with (
-        plainly(),
-        tempfile.TemporaryDirectory(prefix="pattern-screener-") as work,
-        watched() as step,
-    ):
-        order = order_of(
-            settings(),
-            path,
-            work=Work(Path(work)),
-            step=step,
-            opening=read_source,
-            symbol=symbol,
-            reference=reference,
-            adjustment=read_adjustment(adjustment),
-            jobs=jobs,
-        )
-        found = check(order, dt.datetime.now(dt.UTC), step)
+    options = replace(options, bars=path)
+    with tempfile.TemporaryDirectory(prefix="pattern-screener-") as folder, watched() as step:
+        work = Work(Path(folder))
+        order = order_of(settings(), options, work=work, step=step, opening=read_source)
+        checked = check(order, dt.datetime.now(dt.UTC), step)
     if as_json:
-        out.print_json(found.as_dict())
+        out.print_json(checked.as_dict())
     else:
-        print_check(path, found)
-    if not found.covered:
+        print_check(path, checked)
+    if not checked.covered:
         fail(f"No symbol of {path} can be used; the lines above say why.")
 
 
 def _folder(store: Path | None) -> Path:
-    return store or settings().data_dir / "bars"
+    return store or DataFolder(settings().data_dir).bars
 
 
 def _symbols(text: str | None) -> list[str]:
@@ -218,18 +198,19 @@ def _report(done: Sequence[Fetched], gave_up: str, folder: Path) -> None:
         out.print(shown)
     if len(moved) > MOST:
         out.print(f"And {len(moved) - MOST} more.")
-    if refetched := _of(done, "refetched"):
-        told = _named(refetched)
-        out.print(f"Fetched again in full, as their history changed or goes further back: {told}")
-    failed = _of(done, "failed")
+    if refetched := named(_symbols_of(done, "refetched"), MOST):
+        out.print(
+            f"Fetched again in full, as their history changed or goes further back: {refetched}"
+        )
+    failed = [fetched for fetched in done if fetched.status == "failed"]
     for fetched in failed[:MOST]:
         err.print(f"Failed: {fetched.symbol}: {fetched.reason}")
     if len(failed) > MOST:
         err.print(f"And {len(failed) - MOST} more failed; --json names them all.")
     if gave_up:
         err.print(f"Ended early: {gave_up}")
-    if untried := _of(done, "untried"):
-        err.print(f"Not tried: {_named(untried)}")
+    if untried := named(_symbols_of(done, "untried"), MOST):
+        err.print(f"Not tried: {untried}")
     counts = ", ".join(f"{number} {status}" for status, number in _counts(done).items())
     out.print(f"Symbols: {len(done)} ({counts}); stored in {folder}")
 
@@ -245,14 +226,9 @@ def _report_json(done: Sequence[Fetched], gave_up: str, folder: Path) -> None:
     )
 
 
-def _of(done: Sequence[Fetched], status: str) -> list[Fetched]:
-    return [fetched for fetched in done if fetched.status == status]
+def _symbols_of(done: Sequence[Fetched], status: str) -> list[str]:
+    return [fetched.symbol for fetched in done if fetched.status == status]
 
 
 def _counts(done: Sequence[Fetched]) -> dict[str, int]:
     return dict(sorted(Counter(fetched.status for fetched in done).items()))
-
-
-def _named(fetched: Sequence[Fetched]) -> str:
-    more = f" and {len(fetched) - MOST} more" if len(fetched) > MOST else ""
-    return ", ".join(one.symbol for one in fetched[:MOST]) + more

@@ -5,14 +5,12 @@ Its own parts are imported by the commands that use them (`screener.settings.con
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from screener.settings.console import Table, fail, out, plainly, settings
-from screener.settings.options import Bars, Executor, Jobs, ReferenceTable, Symbol, read_adjustment
-from store.wire.lines import harmless
+from store.wire.words import harmless
 
 if TYPE_CHECKING:
     from store.ledger.ledger import Ledger
@@ -22,10 +20,6 @@ ledger_app = typer.Typer(
     no_args_is_help=True, help="Check and show what every published night served."
 )
 
-Simulated = Annotated[
-    bool,
-    typer.Option("--simulated", help="Of the nights that `screener ledger backfill` replayed."),
-]
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON, for programs.")]
 
 MOST = 40
@@ -33,29 +27,30 @@ MOST = 40
 
 
 @ledger_app.command("verify")
-def verify(simulated: Simulated = False) -> None:
+def verify_ledger() -> None:
     """Check that no object of the ledger was changed, removed or put in, and that totals add up."""
-    from store.ledger.chain import Chain
+    from store.ledger.verify import verify
 
     with plainly():
-        chain = Chain.of(_ledger(simulated))
-    for fault in chain.faults:
+        verified = verify(_ledger())
+    for fault in verified.faults:
         out.print(f"{fault.file}: {fault.what}.")
-    if chain.faults:
-        fail(f"The ledger is not what was written: {len(chain.faults):,} faults.")
-    if chain.unnoted:
+    if verified.faults:
+        fail(f"The ledger is not what was written: {len(verified.faults):,} faults.")
+    if verified.unnoted:
         out.print("The newest object is not noted in head.json yet; the next run notes it.")
-    out.print(f"{len(chain.nights):,} nights and {chain.withdrawals:,} withdrawals are unchanged.")
+    nights, withdrawals = len(verified.nights), verified.withdrawals
+    out.print(f"{nights:,} nights and {withdrawals:,} withdrawals are unchanged.")
 
 
 @ledger_app.command("list")
-def list_objects(simulated: Simulated = False) -> None:
+def list_objects() -> None:
     """List the objects of the ledger, oldest first."""
-    from store.ledger.ledger_file import NightHead
+    from store.ledger.objects import NightHead
 
     listed = Table("number", "kind", "version", "session", "since", "written (UTC)", "KB")
     with plainly():
-        ledger = _ledger(simulated)
+        ledger = _ledger()
         for name in ledger.names():
             head = ledger.head(name)
             if isinstance(head, NightHead):
@@ -79,13 +74,12 @@ def show(
     which: Annotated[
         str, typer.Argument(metavar="NUMBER|VERSION", help="An object's number, or a data_version.")
     ],
-    simulated: Simulated = False,
 ) -> None:
     """Print one object as lines of JSON; of a version, the newest one about it."""
     import orjson
 
     with plainly():
-        ledger = _ledger(simulated)
+        ledger = _ledger()
         names = [n for n in ledger.names() if which in (n.version, str(n.number))]
         if not names:
             fail(f"The ledger has no object {which!r}; `screener ledger list` shows them all.")
@@ -96,7 +90,7 @@ def show(
 
 
 @ledger_app.command("grade")
-def grade(as_json: AsJson = False, simulated: Simulated = False) -> None:
+def grade(as_json: AsJson = False) -> None:
     """Compare what was served with what the active night's history says of the same time.
 
     Both sides are the first attempts entered after the first night; the rest is counted apart.
@@ -108,7 +102,7 @@ def grade(as_json: AsJson = False, simulated: Simulated = False) -> None:
     from store.nights.nights import Nights
 
     with plainly():
-        nights = Nights(_folder(simulated), simulated=simulated)
+        nights = Nights(settings().data_dir)
         manifest = nights.check_active()
         book = Book.open(nights.folder / manifest.book.file, manifest)
         try:
@@ -121,61 +115,10 @@ def grade(as_json: AsJson = False, simulated: Simulated = False) -> None:
         _print_grade(found)
 
 
-@ledger_app.command("backfill")
-def backfill(
-    bars: Bars,
-    first: Annotated[str, typer.Option("--from", help="The first session (YYYY-MM-DD).")],
-    last: Annotated[str, typer.Option("--to", help="The last session (YYYY-MM-DD).")],
-    symbol: Symbol = None,
-    reference: ReferenceTable = None,
-    adjustment: Annotated[
-        str, typer.Option(help="What the bars are: split, none (raw) or split+div.")
-    ] = "split",
-    jobs: Jobs = None,
-    executor: Executor = None,
-) -> None:
-    """Replay past sessions, for research: a night of each, on the bars up to it.
-
-    The nights are kept apart from the published ones. Interrupted, it goes on where it stopped.
-    """
-    from screener.commands.nights.backfill import replay
-    from screener.commands.nights.nightly import order_of, working
-    from screener.settings.options import read_date
-
-    chosen = settings()
-    with plainly():
-        days = (read_date(first, "--from"), read_date(last, "--to"))
-        kind = read_adjustment(adjustment)
-        with working(chosen, executor) as (work, step):
-            order = order_of(
-                chosen,
-                bars,
-                work=work,
-                step=step,
-                symbol=symbol,
-                reference=reference,
-                adjustment=kind,
-                jobs=jobs,
-                executor=executor,
-            )
-            made = replay(_folder(simulated=True), order, days, step)
-    out.print(
-        f"{made.new:,} nights replayed, {made.known:,} were there already. `screener ledger grade "
-        "--simulated` compares them with the history of the last one."
-    )
-
-
-def _folder(simulated: bool) -> Path:
-    from store.ledger.ledger import SIMULATED
-
-    folder = settings().data_dir
-    return folder / SIMULATED if simulated else folder
-
-
-def _ledger(simulated: bool) -> Ledger:
+def _ledger() -> Ledger:
     from store.ledger.ledger import Ledger
 
-    return Ledger(_folder(simulated), simulated=simulated)
+    return Ledger(settings().data_dir)
 
 
 def _print_grade(found: Grade) -> None:

@@ -7,13 +7,19 @@ them (`screener.settings.console` says why).
 from __future__ import annotations
 
 import datetime as dt
-from typing import Annotated
+import time
+from dataclasses import asdict, astuple, replace
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from screener.settings.console import DRIFT, EXITS, Table, fail, out, plainly, settings
-from screener.settings.options import Bars, Executor, Jobs, ReferenceTable, Symbol, read_adjustment
+from screener.commands.bars_options import BarsOptions
+from screener.settings.console import DRIFT, EXITS, Table, fail, out, settings
 from store.errors import HeldBackError
+
+if TYPE_CHECKING:
+    from store.ledger.manifest import Manifest
+    from store.nights.nights import Nights
 
 nights_app = typer.Typer(
     no_args_is_help=True,
@@ -28,21 +34,11 @@ MaybeVersion = Annotated[
     str | None,
     typer.Argument(help="The data_version of a sealed night; the active one if left out."),
 ]
+AsJson = Annotated[bool, typer.Option("--json", help="As JSON, for programs.")]
 
 
 def nightly(
-    bars: Bars = "sample",
-    symbol: Symbol = None,
-    reference: ReferenceTable = None,
-    adjustment: Annotated[
-        str, typer.Option(help="What the bars are: split, none (raw) or split+div.")
-    ] = "split",
-    session: Annotated[
-        str | None,
-        typer.Option(help="Use no bar after this date (YYYY-MM-DD), however few symbols reach it."),
-    ] = None,
-    jobs: Jobs = None,
-    executor: Executor = None,
+    options: BarsOptions,
     wait_for_session: Annotated[
         bool, typer.Option(help="First wait until the session in progress is over and settled.")
     ] = False,
@@ -66,55 +62,41 @@ def nightly(
     A symbol with bad bars is left out and named; a failed night leaves the old one serving.
     docs/scheduling.md tells the exit codes.
     """
-    from screener.commands.nights.difference import told
-    from screener.commands.nights.nightly import order_of, seal, timed, try_out, working
+    from screener.commands.nights.nightly import order_of, seal, try_out, working
     from screener.commands.nights.nightly import wait_for_session as wait
     from screener.commands.nights.report import print_report
     from screener.commands.patterns.setups import print_forming
-    from screener.notify.news import drift
-    from screener.notify.telling import told as people_told
+    from screener.notify.messages import drift
+    from screener.notify.send import notifying
     from screener.service.recording import recorded
-    from screener.settings.options import read_date
 
-    chosen = settings()
-    with plainly(), people_told(chosen, bars, reference, dry_run=dry_run) as ending:
-        stop_at, kind = read_date(session), read_adjustment(adjustment)
+    chosen, bars, reference = settings(), options.bars, options.reference
+    with notifying(chosen, bars, reference, dry_run=dry_run) as publish:
         if wait_for_session:
             wait(dt.timedelta(minutes=settle_minutes))
+        began = time.perf_counter()
         with (
-            timed() as seconds,
-            working(chosen, executor) as (work, watch),
+            working(chosen, options.executor) as (work, watch),
             recorded(chosen, bars, watch, reference, dry_run=dry_run) as step,
         ):
-            order = order_of(
-                chosen,
-                bars,
-                work=work,
-                step=step,
-                symbol=symbol,
-                reference=reference,
-                adjustment=kind,
-                session=stop_at,
-                jobs=jobs,
-                executor=executor,
+            order = replace(
+                order_of(chosen, options, work=work, step=step),
                 accept_fall=accept_fall,
                 full=full,
                 only_new=not (dry_run or full),
             )
             if dry_run:
-                manifest, report, found, fall = try_out(chosen, order, step)
+                manifest, report, fall = try_out(chosen, order, step)
             else:
                 manifest, report = seal(chosen, order, step, step.leave_out)
                 step.publish(manifest, report)
-                ending.publish(manifest, report)
-        print_report(manifest, report, seconds(), watch.seconds())
+                publish(manifest, report)
+        print_report(manifest, report, time.perf_counter() - began, watch.seconds())
         if not dry_run:
             print_forming(chosen)
         if report.drifted:
             fail(drift(report.drifted), DRIFT)
         if dry_run:
-            for line in told(found):
-                out.print(line)
             out.print("Nothing was published.")
             if fall and not accept_fall:
                 fail(f"{fall}; it would be held back.", EXITS[HeldBackError])
@@ -123,39 +105,29 @@ def nightly(
 @nights_app.command("list")
 def list_nights() -> None:
     """List the sealed nights, newest session first; * marks the active one, - a withdrawn one."""
-    from screener.service.sharing import looking
-
-    with plainly():
-        nights = looking(settings())
-        active, gone = nights.active(), nights.ledger.withdrawals()
-        listed = Table("", "version", "session", "bars", "covered", "setups", "resolved", "MB")
-        for night in nights.sealed():
-            mark = "-" if night.data_version in gone else ""
-            mark = "*" if active and night.data_version == active.data_version else mark
-            counts = night.counts
-            numbers = (counts.covered, counts.setups, counts.resolved)
-            listed.add_row(
-                mark,
-                night.data_version,
-                str(night.as_of_session),
-                night.inputs.bars,
-                *(str(number) for number in numbers),
-                f"{night.book.bytes / 1e6:.1f}",
-            )
+    nights = _nights()
+    active, withdrawn = nights.active(), nights.ledger.withdrawals()
+    listed = Table("", "version", "session", "bars", "covered", "setups", "resolved", "MB")
+    for night in nights.sealed():
+        mark = "-" if night.data_version in withdrawn else ""
+        counts = night.counts
+        listed.add_row(
+            "*" if active and night.data_version == active.data_version else mark,
+            night.data_version,
+            str(night.as_of_session),
+            night.inputs.bars,
+            *map(str, (counts.covered, counts.setups, counts.resolved)),
+            f"{night.book.bytes / 1e6:.1f}",
+        )
     out.print(listed)
 
 
 @nights_app.command("show")
 def show(version: MaybeVersion = None) -> None:
     """Show a night's manifest, and which symbols it left out and why, as JSON."""
-    from screener.service.sharing import looking
-
-    with plainly():
-        nights = looking(settings())
-        manifest = nights.get(version) if version else nights.check_active()
-        report = {k: v for k, v in nights.report(manifest).items() if k != "found"}
-        shown = {**manifest.model_dump(mode="json"), "report": report}
-    out.print_json(shown)
+    nights, manifest = _night(version)
+    report = {k: v for k, v in nights.report(manifest).items() if k != "found"}
+    out.print_json({**manifest.model_dump(mode="json"), "report": report})
 
 
 @nights_app.command("report")
@@ -163,58 +135,50 @@ def report(
     version: MaybeVersion = None,
     symbol: Annotated[str | None, typer.Option(help="Only this symbol.")] = None,
     every: Annotated[bool, typer.Option("--all", help="Every finding.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
+    as_json: AsJson = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="The findings as CSV.")] = False,
 ) -> None:
     """Show what was found in each symbol's bars and what was done, totals by rule first."""
-    from screener.commands.nights.quality import Quality
-    from screener.commands.nights.report import print_quality
-    from screener.service.sharing import looking
+    from screener.commands.nights.quality import (
+        SymbolFinding,
+        findings_of,
+        print_findings,
+        totals_of,
+    )
 
     if as_json and as_csv:
         fail("--json and --csv exclude each other; give one of them.")
-    with plainly():
-        nights = looking(settings())
-        manifest = nights.get(version) if version else nights.check_active()
-        stored = nights.report(manifest)
-        quality = Quality.of(stored, symbol.upper() if symbol else None)
+    nights, manifest = _night(version)
+    stored = nights.report(manifest)
+    findings = findings_of(stored, symbol.upper() if symbol else None)
     if as_json:
-        out.print_json(quality.as_dict())
+        totals = [asdict(total) for total in totals_of(findings)]
+        out.print_json({"totals": totals, "findings": [asdict(each) for each in findings]})
     elif as_csv:
-        out.print_csv(quality.rows())
+        out.print_csv([SymbolFinding.__slots__, *map(astuple, findings)])
     else:
         most = None if every or symbol else MOST_FINDINGS
-        print_quality(manifest, quality, stored.get("wider", ""), most)
+        print_findings(manifest, findings, stored.get("wider", ""), most)
 
 
 @nights_app.command("changes")
-def changes(
-    version: MaybeVersion = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
-) -> None:
+def changes(version: MaybeVersion = None, as_json: AsJson = False) -> None:
     """Show what changed with a night: setups that are new, triggered or ended, and why."""
-    from screener.commands.nights.changes import as_dict, told
-    from screener.service.sharing import looking
+    from screener.commands.nights.report import changes_as_dict, print_changes
 
-    with plainly():
-        nights = looking(settings())
-        manifest = nights.get(version) if version else nights.check_active()
-        found = nights.changes(manifest)
+    nights, manifest = _night(version)
+    record = nights.changes(manifest)
     if as_json:
-        out.print_json(as_dict(manifest, found))
-        return
-    for part in told(manifest, found):
-        out.print(part)
+        out.print_json(changes_as_dict(manifest, record))
+    else:
+        print_changes(manifest, record)
 
 
 @nights_app.command("verify")
 def verify(version: MaybeVersion = None) -> None:
     """Check that a night's book is byte for byte what was sealed."""
-    from screener.service.sharing import looking
-
-    with plainly():
-        nights = looking(settings())
-        manifest = nights.verify(version) if version else nights.check_active()
+    nights = _nights()
+    manifest = nights.verify(version) if version else nights.check_active()
     out.print(f"{manifest.data_version} is what was sealed ({manifest.book.sha256}).")
 
 
@@ -223,7 +187,7 @@ def activate(version: Version) -> None:
     """Make a sealed night the active one, to roll back or forward."""
     from screener.service.sharing import changing
 
-    with plainly(), changing(settings()) as nights:
+    with changing(settings()) as nights:
         manifest = nights.activate(version)
     out.print(f"{manifest.data_version} is active now, session {manifest.as_of_session}.")
 
@@ -239,18 +203,18 @@ def withdraw(
 
     If it is active, the newest other night of its session or before becomes active.
     """
-    from screener.notify import news
-    from screener.notify.telling import served, tell
+    from screener.notify import messages
+    from screener.notify.send import notify, served
     from screener.service.sharing import changing
 
     chosen = settings()
-    with plainly(), changing(chosen) as nights:
-        gone = nights.get(version)
+    with changing(chosen) as nights:
+        withdrawn = nights.get(version)
         successor = nights.withdraw(version, reason, dt.datetime.now(dt.UTC))
     out.print(f"{version} is withdrawn.")
     if successor:
         out.print(f"{successor.data_version} is active now, session {successor.as_of_session}.")
-    tell(chosen, lambda: news.withdrawn(chosen.url, gone, reason, served(chosen)))
+    notify(chosen, lambda: messages.withdrawn(chosen.url, withdrawn, reason, served(chosen)))
 
 
 @nights_app.command("prune")
@@ -258,6 +222,19 @@ def prune(keep: Annotated[int, typer.Option(min=1, help="How many to keep.")]) -
     """Remove old and withdrawn nights and their charts; the active one always stays."""
     from screener.service.sharing import changing
 
-    with plainly(), changing(settings()) as nights:
+    with changing(settings()) as nights:
         removed = nights.prune(keep)
     out.print(f"Removed {len(removed)}: {', '.join(removed) or 'nothing'}.")
+
+
+def _nights() -> Nights:
+    """The nights, to be read."""
+    from screener.service.sharing import looking
+
+    return looking(settings())
+
+
+def _night(version: str | None) -> tuple[Nights, Manifest]:
+    """The nights, and one of them: the active one if none is named."""
+    nights = _nights()
+    return nights, nights.get(version) if version else nights.check_active()

@@ -11,7 +11,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nightly.bars import Adjustment
 from nightly.errors import SourceError
 from nightly.night import LeaveOut, make_night
 from nightly.plan import Order, Step, held_back, plan, silent
@@ -31,14 +30,13 @@ from nightly.sources import (
     open_source,
     prepare_source,
 )
+from screener.commands.bars_options import THE_SAMPLE, BarsOptions
 from screener.commands.nights.watch import Watch, watched
 from screener.service.sharing import looking, nights_of
-from screener.settings.console import err, prepare_data_dir
+from screener.settings.console import err
 from screener.settings.settings import Settings
 from store.folder.checkpoints import Checkpoints
-from store.folder.lock import locked
 from store.ledger.manifest import SAMPLE, Manifest
-from store.nights.difference import Difference, difference
 from store.nights.nights import Nights
 from store.nights.publish import fall_behind
 
@@ -48,64 +46,49 @@ LOOK_SECONDS = 60.0
 
 def order_of(
     settings: Settings,
-    bars: str = SAMPLE,
+    options: BarsOptions = THE_SAMPLE,
     *,
     work: Work | None = None,
     step: Step = silent,
     opening: Callable[..., Opened] = prepare_source,
-    symbol: str | None = None,
-    reference: Path | None = None,
-    adjustment: Adjustment = "split",
-    session: dt.date | None = None,
-    jobs: int | None = None,
-    executor: str | None = None,
-    accept_fall: bool = False,
-    full: bool = False,
-    only_new: bool = False,
 ) -> Order:
-    """The order that the command line describes; `bars` is `sample`, a path or an address in an
-    object store.
+    """The order that the command line describes.
 
     Bars that do not lie by symbol are sorted into the folder of `work`, if there is one, and shared
-    if it has a scratch. `symbol` is that of the one series that has none of its own. `opening` may
-    be one that lets bars pass of which nothing can be used.
+    if it has a scratch. `opening` may be one that lets bars pass of which nothing can be used.
 
     Raises:
         SourceError: the bars or the reference table cannot be read.
         ObjectsError: a store does not answer.
     """
+    bars, reference, session = options.bars, options.reference, options.session
     if bars == SAMPLE:
-        if symbol is not None:
+        if options.symbol is not None:
             raise SourceError("The sample has symbols of its own; leave --symbol out.")
         opened, known = Opened(sample_source()), sample_reference()
         name, session = SAMPLE, session or SAMPLE_SESSION
     else:
         path = work.fetched(bars, step) if work else Path(bars)
         with _named(path, bars):
-            opened = _opened(path, work, step, symbol, opening)
+            opened = _opened(path, work, step, options.symbol, opening)
         known, name = Reference(), path.resolve().name
-    if reference is not None:
-        known = read_reference(reference)
     return Order(
         source=opened.source,
         name=name,
         told=opened.told,
         left=opened.left,
-        reference=known,
+        reference=read_reference(reference) if reference else known,
         reference_sha256=file_digest(reference) if reference else None,
-        adjustment=adjustment,
+        adjustment=options.adjustment,
         session=session,
         quorum=settings.session_quorum,
         behind_limit=settings.behind_limit,
         running_sessions=settings.running_sessions,
-        jobs=jobs or default_jobs(),
-        executor=executor,
+        jobs=options.jobs or default_jobs(),
+        executor=options.executor,
         source_label=settings.source,
         disclaimer=settings.disclaimer,
         chart_symbols=settings.chart_symbols,
-        accept_fall=accept_fall,
-        full=full,
-        only_new=only_new,
     )
 
 
@@ -160,20 +143,18 @@ class Work:
 def seal(
     settings: Settings, order: Order, step: Step = silent, leave_out: LeaveOut | None = None
 ) -> tuple[Manifest, Report]:
-    """Make the night of an order and publish it in the configured data folder.
+    """Make the night of an order and publish it in the configured data folder, whose lock is held.
 
     Raises:
         NightlyError, StoreError: nothing was published.
     """
-    prepare_data_dir(settings)
     nights = nights_of(settings)
     now = dt.datetime.now(dt.UTC)
-    with locked(settings.data_dir, now):
-        nights.sweep()
-        checkpoints = Checkpoints(settings.data_dir)
-        made = make_night(
-            order, nights, now=now, step=step, checkpoints=checkpoints, leave_out=leave_out
-        )
+    nights.sweep()
+    checkpoints = Checkpoints(settings.data_dir)
+    made = make_night(
+        order, nights, now=now, step=step, checkpoints=checkpoints, leave_out=leave_out
+    )
     if checkpoints.damage:
         err.print(
             f"{checkpoints.path} was damaged ({checkpoints.damage}); every symbol was "
@@ -184,19 +165,19 @@ def seal(
 
 def try_out(
     settings: Settings, order: Order, step: Step = silent
-) -> tuple[Manifest, Report, Difference, str | None]:
-    """Make the night of an order without publishing it: what it would change, and what would hold
-    it back.
+) -> tuple[Manifest, Report, str | None]:
+    """Make the night of an order without publishing it; says what would hold it back, if anything
+    would.
     """
     now = dt.datetime.now(dt.UTC)
     late = held_back(order, plan(order, now))
     with tempfile.TemporaryDirectory(prefix="pattern-screener-") as folder:
-        aside, nights = Nights(Path(folder)), looking(settings)
-        order = replace(order, accept_fall=True)
-        manifest, report = make_night(order, aside, now=now, step=step, compared=nights.ledger)
-        old = nights.check_active() if nights.pointer.exists() else None
-        found = difference((nights, old) if old else None, (aside, manifest))
-        return manifest, report, found, late or (fall_behind(old, manifest) if old else None)
+        nights, order = looking(settings), replace(order, accept_fall=True)
+        manifest, report = make_night(
+            order, Nights(Path(folder)), now=now, step=step, compared=nights.ledger
+        )
+    active = nights.check_active() if nights.pointer.exists() else None
+    return manifest, report, late or (fall_behind(active, manifest) if active else None)
 
 
 def wait_for_session(settle: dt.timedelta) -> None:
@@ -229,12 +210,5 @@ def working(settings: Settings, executor: str | None = None) -> Iterator[tuple[W
         scratch = None
         if executor is not None and url is not None:
             now = dt.datetime.now(dt.UTC)
-            scratch = ending.enter_context(scratch_in(url, now, setting))
+            scratch = ending.enter_context(scratch_in(url.get_secret_value(), now, setting))
         yield Work(folder, scratch), ending.enter_context(watched())
-
-
-@contextmanager
-def timed() -> Iterator[Callable[[], float]]:
-    """Seconds since entering."""
-    start = time.perf_counter()
-    yield lambda: time.perf_counter() - start

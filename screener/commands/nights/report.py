@@ -1,18 +1,17 @@
-"""Reports of nights: what `screener nightly` and `screener night report` print."""
+"""What `screener nightly` prints of the night that it made, and `screener night changes` of any."""
 
 from __future__ import annotations
 
 import resource
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from screener.commands.nights.check import print_totals
-from screener.notify.news import named
-from screener.settings.console import Table, out
+from screener.settings.console import Table, or_dash, out
+from store.wire.labels import CHANGE_KINDS, CHANGE_REASONS
+from store.wire.words import named
 
 if TYPE_CHECKING:
     from nightly.report import Report
-    from screener.commands.nights.quality import Quality
     from store.ledger.manifest import Manifest
 
 
@@ -20,22 +19,16 @@ def print_report(
     manifest: Manifest, report: Report, seconds: float, phases: Mapping[str, float]
 ) -> None:
     """Print what a night found and covers, and the seconds it took, in all and of each phase."""
-    ours, workers = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
-    memory = max(resource.getrusage(who).ru_maxrss for who in (ours, workers))
+    processes = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    memory = max(resource.getrusage(each).ru_maxrss for each in processes)
     found = Table("family", "forming", "running", "trades", "reached", "avg loss", "avg R")
     for entry in report.families:
-        record = entry.track_record
-        facts = (
-            (
-                f"{record.sample_size:,}",
-                f"{record.win_rate_pct:.1f}%",
-                "-" if record.avg_loss_pct is None else f"{record.avg_loss_pct:.1f}%",
-                f"{record.avg_r:+.2f}",
-            )
-            if record
-            else ("0", "-", "-", "-")
-        )
         setups = (str(report.forming[entry.family]), str(report.running[entry.family]))
+        facts = ("0", "-", "-", "-")
+        if record := entry.track_record:
+            loss = or_dash(record.avg_loss_pct, "{:.1f}%".format)
+            won = f"{record.win_rate_pct:.1f}%"
+            facts = (f"{record.sample_size:,}", won, loss, f"{record.avg_r:+.2f}")
         found.add_row(entry.label, *setups, *facts)
     out.print(found)
     for line in (*_reasons(report), *_changes(report)):
@@ -57,21 +50,6 @@ def print_report(
     )
     out.print(f"Of these: {', '.join(f'{name} {took:.1f} s' for name, took in phases.items())}.")
     out.print_text(report.wider)
-
-
-def print_quality(manifest: Manifest, quality: Quality, wider: str, most: int | None) -> None:
-    """Print the findings of a night, the first `most` of them, and a session that covers more."""
-    out.print(f"Night {manifest.data_version}, session {manifest.as_of_session}.")
-    out.print_text(wider)
-    print_totals(quality.totals)
-    out.print()
-    out.print(f"{'symbol':<12}  {'rule':<19}       bars")
-    for finding in quality.findings[:most]:
-        bars = "-" if finding.bars is None else f"{finding.bars:,}"
-        label = f"{finding.symbol:<12}  {finding.rule:<19}  {bars:>9}  "
-        out.print_text(finding.reason or finding.done, label)
-    if most is not None and len(quality.findings) > most:
-        out.print(f"And {len(quality.findings) - most:,} more; --all shows them.")
 
 
 def _reasons(report: Report) -> Iterator[str]:
@@ -99,8 +77,56 @@ def _reasons(report: Report) -> Iterator[str]:
 def _changes(report: Report) -> Iterator[str]:
     if report.since is None:
         return
-    kinds: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for change in report.changes:
-        kinds.setdefault(f"{change.change} ({change.reason})", []).append(change.symbol)
-    told = "; ".join(f"{kind} {len(them):,}: {named(them)}" for kind, them in kinds.items())
-    yield f"Changed since {report.since}: {told or 'nothing'}."
+        groups.setdefault(f"{change.change} ({change.reason})", []).append(change.symbol)
+    summary = "; ".join(f"{kind} {len(them):,}: {named(them)}" for kind, them in groups.items())
+    yield f"Changed since {report.since}: {summary or 'nothing'}."
+
+
+def print_changes(manifest: Manifest, found: Mapping[str, Any] | None) -> None:
+    """Print the changes of a night, a table for each kind that has any."""
+    out.print(f"Night {manifest.data_version}, session {manifest.as_of_session}.")
+    if found is None:
+        out.print("It was not compared with an earlier night, so no change is known.")
+        return
+    out.print(f"Changes since night {found['since_version']}, session {found['since_session']}:")
+    groups = _by_kind(found["changes"])
+    for kind, heading in CHANGE_KINDS.items():
+        if groups[kind]:
+            out.print()
+            out.print(f"{heading}: {len(groups[kind]):,}")
+            out.print(_table(groups[kind]))
+    if not found["changes"]:
+        out.print("None.")
+
+
+def changes_as_dict(manifest: Manifest, found: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The changes as JSON values, with the number of each kind."""
+    groups = _by_kind(found["changes"] if found else ())
+    return {
+        "data_version": manifest.data_version,
+        "as_of_session": str(manifest.as_of_session),
+        "available": found is not None,
+        "since_session": found and found["since_session"],
+        "since_version": found and found["since_version"],
+        "counts": {kind: len(rows) for kind, rows in groups.items()},
+        "changes": found["changes"] if found else [],
+    }
+
+
+def _by_kind(rows: Sequence[Mapping[str, Any]]) -> dict[str, Sequence[Mapping[str, Any]]]:
+    return {kind: [row for row in rows if row["change"] == kind] for kind in CHANGE_KINDS}
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    shown = Table("symbol", "family", "direction", "attempt", "session", "price", "R", "why")
+    for row in rows:
+        shown.add_row(
+            *(row["symbol"], row["family"], row["direction"], str(row["attempt"])),
+            or_dash(row["session"]),
+            or_dash(row["price"]),
+            or_dash(row["r_multiple"], "{:+.2f}".format),
+            CHANGE_REASONS[row["reason"]],
+        )
+    return shown

@@ -8,11 +8,10 @@ from mcp_server.drawing import Look, draw
 from mcp_server.drawing.look import LOOKS, THEMES, WIDTHS
 from mcp_server.operations.charts import chart_view
 from mcp_server.operations.past import Past, past_words
-from screener.settings.console import fail
+from screener.settings.console import fail, writing
 from store.folder.files import replace_file
-from store.nights.book import Book, StoredSetup
-from store.nights.companies import company_names
-from store.wire.setup_words import caption
+from store.nights.book import Book, StoredSetup, company_names
+from store.wire.words import caption
 
 
 def look_of(theme: str, width: int) -> Look:
@@ -51,11 +50,9 @@ def write_picture(path: Path, png: bytes, *, replace: bool) -> None:
     """Write a picture to a file, which may exist only if it is to be replaced; nothing but an
     ordinary file ever is.
     """
-    try:
+    with writing(path, "--out"):
         if path.is_symlink() or (path.exists() and not path.is_file()):
             fail(f"{path} is not a regular file; choose another with --out.")
         if path.exists() and not replace:
             fail(f"{path} exists; choose another file with --out, or replace it with --force.")
         replace_file(path, png, 0o644)
-    except OSError as error:
-        fail(f"{path} cannot be written ({error.strerror}); choose another --out.")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from screener.settings.console import err, fail, out, plainly, settings
+from screener.settings.console import err, fail, out, settings
 
 if TYPE_CHECKING:
     from store.nights.book import Book
@@ -71,8 +71,8 @@ def scan(
     screener scan --filter 'industry=Software' --filter 'sma_cross=true'
     screener scan --status all --csv > setups.csv
     """
-    from screener.commands.patterns.setups import Form, print_scan, scan_arguments
-    from screener.commands.patterns.tonight import tonight
+    from screener.commands.patterns.scan_arguments import scan_arguments
+    from screener.commands.patterns.setups import Form, open_active_night, print_scan
 
     if kinds:
         _print_kinds()
@@ -90,7 +90,7 @@ def scan(
         offset=offset,
     )
     form: Form = "json" if as_json else "csv" if as_csv else "table"
-    with plainly(), tonight(settings()) as book:
+    with open_active_night(settings()) as book:
         print_scan(book, arguments, form)
 
 
@@ -108,10 +108,10 @@ def show(
     screener show AAPL --history 100
     screener show AAPL --json
     """
+    from screener.commands.patterns.setups import open_active_night
     from screener.commands.patterns.ticker import answers_of, print_ticker
-    from screener.commands.patterns.tonight import tonight
 
-    with plainly(), tonight(settings()) as book:
+    with open_active_night(settings()) as book:
         known = _known(book, symbol)
         answers = answers_of(book, known, history)
         if as_json:
@@ -141,14 +141,14 @@ def chart(
     screener chart AAPL --theme dark --width 720 --out aapl.png
     """
     from screener.commands.patterns.chart import draw_setup, look_of, write_picture
-    from screener.commands.patterns.tonight import age_of, tonight
+    from screener.commands.patterns.setups import age_of, open_active_night
 
     look = look_of(theme, width)
     if target == "":
         fail("--out names no file; give one, or - for stdout.")
     if target == "-" and sys.stdout.isatty():
         fail("a picture is not text; write it to a file or a pipe.")
-    with plainly(), tonight(settings()) as book:
+    with open_active_night(settings()) as book:
         known = _known(book, symbol)
         png, words = draw_setup(book, known, setup, look)
         age = age_of(book)
@@ -166,7 +166,7 @@ def chart(
 def _known(book: Book, symbol: str) -> str:
     """A symbol that the night knows, in upper case."""
     from mcp_server.operations.arguments import SymbolArguments, read_arguments
-    from screener.commands.patterns.setups import refusing
+    from screener.commands.patterns.scan_arguments import refusing
 
     with refusing():
         wanted = read_arguments(SymbolArguments, {"symbol": symbol}).symbol
@@ -181,7 +181,7 @@ def _known(book: Book, symbol: str) -> str:
 
 def _print_kinds() -> None:
     from mcp_server.operations.kinds import KINDS
-    from screener.commands.patterns.predicates import example
+    from screener.commands.patterns.scan_arguments import example
 
     for kind in KINDS.values():
         out.print(example(kind))

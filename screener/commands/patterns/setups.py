@@ -1,45 +1,93 @@
-"""The setups of a night as commands print them: a page of the scan, and the end of a nightly."""
+"""The setups of the active night as commands print them: a page of the scan, and the end of a
+nightly.
+"""
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import orjson
 
-from mcp_server.operations.arguments import ScanArguments, read_arguments
-from mcp_server.operations.errors import ApiError
+from mcp_server.operations.age import Age
+from mcp_server.operations.arguments import ScanArguments
 from mcp_server.operations.scan import scan_body
 from mcp_server.operations.scan_order import SORTS
-from screener.commands.patterns.predicates import FilterError, filters_of
-from screener.commands.patterns.setup_tables import Shown, forming_table, running_table
-from screener.commands.patterns.sheet import Row, sheet
-from screener.commands.patterns.tonight import age_of, tonight
-from screener.settings.console import err, fail, out, terminal_width
-from store.nights.book import Book
-from store.nights.companies import company_names
-from store.wire.setup_view import SetupView
+from screener.commands.patterns.scan_arguments import refusing, scan_arguments
+from screener.commands.patterns.tables import FORMING, RUNNING, SetupTable, setup_table
+from screener.settings.console import NO_NIGHT, err, fail, out, terminal_width
+from store.ledger.manifest import known_book, read_manifest
+from store.nights.book import Book, company_names
+from store.wire.briefs import compact
+from store.wire.view import SetupView
+from store.wire.words import status_words
 
 if TYPE_CHECKING:
     from screener.settings.settings import Settings
 
 Form: TypeAlias = Literal["table", "json", "csv"]
 
+Row: TypeAlias = Mapping[str, Any]
+"""The fields of a ScanSetup."""
+
 BEST: Final = 10
 """Forming setups with which a nightly ends."""
 
-STATUS_WORDS: Final = {
-    "forming": "forming",
-    "in_progress": "in progress",
-    "all": "forming or in progress",
-}
-"""The words for each status of a scan."""
+CSV_FIELDS: Final = (
+    *("rank", "symbol", "name", "family", "pattern_type", "direction", "status", "attempt"),
+    *("setup_id", "lineage_id", "as_of_session", "pattern_start", "pattern_end"),
+    *("last_close", "distance_to_trigger_pct", "last_close_side", "sessions_since_trigger"),
+    *("trigger_price", "entry_price", "stop_price", "stop_pct", "target_price", "target_pct"),
+    *("reward_to_risk", "expected_gain_pct"),
+    *("win_rate_scope", "win_rate_pct", "win_rate_trades", "avg_loss_pct"),
+    *("entry_date", "gain_pct", "gain_r", "expected_r", "verdict"),
+)
+"""The columns: fields of the API's rows, of their first plan, and of its short rows.
+
+Per cents of stop and target and the reward to risk count from the entry or, before one, from the
+trigger.
+"""
+
+CSV_LINE_ENDS: Final = tuple(
+    f"{side}_{end}_{field}"
+    for side in ("upper", "lower")
+    for end in ("start", "end")
+    for field in ("date", "price")
+)
+"""The columns of the lines' endpoints, between which they are straight on a log price axis."""
+
+
+@contextmanager
+def open_active_night(chosen: Settings) -> Iterator[Book]:
+    """The book of the active night; without one, the command ends and says how to make it.
+
+    Raises:
+        ManifestError, BookError: the night is not what was sealed, or of another version.
+    """
+    pointer = chosen.data_dir / "manifest.json"
+    if not pointer.exists():
+        fail(
+            f"there is no night in {chosen.data_dir} yet; make one with `screener nightly --bars "
+            "PATH`, or one of the sample that comes with the program, with `screener nightly`.",
+            NO_NIGHT,
+        )
+    manifest = read_manifest(pointer)
+    path = known_book(chosen.data_dir / "nights", manifest)
+    with closing(Book.open(path, manifest)) as book:
+        yield book
+
+
+def age_of(book: Book) -> str:
+    """The session of a night, and how old it is today."""
+    age = Age.of(book, dt.datetime.now(dt.UTC).date())
+    return f"As of {book.session}. {age.words}"
 
 
 def print_forming(chosen: Settings) -> None:
     """Print the forming setups of the highest rank of the active night, and what shows more."""
-    with tonight(chosen) as book:
+    with open_active_night(chosen) as book:
         arguments = scan_arguments(limit=BEST)
         found = _answer(book, arguments)
         rows, count = _views(book, found), found["count"]
@@ -47,7 +95,7 @@ def print_forming(chosen: Settings) -> None:
         if rows:
             part = f"the first {len(rows)} by rank of {count:,}" if len(rows) < count else "all"
             out.print(f"Forming as of {book.session}, {part}:")
-            shown = forming_table(rows, company_names(book), terminal_width())
+            shown = setup_table(FORMING, rows, company_names(book), terminal_width())
             out.print(shown.table)
             out.print_text(_legend([shown]))
         else:
@@ -66,7 +114,7 @@ def print_scan(book: Book, arguments: ScanArguments, form: Form) -> None:
     if form == "json":
         out.print_json(answer)
     elif form == "csv":
-        out.print_csv(sheet(answer["setups"], book.scan.by_id, company_names(book)))
+        out.print_csv(csv_rows(answer["setups"], book.scan.by_id, company_names(book)))
         if more := _more(answer):
             err.print(more)
     else:
@@ -75,13 +123,16 @@ def print_scan(book: Book, arguments: ScanArguments, form: Form) -> None:
 
 def _print_page(book: Book, arguments: ScanArguments, answer: Row) -> None:
     out.print_text(age_of(book))
+    words = (
+        "forming or in progress" if arguments.status == "all" else status_words(arguments.status)
+    )
     order = SORTS[arguments.sort]
-    out.print_text(f"Setups {STATUS_WORDS[answer['status']]}: {answer['count']:,}. Order: {order}.")
+    out.print_text(f"Setups {words}: {answer['count']:,}. Order: {order}.")
     for kind, number in answer["without_evidence"].items():
         out.print_text(f"{kind}: {number:,} of the setups have no value for it and cannot match.")
     for note in answer["notes"]:
         out.print_text(note)
-    tables = _tables(_views(book, answer), company_names(book))
+    tables = list(_tables(_views(book, answer), company_names(book)))
     for title, shown in tables:
         out.print()
         if len(tables) > 1:
@@ -100,7 +151,7 @@ def _views(book: Book, answer: Row) -> list[SetupView]:
     return [book.scan.by_id[setup["setup_id"]] for setup in answer["setups"]]
 
 
-def _legend(tables: Sequence[Shown]) -> str:
+def _legend(tables: Sequence[SetupTable]) -> str:
     """What the columns of some tables mean; nothing without a table."""
     meanings = dict.fromkeys(meaning for shown in tables for meaning in shown.legend)
     return f"{'; '.join(meanings)}." if meanings else ""
@@ -138,26 +189,16 @@ def _nothing(book: Book) -> str:
     )
 
 
-def _tables(setups: Sequence[SetupView], names: Mapping[str, str]) -> list[tuple[str, Shown]]:
+def _tables(
+    setups: Sequence[SetupView], names: Mapping[str, str]
+) -> Iterator[tuple[str, SetupTable]]:
     """A table of the forming setups and one of the running ones, as far as there are any."""
-    kinds = (("forming", "Forming:", forming_table), ("in_progress", "In progress:", running_table))
-    chosen = [
-        (title, table, [setup for setup in setups if setup.status == status])
-        for status, title, table in kinds
-    ]
-    width = terminal_width()
-    return [(title, table(rows, names, width)) for title, table, rows in chosen if rows]
-
-
-def scan_arguments(*, filters: Sequence[str] = (), **given: object) -> ScanArguments:
-    """The arguments of the scan, from what the command line gives; None is not given."""
-    with refusing():
-        try:
-            predicates = filters_of(filters)
-        except FilterError as error:
-            fail(str(error))
-        raw = {"filters": predicates, **given}
-        return read_arguments(ScanArguments, {k: v for k, v in raw.items() if v is not None})
+    for status, title, columns in (
+        ("forming", "Forming:", FORMING),
+        ("in_progress", "In progress:", RUNNING),
+    ):
+        if rows := [setup for setup in setups if setup.status == status]:
+            yield title, setup_table(columns, rows, names, terminal_width())
 
 
 def _answer(book: Book, arguments: ScanArguments) -> Any:  # noqa: ANN401 - JSON values
@@ -165,11 +206,19 @@ def _answer(book: Book, arguments: ScanArguments) -> Any:  # noqa: ANN401 - JSON
         return orjson.loads(book.enveloped(scan_body(book, arguments)))
 
 
-@contextmanager
-def refusing() -> Iterator[None]:
-    """Turn a refusal of an operation into its one line."""
-    try:
-        yield
-    except ApiError as error:
-        message = error.message.replace("max_distance_pct", "--max-distance")
-        fail(message[0].lower() + message[1:])
+def csv_rows(
+    rows: Sequence[Row], views: Mapping[str, SetupView], names: Mapping[str, str]
+) -> Iterator[Sequence[object]]:
+    """The names of the columns, then a line for each row of the scan; views are by setup id."""
+    yield (*CSV_FIELDS, *CSV_LINE_ENDS)
+    for row in rows:
+        view = views[row["setup_id"]]
+        percents = {"stop_pct": view.plan.stop_pct, "target_pct": view.plan.target_pct}
+        fields = {**row, **compact(view), **percents, "name": names.get(view.symbol)}
+        yield (*(fields.get(name) for name in CSV_FIELDS), *_line_ends(row["lines"]))
+
+
+def _line_ends(lines: Row) -> Iterator[object]:
+    for side in ("upper", "lower"):
+        for end in ("start", "end"):
+            yield from (lines[side][end]["date"], lines[side][end]["price"])

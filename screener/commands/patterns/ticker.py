@@ -9,24 +9,25 @@ import orjson
 
 from mcp_server.operations.arguments import HistoryArguments, RecordArguments
 from mcp_server.operations.patterns import history_body, patterns_body, record_body
-from screener.commands.patterns.setup_tables import history_table
-from screener.commands.patterns.tonight import age_of, entries_of
+from screener.commands.patterns.setups import age_of
+from screener.commands.patterns.tables import history_table
 from screener.settings.console import out, terminal_width
-from store.nights.book import Book
-from store.nights.companies import company_name
+from store.nights.book import Book, company_name, entries_of
 from store.wire.families import Family
-from store.wire.figures import change, dollars, ratio
-from store.wire.lines import short
-from store.wire.setup_view import PlanView, SetupView
-from store.wire.setup_words import (
+from store.wire.view import PlanView, SetupView
+from store.wire.words import (
     VERDICTS,
     age_words,
     attempt_words,
     chance_words,
+    change,
+    dollars,
     expected_words,
     loss_words,
     place_words,
+    ratio,
     sample_words,
+    short,
     status_words,
     win_words,
 )
@@ -52,7 +53,7 @@ def answers_of(book: Book, symbol: str, rows: int) -> dict[str, Any]:
 
 def print_ticker(book: Book, symbol: str, answers: Fields) -> None:
     """Print the answers on a symbol for people."""
-    setups = orjson.loads(patterns_body(book, symbol))["setups"]
+    setups = answers["patterns"]["setups"]
     out.print_text(_heading(book, symbol))
     out.print_text(age_of(book))
     out.print_text(_state(book, symbol, len(setups)))
@@ -67,7 +68,7 @@ def print_ticker(book: Book, symbol: str, answers: Fields) -> None:
 
 
 def _heading(book: Book, symbol: str) -> str:
-    entry = entries_of(book).get(symbol, {})
+    entry = next((entry for entry in entries_of(book) if entry["symbol"] == symbol), {})
     facts = [entry.get(name) for name in ("asset_type", "exchange", "industry", "country")]
     parts = [short(company_name(entry), MOST_NAME), ", ".join(fact for fact in facts if fact)]
     return "; ".join([symbol, *(part for part in parts if part)])

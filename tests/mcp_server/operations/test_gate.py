@@ -21,13 +21,15 @@ from mcp_server.operations.gate import Raw, invoke
 from mcp_server.operations.services import Services
 from mcp_server.operations.surfaces import REST, Surface
 from mcp_server.operations.table import OPERATIONS, Operation
+from screener.service.account_store import AccountStore
 from screener.service.app import services_of
 from screener.settings.settings import Settings
-from store.accounts.accounts import Accounts, Plan
+from store.accounts.accounts import AccountPlan, Accounts
 from store.accounts.keys import Keys
-from store.accounts.usage import Use
+from store.accounts.usage import UsageLine
 from store.database.database import Database
 from store.errors import DatabaseUnavailableError
+from tests.accounts import usage_lines
 from tests.service import copy_night
 
 EMAIL = "ada@example.com"
@@ -72,10 +74,10 @@ class Gate:
             await self.call(operation, *given, **how)
         return refused.value
 
-    async def uses(self) -> list[Use]:
+    async def uses(self) -> list[UsageLine]:
         """The lines of the usage log."""
         await self.services.usage.flush()
-        return [entry.use for entry in await self.services.usage.entries(1)]
+        return await usage_lines(self.database)
 
 
 async def opened(folder: Path, **settings: Any) -> Gate:
@@ -83,9 +85,9 @@ async def opened(folder: Path, **settings: Any) -> Gate:
     database = Database(chosen.accounts_url)
     await database.migrate()
     accounts = Accounts(database)
-    await accounts.add(EMAIL, Plan.PREMIUM_PLUS)
+    await accounts.add(EMAIL, AccountPlan.PREMIUM_PLUS)
     _, secret = await Keys(database).create(EMAIL, "laptop")
-    return Gate(database, services_of(chosen, database, None), secret)
+    return Gate(database, services_of(AccountStore(chosen, database)), secret)
 
 
 async def closed(gate: Gate) -> None:
@@ -160,16 +162,16 @@ async def test_every_call_with_a_key_is_recorded_with_who_what_and_by_which_host
 @pytest.mark.parametrize(
     ("beta", "plan", "admitted"),
     [
-        (True, Plan.PREMIUM_PLUS, True),
-        (True, Plan.PREMIUM, True),
-        (True, Plan.NONE, False),
-        (False, Plan.PREMIUM_PLUS, True),
-        (False, Plan.PREMIUM, False),
-        (False, Plan.NONE, False),
+        (True, AccountPlan.PREMIUM_PLUS, True),
+        (True, AccountPlan.PREMIUM, True),
+        (True, AccountPlan.NONE, False),
+        (False, AccountPlan.PREMIUM_PLUS, True),
+        (False, AccountPlan.PREMIUM, False),
+        (False, AccountPlan.NONE, False),
     ],
 )
 async def test_a_plan_opens_keyed_operations_and_none_is_asked_for_the_others(
-    tmp_path: Path, beta: bool, plan: Plan, admitted: bool
+    tmp_path: Path, beta: bool, plan: AccountPlan, admitted: bool
 ) -> None:
     gate = await opened(tmp_path, beta=beta)
     await Accounts(gate.database).set_plan(EMAIL, plan)
@@ -203,7 +205,7 @@ async def test_a_key_that_may_only_read_changes_no_list_and_is_told_why(
 
 
 async def test_a_refusal_after_the_count_says_what_is_left(gate: Gate) -> None:
-    await Accounts(gate.database).set_plan(EMAIL, Plan.NONE)
+    await Accounts(gate.database).set_plan(EMAIL, AccountPlan.NONE)
 
     refusal = await gate.refusal(gate.operation())
 
@@ -248,7 +250,7 @@ async def test_an_untracked_ticker_is_told_how_many_slots_are_free(
     copy_night(night, tmp_path)
     await gate.services.active_night.poll()
     await track(gate, *(f"A{number}" for number in range(count)))
-    await Accounts(gate.database).set_plan(EMAIL, Plan.PREMIUM)
+    await Accounts(gate.database).set_plan(EMAIL, AccountPlan.PREMIUM)
 
     refusal = await gate.refusal(gate.operation(**TRACKED), {"symbol": "IBM"})
 

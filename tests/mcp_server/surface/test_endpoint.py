@@ -21,6 +21,7 @@ from mcp_server.operations.callers import Caller
 from mcp_server.surface.endpoint import McpEndpoint
 from mcp_server.surface.server import build_server
 from mcp_server.surface.toolsets import FULL
+from screener.service.account_store import AccountStore
 from screener.service.app import services_of
 from screener.settings.settings import Settings
 from store.accounts.keys import Keys, Principal
@@ -126,7 +127,7 @@ async def paired(data_dir: Path) -> AsyncIterator[Pair]:
     async with AsyncExitStack() as stack:
         database = Database(settings.accounts_url)
         stack.push_async_callback(database.close)
-        services = services_of(settings, database, None)
+        services = services_of(AccountStore(settings, database))
         await services.active_night.poll()
         stack.callback(services.active_night.close)
         server = build_server(services, FULL)

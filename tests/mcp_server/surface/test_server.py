@@ -14,8 +14,9 @@ from mcp_server.operations.offer import Offer
 from mcp_server.surface.server import tools
 from mcp_server.surface.toolsets import DEMO, EXTENDED, FULL, Toolset
 from store.accounts.keys import Keys
-from store.accounts.usage import UsageLog, Use
+from store.accounts.usage import UsageLine
 from store.database.database import Database
+from tests.accounts import usage_lines
 from tests.agent import ERAS, INITIALIZE, call, connected, message
 from tests.service import Service, on_database, serving
 
@@ -96,14 +97,14 @@ def test_the_endpoint_answers_json_rpc_over_post_without_a_session_or_a_call_bef
     assert patterns == service.get("/tickers/AAPL/patterns").json()
 
 
-def usage(service: Service) -> dict[str, Use]:
+def usage(service: Service) -> dict[str, UsageLine]:
     """The lines of the service's account, by operation."""
 
-    async def read(database: Database) -> dict[str, Use]:
+    async def read(database: Database) -> dict[str, UsageLine]:
         holder = await Keys(database).principal(service.key)
         assert holder is not None
-        entries = await UsageLog(database).entries(holder.account.id)
-        return {entry.use.operation: entry.use for entry in entries}
+        lines = await usage_lines(database, holder.account.id)
+        return {line.operation: line for line in lines}
 
     return on_database(service, read)
 

@@ -12,6 +12,8 @@ import re
 import shutil
 import tarfile
 from collections.abc import Callable
+from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -21,15 +23,16 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from screener.commands.backup import DRAFT
-from screener.settings.settings import Settings
+from screener.settings.settings import load_settings
 from store.backup.archive import ArchiveReader, ArchiveWriter
 from store.backup.restore import check
 from store.errors import BackupError
-from store.folder.lock import STAGE, locked
+from store.folder.layout import STAGE
+from store.folder.lock import locked
 from store.ledger.ledger import Ledger
-from store.ledger.ledger_file import NEWEST
+from store.ledger.objects import NEWEST
 from store.nights.nights import Nights
-from tests.screener.command import check_refusal, run
+from tests.screener.command import check_refusal, run, run_process
 from tests.screener.installation import backup as backup
 from tests.screener.installation import files_of, options, state_of
 from tests.screener.installation import new_url as new_url
@@ -51,13 +54,14 @@ def test_what_is_restored_serves_the_same_from_either_database_to_either(
         expected = {path: live.get(path).json() for path in ("/tickers", "/scan", "/families")}
         calls = remaining(live, live.key)
     url = live.settings.database_url
-    assert run(data, "backup", str(file), **options(url)).returncode == 0
+    given = options(url.get_secret_value() if url else None)
+    assert run(data, "backup", str(file), **given).returncode == 0
 
     for target in (None, new_url()):
         folder = tmp_path / f"to-{target is None}-{len(list(tmp_path.iterdir()))}"
         done = run(folder, "restore", str(file), **options(target))
         assert done.returncode == 0, done.stderr
-        settings = Settings(data_dir=folder, database_url=target)
+        settings = load_settings(data_dir=folder, database_url=target)
         assert state_of(settings) == state_of(live.settings)
         with serving(folder, database_url=target, email="later@example.com") as restored:
             for path, answer in expected.items():
@@ -140,18 +144,62 @@ def test_a_restore_waits_for_no_nightly_and_does_not_disturb_it(
 
 @examples(max_examples=90)
 @given(data=st.data())
-def test_a_file_that_is_changed_cut_or_continued_is_noticed_before_anything_is_touched(
+def test_a_file_that_was_cut_or_continued_or_holds_anything_else_is_noticed(
     backup: Path, data: st.DataObject
 ) -> None:
     body = backup.read_bytes()
     place = data.draw(st.integers(0, len(body) - 1))
+    for wrong in (body[:place], body + data.draw(st.binary(min_size=1, max_size=50))):
+        with pytest.raises(BackupError):
+            held_by(backup.with_name("wrong"), wrong)
     changed = bytearray(body)
     changed[place] ^= data.draw(st.integers(1, 255))
-    for wrong in (changed, body[:place], body + data.draw(st.binary(min_size=1, max_size=50))):
-        path = backup.with_name("wrong")
-        path.write_bytes(wrong)
-        with ArchiveReader(path) as archive, pytest.raises(BackupError):
-            check(archive)
+    with suppress(BackupError):  # what is unpacked is the same, if it is anything
+        assert held_by(backup.with_name("wrong"), bytes(changed)) == held_by(backup, body)
+
+
+def test_damage_far_into_a_large_file_is_noticed_wherever_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "large"
+    with path.open("wb") as file:
+        writer = ArchiveWriter(file)
+        writer.add("backup.json", header()[1])
+        for number in range(3):
+            row = f'["{os.urandom(2**20).hex()}"]'.encode()
+            writer.add(f"database/accounts/{number:06}.jsonl", b'["name"]\n' + row)
+        writer.end()
+    body = path.read_bytes()
+
+    for place in range(1, len(body), len(body) // 10):
+        changed = body[:place] + bytes([body[place] ^ 1]) + body[place + 1 :]
+        for wrong in (body[:place], changed):
+            with pytest.raises(BackupError):
+                held_by(path, wrong)
+
+
+def held_by(path: Path, body: bytes) -> dict[str, bytes]:
+    """What a backup of some bytes holds, after it was checked."""
+    path.write_bytes(body)
+    with ArchiveReader(path) as archive:
+        check(archive)
+        return {member.name: member.read() for member in archive.members()}
+
+
+def test_a_backup_that_ends_in_a_digest_as_older_ones_do_is_restored(
+    sealed: Path, backup: Path, tmp_path: Path
+) -> None:
+    body, older = backup.read_bytes(), tmp_path / "older"
+    older.write_bytes(body + bytes.fromhex("502a4d1820000000") + sha256(body).digest())
+
+    assert run(tmp_path / "data", "restore", str(older)).returncode == 0
+    assert files_of(tmp_path / "data") == files_of(sealed)
+
+
+def test_a_file_that_goes_on_after_its_contents_is_refused(backup: Path, tmp_path: Path) -> None:
+    unpacked = zstandard.ZstdDecompressor().stream_reader(backup.read_bytes()).read()
+    packer = zstandard.ZstdCompressor(write_checksum=True)
+    (tmp_path / "more").write_bytes(packer.compress(unpacked + bytes(4 * 2**20)))
+
+    check_refusal(run(tmp_path / "data", "restore", str(tmp_path / "more")), "damaged")
 
 
 def test_a_damaged_file_touches_nothing_and_is_one_line(backup: Path, tmp_path: Path) -> None:
@@ -321,6 +369,20 @@ def test_a_backup_waits_while_a_night_is_published_by_half(
 
     assert len(waits) == 1
     assert files_of(tmp_path / "restored") == files_of(sealed)
+
+
+def test_a_backup_during_which_a_restore_ends_is_refused(
+    sealed: Path, backup: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def restored(_data_dir: Path) -> None:
+        assert run_process(data, "restore", str(backup), "--replace").returncode == 0
+
+    data = tmp_path / "data"
+    shutil.copytree(sealed, data)
+    monkeypatch.setattr("store.backup.backup.refuse_over_restore", restored)
+
+    check_refusal(run(data, "backup", str(tmp_path / "b")), "A restore ended while", 3)
+    assert not (tmp_path / "b").exists()
 
 
 def test_a_night_that_stays_published_by_half_makes_no_backup(

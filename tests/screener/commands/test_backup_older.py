@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from screener.settings.settings import Settings
-from store.accounts.accounts import Accounts, Plan, hash_secret, utc_now
+from screener.settings.settings import Settings, load_settings
+from store.accounts.accounts import AccountPlan, Accounts, hash_secret, utc_now
 from store.accounts.keys import Keys
 from store.accounts.usage import UsageLog
 from store.accounts.watchlist import Watchlist
@@ -59,22 +59,23 @@ async def check_works(database: Database) -> None:
 
 async def check_goes_on(database: Database) -> None:
     """Check that an account that is added after a restore has a number of its own."""
-    assert (await Accounts(database).add("grace@example.com", Plan.PREMIUM)).id > 41
+    assert (await Accounts(database).add("grace@example.com", AccountPlan.PREMIUM)).id > 41
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_a_database_of_any_older_schema_and_its_backup_are_upgraded_with_their_rows(
     revision: str, tmp_path: Path, new_url: Callable[[], str | None]
 ) -> None:
-    old = Settings(data_dir=tmp_path / "old", database_url=new_url())
-    given = options(old.database_url)
+    url_of_old = new_url()
+    old = load_settings(data_dir=tmp_path / "old", database_url=url_of_old)
+    given = options(url_of_old)
     old.data_dir.mkdir()
     at_database(old.accounts_url, partial(furnish, revision))
     done = run(old.data_dir, "backup", str(tmp_path / "b"), **given)
     assert f"schema {revision}" in done.stdout, done.stderr
 
     for name, url in (("to-sqlite", None), ("to-same", new_url())):
-        new = Settings(data_dir=tmp_path / name, database_url=url)
+        new = load_settings(data_dir=tmp_path / name, database_url=url)
         restored = run(new.data_dir, "restore", str(tmp_path / "b"), **options(url))
         assert restored.returncode == 0, restored.stderr
         at_database(new.accounts_url, check_works)

@@ -17,10 +17,10 @@ import pytest
 from typer.testing import CliRunner
 
 from nightly.parameters import DETECTORS
-from screener.commands.account import PlanName
+from screener.commands.accounts import PlanName
 from screener.commands.cli import app
-from screener.settings.settings import Settings
-from store.accounts.accounts import Plan
+from screener.settings.settings import Settings, load_settings
+from store.accounts.accounts import AccountPlan
 from store.accounts.passwords import Passwords
 from telemetry.version import VERSION
 from tests.screener.command import check_refusal, run
@@ -181,7 +181,7 @@ def test_the_password_in_an_address_is_not_shown(
     assert f"SCREENER_{setting}={shown}" in listed
     assert "hunter2" not in listed
     if setting == "LIMITS_URL":
-        assert "hunter2" not in repr(Settings(limits_url=url))
+        assert "hunter2" not in repr(load_settings(limits_url=url))
 
 
 def test_every_setting_is_listed(tmp_path: Path) -> None:
@@ -251,7 +251,7 @@ def test_what_was_never_signed_in_is_listed_as_nothing_and_purged_as_nothing(
 
 
 def test_the_plans_of_the_command_line_are_the_plans_there_are() -> None:
-    assert get_args(PlanName) == tuple(Plan)
+    assert get_args(PlanName) == tuple(AccountPlan)
 
 
 def test_the_version_is_that_of_the_distribution(tmp_path: Path) -> None:

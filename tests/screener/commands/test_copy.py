@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from screener.settings.settings import Settings
-from store.backup.copies import is_closed
 from store.database.database import Database
+from store.errors import DatabaseMovedError
 from tests.screener.command import check_refusal, run
 from tests.service import at_database, new_key
-from tests.store.backup.test_copies import rows_of
+from tests.store.backup.test_copy import rows_of
 
 COPY = ("db", "copy")
 
@@ -23,8 +23,17 @@ def rows_at(url: str) -> dict[str, list[tuple[object, ...]]]:
     return at_database(url, read)
 
 
-def closed(url: str) -> bool:
-    return at_database(url, is_closed)
+def is_closed(url: str) -> bool:
+    """Whether whoever uses the accounts is told that they have moved."""
+
+    async def probe(database: Database) -> bool:
+        try:
+            await database.probe()
+        except DatabaseMovedError:
+            return True
+        return False
+
+    return at_database(url, probe)
 
 
 def test_the_settings_name_one_side_and_a_path_is_one(tmp_path: Path) -> None:
@@ -32,15 +41,16 @@ def test_the_settings_name_one_side_and_a_path_is_one(tmp_path: Path) -> None:
     data.mkdir()
     new_key(Settings(data_dir=data))
     url = f"sqlite+aiosqlite:///{old}"
+    before = rows_at(Settings(data_dir=data).accounts_url)
     done = run(data, *COPY, "-", str(old))
 
     assert done.returncode == 0, done.stderr
     assert "Copied and compared" in done.stdout
-    assert rows_at(url) == rows_at(Settings(data_dir=data).accounts_url)
+    assert rows_at(url) == before
     assert old.stat().st_mode & 0o777 == 0o600
     back = run(data, *COPY, f"sqlite:///{old}", "-", SCREENER_DATABASE_URL=f"{url}2")
     assert back.returncode == 0, back.stderr
-    assert rows_at(f"{url}2") == rows_at(url)
+    assert rows_at(f"{url}2") == before
 
 
 def test_the_operator_is_told_that_the_accounts_moved_until_they_are_taken_back(
@@ -50,12 +60,16 @@ def test_the_operator_is_told_that_the_accounts_moved_until_they_are_taken_back(
     data.mkdir()
     new_key(Settings(data_dir=data))
     assert run(data, "db", "check").returncode == 0
+    file = tmp_path / "b"
+    assert run(data, "backup", str(file)).returncode == 0
     assert run(data, *COPY, "-", str(tmp_path / "new.sqlite")).returncode == 0
 
-    check_refusal(run(data, "account", "add", "--plan", "none", "b@example.com"), "db reopen")
+    check_refusal(run(data, "restore", "--replace", str(file)), "db reopen")
+    check_refusal(run(data, "backup", str(tmp_path / "empty")), "have moved")
+    assert not (tmp_path / "empty").exists()
     check_refusal(run(data, "db", "check"), "have moved", code=1)
     assert "have moved" in run(data, "doctor").stdout
-    assert run(data, "account", "list").returncode == 0
+    check_refusal(run(data, "account", "list"), "db reopen")
     assert "again" in run(data, "db", "reopen", "-").stdout
     assert "already" in run(data, "db", "reopen", "-").stdout
     assert run(data, "account", "add", "--plan", "none", "b@example.com").returncode == 0
@@ -73,7 +87,7 @@ def test_what_cannot_be_copied_is_one_line(tmp_path: Path) -> None:
     check_refusal(run(data, *COPY, "-", str(tmp_path / "no" / "new")), "make it", code=8)
     assert run(data, *COPY, "-", new, "--leave-open").returncode == 0
     check_refusal(run(data, *COPY, "-", new), "holds rows already")
-    assert not closed(Settings(data_dir=data).accounts_url)
+    assert run(data, "db", "check").returncode == 0
 
 
 def test_a_password_among_the_arguments_is_warned_of_and_never_shown(tmp_path: Path) -> None:

@@ -21,6 +21,14 @@ def test_bars_or_a_session_that_are_none_are_refused_before_anything_starts(tmp_
     assert not (tmp_path / "data").exists()
 
 
+@pytest.mark.parametrize("option", ["--bars", "--reference"])
+def test_a_path_that_the_shell_left_as_it_is_begins_at_home(tmp_path: Path, option: str) -> None:
+    home = str(tmp_path)
+    absent = run(tmp_path / "data", "up", "--bars", home, option, "~/none", HOME=home)
+
+    check_refusal(absent, f'"{tmp_path / "none"}" does not exist')
+
+
 @pytest.mark.parametrize(
     ("settings", "is_open"),
     [

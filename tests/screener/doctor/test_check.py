@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from screener.commands.nights.check import MOST
 from screener.commands.nights.night import MOST_FINDINGS
+from screener.commands.nights.quality import MOST
 from store.nights.nights import Nights
 from tests.nightly.series import walk
 from tests.nightly.test_night import write_csv

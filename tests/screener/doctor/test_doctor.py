@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
-import socket
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
-from screener.service import seen
-from store.folder.lock import READY, STAGE
+from screener.doctor import machine
+from screener.service import proxy_echo
+from screener.settings.settings import Settings
+from store.folder.layout import READY, STAGE
 from tests.screener.command import Finished, run
 from tests.screener.process import free_port
 from tests.service import serving
@@ -30,12 +33,10 @@ def words(done: Finished, name: str) -> str:
 
 
 def examined(data: Path, *options: str, **settings: str) -> Finished:
-    return run(
-        data, "doctor", "--json", *options, **{"SCREENER_PORT": str(free_port()), **settings}
-    )
+    return run(data, "doctor", "--json", *options, **settings)
 
 
-def test_nothing_is_wrong_with_a_night_and_a_free_port_and_nothing_is_changed(
+def test_nothing_is_wrong_with_a_night_and_nothing_is_changed(
     data_dir: Path,
 ) -> None:
     before = sorted(data_dir.rglob("*"))
@@ -65,12 +66,21 @@ def damage_the_accounts(data: Path) -> None:
     (data / "accounts.sqlite").write_bytes(b"no database" * 1000)
 
 
+def lose_an_account(data: Path) -> None:
+    run(data, "account", "add", "ada@example.com", "--plan", "premium")
+    run(data, "key", "create", "ada@example.com", "--name", "laptop")
+    with closing(sqlite3.connect(data / "accounts.sqlite")) as database:
+        database.execute("DELETE FROM accounts")
+        database.commit()
+
+
 @pytest.mark.parametrize(
     ("damage", "name", "said"),
     [
-        (kill_a_restore, "restore", "run `screener restore` again"),
+        (kill_a_restore, "data folder", "run `screener restore` again"),
         (damage_the_book, "night", "is not the one that was sealed"),
-        (damage_the_accounts, "accounts", ""),
+        (damage_the_accounts, "accounts", "not a database"),
+        (lose_an_account, "accounts", "without their accounts"),
     ],
 )
 def test_what_is_damaged_is_a_fault(
@@ -85,7 +95,7 @@ def test_what_is_damaged_is_a_fault(
 
 
 def test_people_read_a_line_for_each_check(data_dir: Path) -> None:
-    done = run(data_dir, "doctor", SCREENER_PORT=str(free_port()))
+    done = run(data_dir, "doctor")
 
     assert done.returncode == 0
     assert any(line.split()[:2] == ["ok", "clock"] for line in done.stdout.splitlines())
@@ -96,6 +106,16 @@ def test_a_folder_that_is_not_there_yet_is_no_fault_and_is_not_made(tmp_path: Pa
 
     assert levels(done)["data folder"] == "warning"
     assert not (tmp_path / "none").exists()
+
+
+def test_a_clock_that_is_behind_what_has_happened_is_warned_of(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "WRITTEN", dt.datetime(9999, 1, 1, tzinfo=dt.UTC))
+
+    (result,) = machine.clock(Settings(data_dir=data_dir))
+
+    assert (result.level, "set the clock" in result.words) == ("warning", True)
 
 
 def test_symbols_that_the_night_does_not_know_are_named_by_doctor(data_dir: Path) -> None:
@@ -117,7 +137,6 @@ def test_symbols_that_the_night_does_not_know_are_named_by_doctor(data_dir: Path
             "open pages",
             "unset it",
         ),
-        ({"SERVICE_HOST": "10.0.0.7"}, "settings", "is not a setting"),
     ],
 )
 def test_settings_that_contradict_each_other_are_warned_of(
@@ -129,29 +148,14 @@ def test_settings_that_contradict_each_other_are_warned_of(
     assert said in words(done, name)
 
 
-def test_who_else_listens_on_the_port_is_a_fault(data_dir: Path) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        done = examined(data_dir, SCREENER_PORT=str(taken.getsockname()[1]))
-
-    assert done.returncode == 1
-    assert levels(done)["port"] == "fault"
-
-
-def asked(data: Path, url: str, **settings: str) -> Finished:
-    return examined(data, "--url", url, SCREENER_PORT=str(urlsplit(url).port), **settings)
-
-
 def test_a_running_service_is_asked_what_arrives(data_dir: Path) -> None:
     with serving(data_dir) as live:
-        done = asked(data_dir, live.url)
+        done = examined(data_dir, "--url", live.url)
 
     found = levels(done)
-    assert words(done, "port").startswith("the service listens at")
-    for name in ("service", "X-Forwarded-For", "Host", "bodies", "streams", "metrics", "preflight"):
+    for name in ("service", "X-Forwarded-For", "X-Forwarded-Proto", "Host", "bodies", "streams"):
         assert found[name] == "ok", words(done, name)
-    assert not (data_dir / seen.FILE).exists()
+    assert not (data_dir / proxy_echo.FILE).exists()
 
 
 def test_an_address_where_nobody_answers_is_a_fault(data_dir: Path) -> None:
@@ -164,23 +168,23 @@ def test_an_address_where_nobody_answers_is_a_fault(data_dir: Path) -> None:
 def test_a_service_of_another_folder_is_a_fault(data_dir: Path, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     with serving(data_dir) as live:
-        done = asked(tmp_path / "other", live.url)
+        done = examined(tmp_path / "other", "--url", live.url)
 
     assert "not as the service of this data folder" in words(done, "service")
 
 
 def post(url: str, secret: str | None) -> httpx.Response:
-    headers: Any = {} if secret is None else {seen.FIELD: secret}
-    return httpx.post(f"{url}{seen.PATH}", headers=headers)
+    headers: Any = {} if secret is None else {proxy_echo.FIELD: secret}
+    return httpx.post(f"{url}{proxy_echo.PATH}", headers=headers)
 
 
 def test_only_the_token_of_the_data_folder_is_told_what_arrives(data_dir: Path) -> None:
     with serving(data_dir) as live:
         nowhere = httpx.post(f"{live.url}/nowhere")
         strangers = [post(live.url, secret) for secret in (None, "guess", "")]
-        with seen.token(data_dir) as secret:
+        with proxy_echo.token(data_dir) as secret:
             wrong, right = post(live.url, secret + "x"), post(live.url, secret)
-            os.utime(data_dir / seen.FILE, (1, 1))
+            os.utime(data_dir / proxy_echo.FILE, (1, 1))
             old = post(live.url, secret)
         gone = post(live.url, secret)
 
@@ -194,6 +198,8 @@ def test_only_the_token_of_the_data_folder_is_told_what_arrives(data_dir: Path) 
 def test_to_strangers_the_address_is_none_by_any_method(data_dir: Path, end: str) -> None:
     with serving(data_dir) as live, httpx.Client(base_url=live.url) as client:
         for method in ("GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE", "POST"):
-            none, ours = (client.request(method, f"{p}{end}") for p in ("/nowhere", seen.PATH))
+            none, ours = (
+                client.request(method, f"{p}{end}") for p in ("/nowhere", proxy_echo.PATH)
+            )
             assert (ours.status_code, ours.text) == (none.status_code, none.text), method
             assert ours.headers.keys() == none.headers.keys()

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
+import re
+import socket
 import ssl
+import struct
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 import trustme
 
-from screener.doctor.checks.finding import Finding
-from screener.doctor.checks.proxy import (
-    BODY_BYTES,
-    FORGED,
-    certificate,
-    metrics,
-    preflight,
-    proxy,
-    through,
-    transport,
-)
+from screener.doctor.proxy import BODY_BYTES, FORGED, TRIES, proxy
+from screener.doctor.result import CheckResult
+from screener.settings.setting_types import StoreAddress
 from screener.settings.settings import Settings
 
 CALLER = "127.0.0.2"
@@ -42,26 +37,25 @@ class Answer(NamedTuple):
 
     body: bytes = b""
     status: int = 200
-    headers: tuple[tuple[str, str], ...] = ()
     trickles: bool = False
+    others: int = 0
+    """Requests before it, which a balancer leads to servers that know no such address."""
 
 
 @contextmanager
 def answering(answer: Answer, tls: ssl.SSLContext | None = None) -> Iterator[str]:
     """A server with one answer, or with a byte of one after the other; its address."""
-    ended = threading.Event()
+    ended, numbers = threading.Event(), count()
 
     class Handler(BaseHTTPRequestHandler):
         def handle_one_request(self) -> None:
             self.raw_requestline = self.rfile.readline()
             if self.raw_requestline and self.parse_request():
                 self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                self.send_response(answer.status)
+                self.send_response(404 if next(numbers) < answer.others else answer.status)
                 with suppress(OSError):  # the doctor has gone
                     while answer.trickles and not ended.wait(0.02):
                         self.wfile.write(b"X")
-                for name, value in answer.headers:
-                    self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(answer.body)
             self.close_connection = True
@@ -92,9 +86,9 @@ def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> trustme.CA:
     return made
 
 
-def tls_of(authority: trustme.CA, **options: Any) -> ssl.SSLContext:
+def tls_of(authority: trustme.CA) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    authority.issue_cert("localhost", **options).configure_cert(context)
+    authority.issue_cert("localhost").configure_cert(context)
     return context
 
 
@@ -115,7 +109,7 @@ def arrived(**changes: Any) -> bytes:
     return f"data: {json.dumps(told | changes)}\n\nevent: end\n\n".encode()
 
 
-def only(found: Iterator[Finding], name: str) -> Finding:
+def only(found: Iterator[CheckResult], name: str) -> CheckResult:
     (one,) = [each for each in found if each.name == name]
     return one
 
@@ -130,7 +124,7 @@ def only(found: Iterator[Finding], name: str) -> Finding:
         ({}, "bodies", "ok", "60 KB"),
         ({"bytes": 1_000}, "bodies", "fault", "1,000 of 60,000 bytes"),
         ({}, "X-Forwarded-Proto", "ok", "http"),
-        ({"scheme": "https"}, "X-Forwarded-Proto", "warning", "is http"),
+        ({"scheme": "https"}, "X-Forwarded-Proto", "fault", "takes the call for https"),
         ({"client": "10.0.0.9", "forwarded_for": []}, FIELD, "fault", "not arrive"),
         ({"client": "10.0.0.9", "forwarded_for": [FORGED]}, FIELD, "fault", "does not arrive"),
         ({"client": "10.0.0.9"}, FIELD, "fault", "SCREENER_TRUSTED_PROXIES=10.0.0.9"),
@@ -144,18 +138,20 @@ def test_what_arrives_is_judged(
     chosen: Settings, changes: dict[str, Any], name: str, level: str, words: str
 ) -> None:
     with answering(Answer(arrived(**changes))) as url:
-        found = only(through(chosen, url), name)
+        found = only(proxy(chosen, url), name)
 
     assert found.level == level
     assert words in found.words
 
 
-@pytest.mark.parametrize(("came", "said"), [(["gopher"], "'gopher' arrives"), ([], "not arrive")])
+@pytest.mark.parametrize(
+    ("came", "said"), [(["gopher"], "gopher arrives"), ([], "nothing arrives")]
+)
 def test_a_call_that_is_taken_for_http_is_a_fault(
     chosen: Settings, authority: trustme.CA, came: list[str], said: str
 ) -> None:
     with answering(Answer(arrived(forwarded_proto=came)), tls_of(authority)) as url:
-        found = only(through(chosen, url), "X-Forwarded-Proto")
+        found = only(proxy(chosen, url), "X-Forwarded-Proto")
 
     assert found.level == "fault"
     assert said in found.words
@@ -178,59 +174,20 @@ def test_an_answer_of_somebody_else_is_one_fault(
     chosen: Settings, answer: Answer, name: str
 ) -> None:
     with answering(answer) as url:
-        (found,) = through(chosen, url)
+        (found,) = proxy(chosen, url)
 
     assert (found.level, found.name) == ("fault", name)
 
 
-ORIGIN = ("Access-Control-Allow-Origin", "*")
+def test_of_several_servers_of_a_store_the_one_of_this_folder_is_asked(chosen: Settings) -> None:
+    def levels(settings: Settings, others: int) -> set[str]:
+        with answering(Answer(arrived(), others=others)) as url:
+            return {one.level for one in proxy(settings, url) if one.name == "service"}
 
-
-@pytest.mark.parametrize(
-    ("check", "answer", "level", "words"),
-    [
-        (metrics, Answer(b"# TYPE a counter\n"), "fault", "read by everybody"),
-        (metrics, Answer(b"# TYPE a counter\n", 404), "ok", "outside"),
-        (preflight, Answer(b"", 204, (ORIGIN,)), "ok", "may ask"),
-        (preflight, Answer(b"", 204, (ORIGIN, ORIGIN)), "fault", "sent twice"),
-        (preflight, Answer(b"", 405), "fault", "OPTIONS answers 405"),
-        (preflight, Answer(b"", 200), "fault", "let the proxy pass it on"),
-        (certificate, Answer(), "warning", "is not encrypted"),
-    ],
-)
-def test_the_rest_is_judged(
-    chosen: Settings,
-    check: Callable[[Settings, str], Iterator[Finding]],
-    answer: Answer,
-    level: str,
-    words: str,
-) -> None:
-    with answering(answer) as url:
-        (found,) = check(chosen, url)
-
-    assert found.level == level
-    assert words in found.words
-
-
-@pytest.mark.parametrize(("sent", "level"), [(0, "warning"), (1, "ok"), (2, "warning")])
-def test_hsts_is_sent_once(chosen: Settings, authority: trustme.CA, sent: int, level: str) -> None:
-    headers = (("Strict-Transport-Security", "max-age=1"),) * sent
-    with answering(Answer(headers=headers), tls_of(authority)) as url:
-        (found,) = transport(chosen, url)
-
-    assert found.level == level
-
-
-@pytest.mark.parametrize(("days", "level"), [(13, "warning"), (15, "ok")])
-def test_the_end_of_a_certificate_is_told_in_time(
-    chosen: Settings, authority: trustme.CA, days: int, level: str
-) -> None:
-    ends = dt.datetime.now(dt.UTC) + dt.timedelta(days=days)
-    with answering(Answer(), tls_of(authority, not_after=ends)) as url:
-        (found,) = certificate(chosen, url)
-
-    assert found.level == level
-    assert f"{ends:%Y-%m-%d}" in found.words
+    shared = chosen.model_copy(update={"nights_url": StoreAddress("s3://nights")})
+    assert levels(shared, TRIES - 1) == {"ok"}
+    assert levels(shared, TRIES) == {"fault"}
+    assert levels(chosen, 1) == {"fault"}
 
 
 def test_a_certificate_of_nobody_known_is_a_fault(chosen: Settings) -> None:
@@ -238,6 +195,26 @@ def test_a_certificate_of_nobody_known_is_a_fault(chosen: Settings) -> None:
         (found,) = proxy(chosen, url)
 
     assert (found.level, found.name) == ("fault", "TLS")
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_server_that_ends_the_connection_is_a_fault_in_words(
+    chosen: Settings, *, late: bool
+) -> None:
+    def end() -> None:
+        connection, _ = server.accept()
+        if late:
+            connection.recv(1000)
+        # Ended with a reset, as by a proxy that has nobody behind it.
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=end, daemon=True).start()
+        (found,) = proxy(chosen, f"http://localhost:{server.getsockname()[1]}")
+
+    assert (found.level, found.name) == ("fault", "service")
+    assert re.search(r"reset by peer|Broken pipe", found.words)
 
 
 def test_an_answer_that_trickles_ends_all_checks_in_time(chosen: Settings) -> None:

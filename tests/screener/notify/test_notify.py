@@ -1,10 +1,13 @@
-"""Being told of nights: what is said, to whom, once, in a bounded time, and without secrets."""
+"""Messages about nights: what they say, to whom, once, in a bounded time, and without secrets."""
 
 from __future__ import annotations
 
 import datetime as dt
+import os
 import shutil
+import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,10 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from screener.notify.news import MOST_CHANGES, published, trial
-from screener.notify.notifier import Notifier
-from screener.notify.telling import told
-from screener.settings.settings import Settings, SettingsError, load_settings
+from screener.notify.messages import MOST_CHANGES, REPEAT_SECONDS, not_published, published, trial
+from screener.notify.send import APPRISE, MOST_KILOBYTES, notifying, send
+from screener.settings.settings import SettingsError, load_settings
+from store.folder.layout import DataFolder
 from store.folder.lock import locked
 from store.nights.book import Book
 from store.nights.nights import Nights
@@ -45,7 +48,7 @@ def nightly(data: Path, bars: Path, *options: str, **settings: str) -> Finished:
     return run(data, "nightly", "--bars", str(bars), "--jobs", "1", *options, **settings)
 
 
-def test_a_published_night_is_told_with_its_counts_changes_and_links(
+def test_the_message_of_a_published_night_has_its_counts_changes_and_links(
     data: Path, bars: Path, hook: Webhook
 ) -> None:
     def look() -> None:
@@ -58,7 +61,7 @@ def test_a_published_night_is_told_with_its_counts_changes_and_links(
     done = nightly(data, bars, SCREENER_NOTIFY=hook.address(), SCREENER_NOTIFY_SYMBOLS=followed)
     assert done.returncode == 0, done.stderr
     (message,) = hook.got()
-    assert free == [True], "something is locked while people are told"
+    assert free == [True], "something is locked while messages are sent"
     night = Nights(data).check_active()
     changes = (Nights(data).changes(night) or {})["changes"]
     assert changes, "a night without changes proves nothing"
@@ -140,18 +143,51 @@ def test_a_held_back_night_is_told_once_with_its_reason_and_exit_code(
     assert served == f"The night of {FIRST_DAY} is served."
 
 
-def test_a_failed_night_is_told_again_only_when_it_fails_otherwise(
+def test_a_failed_night_is_sent_again_when_it_fails_otherwise_or_a_day_later(
     data: Path, tmp_path: Path, hook: Webhook
 ) -> None:
     gone, empty = tmp_path / "private" / "gone.parquet", tmp_path / "private" / "empty"
     empty.mkdir(parents=True)
-    for path in (gone, gone, empty, empty, gone):
+    for path in (gone, gone, empty, empty):
         assert nightly(data, path, SCREENER_NOTIFY=hook.address()).returncode == 2
     messages = hook.got()
     assert [message["title"] for message in messages] == ["The nightly failed"] * 2
     assert '"gone.parquet" does not exist' in messages[0]["message"]
     assert "The exit code is 2." in messages[0]["message"]
     assert not any(str(tmp_path) in message["message"] for message in messages)
+
+    before = time.time() - REPEAT_SECONDS
+    os.utime(DataFolder(data).notified, (before, before))
+    nightly(data, empty, SCREENER_NOTIFY=hook.address())
+    assert len(hook.got()) == 1
+
+
+def test_failures_that_differ_in_a_number_alone_are_one() -> None:
+    """As of a process, or of the attempt: the same is not sent twice a day."""
+
+    def about(reason: str, code: int = 7) -> str:
+        return not_published(URL, reason, code, None, held_back=False).about
+
+    assert about("The worker 4711 ended.") == about("The worker 5 ended.")
+    assert about("The worker 5 ended.") != about("The worker 5 failed.")
+    assert about("The worker 5 ended.") != about("The worker 5 ended.", 8)
+
+
+def test_what_was_sent_last_is_noted_privately_and_damage_to_it_sends_again(
+    data: Path, tmp_path: Path, hook: Webhook
+) -> None:
+    for body in (b"", b"\xff", b" " * 9999):
+        DataFolder(data).notified.write_bytes(body)
+        nightly(data, tmp_path / "gone", SCREENER_NOTIFY=hook.address())
+    assert len(hook.got()) == 3
+    assert DataFolder(data).notified.stat().st_mode & 0o777 == 0o600
+    assert "gone" not in DataFolder(data).notified.read_text()
+
+    os.utime(
+        DataFolder(data).notified, (2 * time.time(), 2 * time.time())
+    )  # the clock was set back
+    nightly(data, tmp_path / "gone", SCREENER_NOTIFY=hook.address())
+    assert len(hook.got()) == 1
 
 
 def test_a_failure_that_reached_nobody_is_told_with_the_next_attempt(
@@ -165,10 +201,10 @@ def test_a_failure_that_reached_nobody_is_told_with_the_next_attempt(
 def test_a_crash_is_told_without_its_words_and_a_run_that_somebody_stops_is_not(
     data: Path, bars: Path, hook: Webhook
 ) -> None:
-    chosen = Settings(data_dir=data, notify=(hook.address(),))
-    with pytest.raises(KeyboardInterrupt), told(chosen, str(bars)):
+    chosen = load_settings(data_dir=data, notify=hook.address())
+    with pytest.raises(KeyboardInterrupt), notifying(chosen, str(bars)):
         raise KeyboardInterrupt
-    with pytest.raises(RuntimeError, match="a password"), told(chosen, str(bars)):
+    with pytest.raises(RuntimeError, match="a password"), notifying(chosen, str(bars)):
         raise RuntimeError("a password")
     (message,) = hook.got()
     assert message["title"] == "The nightly failed"
@@ -205,25 +241,41 @@ def test_addresses_that_fail_are_one_line_and_change_no_exit_code(
     assert len(hook.got()) == 1
     refused = "refused or unreachable"
     assert done.stderr.splitlines() == [
-        f"Not told: address 1 (JSON): {refused}; address 2 (JSON): {refused}; "
-        f"address 3 (JSON): {refused}."
+        f"Not notified: address 1: {refused}; address 2: {refused}; address 3: {refused}."
     ]
     assert SECRET not in done.stdout
 
 
 def test_whoever_hangs_holds_up_no_other_and_not_the_end(hook: Webhook) -> None:
-    addresses = [*[hook.address("drip")] * 20, hook.address()]
-    outcomes = Notifier(addresses, seconds=5).send(trial(URL))
-    *hanging, last = [outcome.state for outcome in outcomes]
-    assert last == "sent"
-    assert "late" in hanging
-    assert "sent" not in hanging
+    addresses = [*[hook.address("drip")] * 3, hook.address()]
+    assert send(addresses, trial(URL), seconds=15) == [
+        *(f"address {place}: no answer in time" for place in (1, 2, 3)),
+        "address 4: sent",
+    ]
     assert len(hook.got()) == 1
 
 
-def test_a_messenger_that_takes_too_long_is_ended(hook: Webhook) -> None:
-    outcomes = Notifier([hook.address("drip")], seconds=600, in_all=3).send(trial(URL))
-    assert [outcome.state for outcome in outcomes] == ["late"]
+def test_a_command_has_its_own_address_in_its_environment_and_no_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell = f'cd {tmp_path}; env > environment; echo "$0 $*" > arguments'
+    monkeypatch.setattr("screener.notify.send.APPRISE", ("/bin/sh", "-c", shell))
+    monkeypatch.setenv("SCREENER_NOTIFY", f"json://other:{SECRET}@h")
+    monkeypatch.setenv("screener_database_url", f"postgresql://u:{SECRET}@h/d")
+
+    assert send(["json://mine"], trial(URL)) == ["address 1: sent"]
+    environment = (tmp_path / "environment").read_text()
+    assert "APPRISE_URLS=json://mine\n" in environment
+    assert "PATH=" in environment
+    assert SECRET not in environment
+    assert "mine" not in (tmp_path / "arguments").read_text()
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="elsewhere memory is not counted so")
+def test_whoever_answers_without_an_end_fills_no_memory() -> None:
+    command = [*APPRISE[:3], sys.executable, "-c", f"bytearray({2 * 1024 * MOST_KILOBYTES})"]
+
+    assert b"MemoryError" in subprocess.run(command, capture_output=True, check=False).stderr
 
 
 WRONG = (
@@ -276,8 +328,8 @@ def test_a_test_goes_to_all_and_says_who_failed(tmp_path: Path, hook: Webhook) -
     done = run(tmp_path, "notify", "--test", SCREENER_NOTIFY=both)
     assert done.returncode == 1
     assert done.stdout.splitlines() == [
-        "address 1 (JSON): sent",
-        "address 2 (JSON): refused or unreachable",
+        "address 1: sent",
+        "address 2: refused or unreachable",
     ]
     assert len(hook.got()) == 1
     assert run(tmp_path, "notify", "--test", SCREENER_NOTIFY=hook.address()).returncode == 0
@@ -301,12 +353,12 @@ WORD = st.text(st.characters(codec="ascii", exclude_characters=", \t\n\r\x0b\x0c
 @given(st.lists(WORD.map(lambda word: f"json://h/{SECRET}{word}"), max_size=9))
 def test_addresses_are_told_apart_by_spaces_and_commas(addresses: list[str]) -> None:
     for between in (" ", ",", ", ", "\n"):
-        assert Settings(notify=between.join(addresses)).notify == tuple(addresses)  # type: ignore[arg-type]
+        assert load_settings(notify=between.join(addresses)).notify_addresses == tuple(addresses)
 
 
 def test_a_comma_within_an_address_is_its_own() -> None:
     text = "mailtos://me:x@example.com?to=a@example.com,b@example.com,json://localhost"
-    assert len(Settings(notify=text).notify) == 2  # type: ignore[arg-type]
+    assert len(load_settings(notify=text).notify) == 2
 
 
 @given(st.lists(WORD.map(lambda word: f"{SECRET}{word}"), min_size=1, max_size=99))
@@ -314,7 +366,7 @@ def test_no_refusal_of_the_setting_and_no_print_of_it_holds_a_secret(words: list
     with pytest.raises(SettingsError) as refused:
         load_settings(notify=" ".join(words))
     assert SECRET not in str(refused.value)
-    assert SECRET not in repr(Settings(notify=(f"json://{SECRET}",)))
+    assert SECRET not in repr(load_settings(notify=f"json://{SECRET}"))
 
 
 def test_more_addresses_than_are_told_at_once_are_refused() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from screener.server import activation
+from screener.server import listening
 from screener.settings.settings import SettingsError
 from tests.screener.command import check_refusal, run
 
@@ -32,9 +32,9 @@ def test_a_socket_that_cannot_be_used_is_refused_in_one_line(
         monkeypatch.setenv("LISTEN_PID", str(os.getpid()))
         monkeypatch.setenv("LISTEN_FDS", count)
 
-        monkeypatch.setattr(activation, "FIRST", os.dup(given.fileno()))
+        monkeypatch.setattr(listening, "FIRST", os.dup(given.fileno()))
         with pytest.raises(SettingsError, match="ListenStream="):
-            activation.handed_over()
+            listening.handed_over()
         if not listens:
-            monkeypatch.setattr(activation, "FIRST", os.dup(given.fileno()))
+            monkeypatch.setattr(listening, "FIRST", os.dup(given.fileno()))
             check_refusal(run(data_dir, "serve"), "ListenStream=")

@@ -17,8 +17,8 @@ import sqlalchemy as sa
 
 from screener.service.supervisor import WELL_SECONDS, Loop, Supervisor
 from store.database.database import Database
-from store.folder import lock
-from telemetry.degraded import PARTS
+from store.folder.layout import DataFolder
+from telemetry.metrics import PARTS
 from tests.postgres import PostgresServer, fresh_database
 from tests.resealed import rename_bars, reseal
 from tests.screener.process import until
@@ -115,7 +115,7 @@ def test_an_old_night_is_degraded_once_the_next_had_its_time_to_come(data_dir: P
 
 
 def test_what_is_worse_is_named_until_it_is_well_again(data_dir: Path) -> None:
-    manifest, mark = data_dir / "manifest.json", data_dir / lock.STAGE / lock.READY
+    manifest, mark = data_dir / "manifest.json", DataFolder(data_dir).stage_ready
     database, away = data_dir / "accounts.sqlite", data_dir / "away.sqlite"
     sealed = manifest.read_bytes()
     mark.parent.mkdir()
@@ -169,7 +169,7 @@ def test_a_database_that_hangs_is_named_until_it_answers(
         async def hang() -> None:
             # Without a limit of time.
             async with Database(url) as database, database.exclusive() as connection:
-                await connection.execute(sa.text("LOCK TABLE alembic_version"))
+                await connection.execute(sa.text("LOCK TABLE accounts"))
                 until(lambda: parts(live.url) == {"database"})
 
         apart(hang)

@@ -9,9 +9,9 @@ import httpx
 import pytest
 import redis
 
-from screener.doctor.checks.finding import Finding
-from screener.doctor.checks.limits import limits
-from screener.settings.settings import Settings
+from screener.doctor.result import CheckResult
+from screener.doctor.stores import limits
+from screener.settings.settings import Settings, load_settings
 from tests.redis_server import RedisServer
 from tests.screener.process import until
 from tests.service import Service, copy_night, serving
@@ -98,9 +98,9 @@ def test_a_redis_that_lost_everything_learns_the_day_from_the_usage_log(
         assert calls((again,), live.key, 3) == [200] * 2 + [429]
 
 
-def found(url: str, **settings: Any) -> list[Finding]:
+def found(url: str, **settings: Any) -> list[CheckResult]:
     """What the doctor finds of a Redis."""
-    return list(limits(Settings(limits_url=url, **settings)))
+    return list(limits(load_settings(limits_url=url, **settings)))
 
 
 @pytest.mark.engine
@@ -110,9 +110,9 @@ def test_the_doctor_says_what_a_redis_does_not_keep(redis_server: RedisServer) -
         client.config_set("appendonly", "no")
         client.config_set("maxmemory-policy", "allkeys-lru")
         told = found(redis_server.url)
-        assert [one.level for one in told] == ["warning"] * 2
-        assert "noeviction" in told[0].words
-        assert "appendonly yes" in told[1].words
+        assert [one.level for one in told] == ["ok", "warning", "warning"]
+        assert "noeviction" in told[1].words
+        assert "appendonly yes" in told[2].words
 
         client.replicaof("127.0.0.1", 1)
         assert found(redis_server.url)[0].level == "fault"
@@ -131,5 +131,5 @@ def test_the_doctor_says_what_a_redis_does_not_keep(redis_server: RedisServer) -
 
 def test_without_a_redis_the_doctor_says_where_calls_are_counted() -> None:
     assert list(limits(Settings())) == [
-        Finding("ok", "limits", "counted in the memory of this machine")
+        CheckResult("ok", "limits", "counted in the memory of this machine")
     ]

@@ -12,10 +12,11 @@ import pytest
 from prometheus_client import REGISTRY
 
 from mcp_server.operations.services import Services
+from screener.service.account_store import AccountStore
 from screener.service.app import services_of
-from screener.service.measuring import keep_measuring, measure, measure_disk
+from screener.service.health import keep_measuring, measure, measure_disk
 from screener.settings.settings import Settings
-from store.accounts.accounts import Accounts, Plan
+from store.accounts.accounts import AccountPlan, Accounts
 from store.accounts.keys import Keys
 from store.database.database import Database
 from telemetry.metrics import record
@@ -53,7 +54,7 @@ async def database(data_dir: Path) -> AsyncIterator[Database]:
 async def services(data_dir: Path, database: Database) -> AsyncIterator[Services]:
     """The services over a night that is no sample."""
     reseal(data_dir, change_manifest=rename_bars)
-    services = services_of(Settings(data_dir=data_dir), database, None)
+    services = services_of(AccountStore(Settings(data_dir=data_dir), database))
     await services.active_night.poll()
     yield services
     services.active_night.close()
@@ -76,7 +77,7 @@ async def test_a_usage_log_that_waits_is_behind_only_once_it_could_not_be_writte
         with anyio.move_on_after(0):  # it writes once more when it is stopped
             await services.usage.keep_writing()
 
-    await Accounts(database).add("ada@example.com", Plan.PREMIUM_PLUS)
+    await Accounts(database).add("ada@example.com", AccountPlan.PREMIUM_PLUS)
     _, secret = await Keys(database).create("ada@example.com", "laptop")
     principal = await services.principals.find(secret)
     assert principal is not None

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from screener.service.origins import is_on_the_internet, origins_of
+from screener.service.parts import is_on_the_internet, origins_of
 from screener.settings.settings import Settings
 from tests.service import Service, copy_night, serving
 

@@ -6,20 +6,23 @@ Each machine is a data folder of its own; what a commit does is held in tests/st
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
+from screener.commands.bars_options import BarsOptions
 from screener.commands.nights.nightly import order_of, seal
 from screener.commands.start import seal_first_night
 from screener.service.sharing import looking
-from screener.settings.settings import Settings
+from screener.settings.settings import Settings, load_settings
 from store.errors import SealedError
 from store.ledger.manifest import Manifest
 from store.nights.nights import Nights
-from store.remote import opening
-from store.remote.published import key_of
-from store.remote.shared_folder import SharedFolder
+from store.remote import objects
+from store.remote.objects import Objects
+from store.remote.pointer import key_of
 from tests.publishing import Publisher
 from tests.screener.command import Finished, check_refusal, run
 
@@ -36,12 +39,13 @@ def share(tmp_path: Path) -> Path:
 
 
 def settings_of(folder: Path, share: Path | None = None) -> Settings:
-    return Settings(data_dir=folder, nights_url=share.as_uri() if share else None)
+    return load_settings(data_dir=folder, nights_url=share.as_uri() if share else None)
 
 
 def made(settings: Settings, day: dt.date, *, only_new: bool = False) -> Manifest:
     """The night that a machine makes."""
-    return seal(settings, order_of(settings, session=day, jobs=1, only_new=only_new))[0]
+    order = order_of(settings, BarsOptions(session=day, jobs=1))
+    return seal(settings, replace(order, only_new=only_new))[0]
 
 
 def test_any_machine_makes_the_next_night_with_the_bytes_of_one_alone(
@@ -65,19 +69,19 @@ def test_any_machine_makes_the_next_night_with_the_bytes_of_one_alone(
     assert published.kept == tuple(key_of(night) for night in reversed(alone))
 
 
-class Overtaken(SharedFolder):
+class Overtaken(Objects):
     """A shared folder to which another machine publishes just before the first swap."""
 
     def swap(self, name: str, body: bytes, tag: str | None) -> str:
         if not self.has(name):
-            Publisher(self.folder.with_name("other"), self.place).night()
+            Publisher(Path(urlsplit(self.place).path).with_name("other"), self.place).night()
         return super().swap(name, body, tag)
 
 
 def test_a_command_that_another_machine_overtook_is_told_and_leaves_its_night(
     share: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opening, "open_objects", lambda _url: Overtaken(share))
+    monkeypatch.setattr(objects, "Objects", Overtaken)
 
     def nightly() -> Finished:
         options = ("--session", str(DAYS[0]), "--jobs", "1")

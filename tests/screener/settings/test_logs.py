@@ -12,8 +12,14 @@ from types import ModuleType
 import pytest
 
 from mcp_server.operations import redis_counting
-from screener.settings.logs import EVERY_SECONDS, MOST_MESSAGES, Lines, OncePerMinute, log_config
-from store.accounts import told_changes
+from screener.settings.logs import (
+    EVERY_SECONDS,
+    MOST_MESSAGES,
+    LineFormatter,
+    OncePerMinute,
+    log_config,
+)
+from store.database import changes
 from store.remote import follower
 from telemetry.request import Request, current
 
@@ -43,10 +49,12 @@ def fail(text: str) -> None:
 def test_a_line_says_when_in_utc_how_grave_and_where_to_people_and_as_json() -> None:
     said = record("%s is away", "It")
     said.created, said.msecs = 1_769_851_800.0, 123.0
-    assert Lines().format(said) == "2026-01-31T09:30:00.123Z WARNING oauth.bearer: It is away"
+    assert (
+        LineFormatter().format(said) == "2026-01-31T09:30:00.123Z WARNING oauth.bearer: It is away"
+    )
     said.held_back = 3
 
-    assert json.loads(Lines("json").format(said)) == {
+    assert json.loads(LineFormatter("json").format(said)) == {
         "timestamp": "2026-01-31T09:30:00.123Z",
         "level": "warning",
         "logger": "oauth.bearer",
@@ -60,22 +68,30 @@ def test_our_fields_are_written_in_both_formats_and_those_of_libraries_are_not()
     ours, library = record("Removed"), record("Removed", name="uvicorn.error")
     for said in (ours, library):
         vars(said).update(fields)
-    (line,) = Lines().format(ours).split("\n")
-    told = json.loads(Lines("json").format(ours))
+    (line,) = LineFormatter().format(ours).split("\n")
+    told = json.loads(LineFormatter("json").format(ours))
 
     assert line.endswith(
         ": Removed rows=3 kind='a kind 2026 of \N{REPLACEMENT CHARACTER} its own' missing=None"
     )
     assert (told["event"], told["rows"], told["missing"]) == ("Removed", 3, None)
-    assert Lines().format(library).endswith(": Removed")
-    assert "rows" not in json.loads(Lines("json").format(library))
+    assert LineFormatter().format(library).endswith(": Removed")
+    assert "rows" not in json.loads(LineFormatter("json").format(library))
+
+
+def test_an_error_that_is_none_adds_no_line() -> None:
+    """`log.exception` outside of a handler, or `exc_info=True` where nothing was raised."""
+    nothing = record("It ended")
+    nothing.exc_info = (None, None, None)
+
+    assert LineFormatter().format(nothing).endswith(": It ended")
 
 
 def test_a_field_is_bounded() -> None:
     said = record("Read")
     vars(said).update(what="x" * 10_000)
 
-    assert len(Lines().format(said)) < 300
+    assert len(LineFormatter().format(said)) < 300
 
 
 def test_a_line_within_a_request_carries_its_id_on_every_line() -> None:
@@ -85,14 +101,17 @@ def test_a_line_within_a_request_carries_its_id_on_every_line() -> None:
     except ValueError:
         failed = record("It failed")
         failed.exc_info = sys.exc_info()
-    lines, told = Lines().format(failed).split("\n"), json.loads(Lines("json").format(failed))
+    lines, told = (
+        LineFormatter().format(failed).split("\n"),
+        json.loads(LineFormatter("json").format(failed)),
+    )
     current.reset(token)
 
     assert len(lines) > 2
     assert all(" oauth.bearer [abc-1]: " in line for line in lines)
     assert told["request_id"] == "abc-1"
     assert told["exception"].endswith("ValueError: away")
-    assert "request_id" not in json.loads(Lines("json").format(record("Later")))
+    assert "request_id" not in json.loads(LineFormatter("json").format(record("Later")))
 
 
 def test_what_strangers_send_cannot_begin_a_line_or_steer_the_terminal() -> None:
@@ -102,7 +121,10 @@ def test_what_strangers_send_cannot_begin_a_line_or_steer_the_terminal() -> None
     except ValueError:
         failed = record("%s failed", forged)
         failed.exc_info = sys.exc_info()
-    lines, as_json = Lines().format(failed).split("\n"), Lines("json").format(failed)
+    lines, as_json = (
+        LineFormatter().format(failed).split("\n"),
+        LineFormatter("json").format(failed),
+    )
     told = json.loads(as_json)
 
     assert all(LINE.fullmatch(line) and line.isprintable() for line in lines)
@@ -122,7 +144,7 @@ def test_a_message_is_written_once_a_minute_with_the_number_of_the_others() -> N
         clock.now = float(seconds)
         said = record("Registrations from %s are refused", f"192.0.2.{seconds}")
         if once.filter(said):
-            written.append(Lines().format(said).partition(": ")[2])
+            written.append(LineFormatter().format(said).partition(": ")[2])
 
     assert written == [
         "Registrations from 192.0.2.0 are refused",
@@ -130,10 +152,10 @@ def test_a_message_is_written_once_a_minute_with_the_number_of_the_others() -> N
         "Registrations from 192.0.2.120 are refused (59 more before this one)",
     ]
     assert once.filter(record("Another message"))
-    assert all(once.filter(record("It failed", name="screener.service.sweeping")) for _ in range(3))
+    assert all(once.filter(record("It failed", name="store.accounts.retention")) for _ in range(3))
 
 
-@pytest.mark.parametrize("part", [follower, redis_counting, told_changes])
+@pytest.mark.parametrize("part", [follower, redis_counting, changes])
 def test_each_change_of_a_part_that_several_machines_share_is_written(part: ModuleType) -> None:
     """Otherwise the last line of an outage could say that all is well again."""
     once = OncePerMinute(Clock())

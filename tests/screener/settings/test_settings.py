@@ -1,8 +1,112 @@
-"""Settings: what the operator writes, as the service uses it."""
+"""Settings: what the operator writes, as the service uses it, and what is never printed of it."""
 
 from __future__ import annotations
 
-from screener.settings.settings import Settings
+import re
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pydantic.fields import FieldInfo
+
+from screener.settings.setting_types import SecretAddress
+from screener.settings.settings import Settings, SettingsError, load_settings
+from tests.screener.command import run
+
+SECRET = "hunter2hunter2"
+ADDRESSES = {
+    "database_url": f"postgresql://ada:{SECRET}@db.invalid/x",
+    "limits_url": f"redis://:{SECRET}@redis.invalid:6379/0",
+    "nights_url": f"s3://ada:{SECRET}@nights",
+    "scratch_url": f"s3://nights?key={SECRET}",
+    "notify": f"json://ada:{SECRET}@hooks.invalid",
+}
+"""For each setting that may hold a secret an address that does."""
+SPEAKS_OF_SECRETS = re.compile(
+    r"password|passphrase|token|secret|credential|Apprise|://|_url$", re.I
+)
+PUBLIC = {"public_url", "refresh_leeway_seconds"}
+"""What speaks of one and holds none: an address that all clients know, and a number."""
+
+
+def fields() -> dict[str, FieldInfo]:
+    return Settings.model_fields
+
+
+def marked() -> set[str]:
+    return {name for name, field in fields().items() if _holds_secret(field.annotation)}
+
+
+def _holds_secret(kind: object) -> bool:
+    parts = getattr(kind, "__args__", ())
+    return (isinstance(kind, type) and issubclass(kind, SecretAddress)) or any(
+        map(_holds_secret, parts)
+    )
+
+
+def test_a_setting_that_speaks_of_a_secret_is_marked_as_one() -> None:
+    speaks = {
+        name
+        for name, field in fields().items()
+        if SPEAKS_OF_SECRETS.search(name) or SPEAKS_OF_SECRETS.search(field.description or "")
+    }
+
+    assert speaks - PUBLIC <= marked()
+    assert marked() == set(ADDRESSES)
+
+
+def test_every_setting_is_described() -> None:
+    assert [name for name, field in fields().items() if not field.description] == []
+
+
+def prints(settings: Settings, name: str) -> Iterator[str]:
+    """A setting by whatever a program prints values with."""
+    value = getattr(settings, name)
+    yield from (repr(settings), str(settings), str(value), repr(value), f"{value}", f"{value!r:>9}")
+    yield from (settings.model_dump_json(), repr(settings.model_dump()), str(vars(settings)))
+    yield settings.model_dump_json(include={name})
+
+
+ODD_STORES = [
+    {"nights_url": form.format(SECRET)} for form in ("{}", "s3:ada:{}@nights", "az://c/p;Key={}")
+]
+
+
+@pytest.mark.parametrize("address", ODD_STORES)
+def test_an_address_that_is_none_of_a_store_is_printed_by_nothing(address: dict[str, str]) -> None:
+    settings = load_settings(**address)
+
+    assert all(SECRET not in text for text in prints(settings, "nights_url"))
+
+
+@pytest.mark.parametrize(("name", "address"), ADDRESSES.items())
+def test_a_secret_is_printed_by_nothing_that_prints_settings(
+    name: str, address: str, tmp_path: Path
+) -> None:
+    settings = load_settings(**{name: address})
+
+    assert all(SECRET not in text for text in prints(settings, name))
+    (held,) = settings.notify if name == "notify" else (getattr(settings, name),)
+    assert held.get_secret_value() == address
+    for command in ("settings", "doctor"):
+        printed = run(tmp_path, command, **{f"SCREENER_{name.upper()}": address})
+        assert SECRET not in printed.stdout + printed.stderr
+        assert printed.stdout
+
+
+WRONG: list[tuple[str, object]] = [
+    *((name, wrong) for name in ADDRESSES for wrong in ([SECRET], {"a": SECRET})),
+    *(("limits_url", SECRET), ("limits_url", f"redis://h:{SECRET}/0"), ("notify", SECRET)),
+]
+
+
+@pytest.mark.parametrize(("name", "wrong"), WRONG)
+def test_a_refusal_quotes_no_secret(name: str, wrong: object) -> None:
+    with pytest.raises(SettingsError, match=f"SCREENER_{name.upper()}: ") as refused:
+        load_settings(**{name: wrong})
+
+    assert SECRET not in "".join(traceback.format_exception(refused.value))
 
 
 def test_the_public_address_is_compared_in_lower_case() -> None:

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
-from store.accounts.access import Ended
-from store.accounts.accounts import Account, Accounts, Plan, hash_secret, lock_account, utc_now
-from store.accounts.audit import Actor, Kind
-from store.accounts.browsers import Browsers
+from store.accounts.accounts import (
+    Account,
+    AccountPlan,
+    Accounts,
+    Ended,
+    hash_secret,
+    lock_account,
+    utc_now,
+)
+from store.accounts.audit import Actor, EventKind
+from store.accounts.consent import Form
 from store.accounts.grants import Grants
 from store.accounts.keys import Keys
-from store.accounts.sessions import PROOF, Sessions
+from store.accounts.sessions import PROOF, Browsers, Sessions
 from store.accounts.tokens import Tokens
 from store.accounts.usage import UsageLog
-from store.accounts.used_forms import Form
 from store.accounts.watchlist import Watchlist
 from store.database import tables
 from store.database.database import Database
@@ -60,7 +66,7 @@ class House:
         self.usage, self.watchlist = UsageLog(database), Watchlist(database)
 
     async def person(self, name: str) -> Person:
-        account = await self.accounts.add(f"{name}@example.com", Plan.PREMIUM, HASH)
+        account = await self.accounts.add(f"{name}@example.com", AccountPlan.PREMIUM, HASH)
         _, secret = await self.keys.create(account.email, "laptop")
         if await self.grants.client("host") is None:
             await self.grants.add_client("host", "A host", (CALLBACK,))
@@ -126,7 +132,7 @@ async def test_a_new_password_ends_keys_and_apps_only_where_that_is_chosen(house
     assert await house.opens(eve) == (True, True, True)
     assert (await house.events())[-3:] == [
         (kind, "owner", ada.account.id)
-        for kind in (Kind.PASSWORD_CHANGED, Kind.KEY_REVOKED, Kind.APP_REVOKED)
+        for kind in (EventKind.PASSWORD_CHANGED, EventKind.KEY_REVOKED, EventKind.APP_REVOKED)
     ]
 
 
@@ -153,7 +159,7 @@ async def test_everything_ends_but_the_session_that_asks_for_it(house: House) ->
     assert await house.sessions.account(asking) is not None
     assert await house.opens(eve) == (True, True, True)
     assert [kind for kind, *_ in await house.events()][-3:] == [
-        *(Kind.SESSION_ENDED, Kind.KEY_REVOKED, Kind.APP_REVOKED)
+        *(EventKind.SESSION_ENDED, EventKind.KEY_REVOKED, EventKind.APP_REVOKED)
     ]
 
 
@@ -167,6 +173,30 @@ async def test_the_browser_that_asks_to_end_everything_else_stays_known(house: H
     assert await browsers.knows(mine, ada.account.email)
     assert not await browsers.knows(other, ada.account.email)
     assert await house.sessions.account(ada.token) is not None
+
+
+@pytest.mark.parametrize(
+    ("end", "stays"),
+    [
+        (lambda accounts, ada: accounts.end_sessions(ada.email), True),
+        (lambda accounts, ada: accounts.set_password(ada.email, "another hash"), False),
+        (lambda accounts, ada: accounts.set_active(ada.email, active=False), False),
+        (lambda accounts, ada: accounts.end_access(ada.id), False),
+    ],
+)
+async def test_a_browser_stays_known_where_only_its_session_ends(
+    house: House, end: Callable[[Accounts, Account], Awaitable[object]], stays: bool
+) -> None:
+    ada, eve = await house.person("ada"), await house.person("eve")
+    browsers = Browsers(house.database)
+    token, hers = [await browsers.remember(None, each.account.id) for each in (ada, eve)]
+
+    await end(house.accounts, ada.account)
+
+    assert await house.sessions.account(ada.token) is None
+    assert await browsers.knows(token, ada.account.email) == stays
+    assert await browsers.knows(hers, eve.account.email)
+    assert await house.sessions.account(eve.token) is not None
 
 
 async def test_a_key_that_has_expired_is_not_revoked_with_the_others(house: House) -> None:
@@ -211,7 +241,7 @@ async def test_a_deleted_account_leaves_nothing_but_that_it_was_deleted(house: H
         "usage": 1,
         "audit": 5,
     }
-    assert (await house.events())[-1] == (Kind.ACCOUNT_DELETED, "operator", eve.account.id)
+    assert (await house.events())[-1] == (EventKind.ACCOUNT_DELETED, "operator", eve.account.id)
     with pytest.raises(AccountError, match="no account"):
         await house.accounts.delete("eve@example.com")
     async with house.database.read() as connection:
@@ -221,11 +251,11 @@ async def test_a_deleted_account_leaves_nothing_but_that_it_was_deleted(house: H
 
 
 async def test_no_account_gets_the_number_of_a_deleted_one(house: House) -> None:
-    first = await house.accounts.add("ada@example.com", Plan.PREMIUM)
-    deleted = await house.accounts.add("eve@example.com", Plan.PREMIUM)
+    first = await house.accounts.add("ada@example.com", AccountPlan.PREMIUM)
+    deleted = await house.accounts.add("eve@example.com", AccountPlan.PREMIUM)
     await house.accounts.delete(deleted.email)
 
-    again = await house.accounts.add("eve@example.com", Plan.PREMIUM)
+    again = await house.accounts.add("eve@example.com", AccountPlan.PREMIUM)
 
     assert len({first.id, deleted.id, again.id}) == 3
 

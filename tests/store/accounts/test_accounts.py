@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from store.accounts.accounts import Accounts, Plan
+from store.accounts.accounts import AccountPlan, Accounts
 from store.database import tables
 from store.database.database import Database
 from store.errors import AccountError, DatabaseError
@@ -20,10 +20,10 @@ async def accounts(database: Database) -> Accounts:
 
 
 async def test_an_address_is_taken_only_once(accounts: Accounts) -> None:
-    await accounts.add("ada@example.com", Plan.PREMIUM)
+    await accounts.add("ada@example.com", AccountPlan.PREMIUM)
 
     with pytest.raises(AccountError, match="already"):
-        await accounts.add("ADA@example.com", Plan.NONE)
+        await accounts.add("ADA@example.com", AccountPlan.NONE)
 
 
 @ON_SQLITE
@@ -38,13 +38,13 @@ async def test_an_address_is_taken_only_once(accounts: Accounts) -> None:
 )
 async def test_a_malformed_address_is_refused(accounts: Accounts, email: str) -> None:
     with pytest.raises(AccountError, match="not an e-mail address"):
-        await accounts.add(email, Plan.NONE)
+        await accounts.add(email, AccountPlan.NONE)
 
 
 async def test_an_address_with_other_characters_keeps_its_account(
     accounts: Accounts, database: Database
 ) -> None:
-    await accounts.add("ada@xn--exmple-cua.com", Plan.PREMIUM)
+    await accounts.add("ada@xn--exmple-cua.com", AccountPlan.PREMIUM)
     async with database.write() as connection:
         await connection.execute(tables.accounts.update().values(email="ad\xe4@ex\xe4mple.com"))
 
@@ -69,7 +69,7 @@ async def test_a_file_that_is_no_database_is_refused_in_one_line(tmp_path: Path)
     path = tmp_path / "accounts.sqlite"
     path.write_bytes(b"not a database, but long enough to be taken for one" * 20)
     async with Database(f"sqlite+aiosqlite:///{path}") as database:
-        with pytest.raises(DatabaseError, match="cannot be opened"):
+        with pytest.raises(DatabaseError, match="file is not a database"):
             await database.migrate()
 
 
@@ -79,7 +79,7 @@ async def test_what_is_deleted_is_in_no_file_although_the_service_runs(tmp_path:
     try:
         await service.migrate()
         for name in ("eve", "ada"):
-            await Accounts(service).add(f"{name}@example.com", Plan.PREMIUM)
+            await Accounts(service).add(f"{name}@example.com", AccountPlan.PREMIUM)
         await Accounts(command).delete("ada@example.com")
 
         held = {file.name: file.read_bytes() for file in tmp_path.iterdir()}

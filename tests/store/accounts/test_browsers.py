@@ -7,10 +7,11 @@ import datetime as dt
 import pytest
 import sqlalchemy as sa
 
-from store.accounts.accounts import Accounts, Plan
-from store.accounts.browsers import PER_ACCOUNT, Browsers
+from store.accounts.accounts import AccountPlan, Accounts
+from store.accounts.sessions import BROWSERS_PER_ACCOUNT, Browsers
 from store.database import tables
 from store.database.database import Database
+from tests.accounts import swept
 
 NOW = dt.datetime(2026, 3, 2, 12, tzinfo=dt.UTC)
 DAY = dt.timedelta(days=1)
@@ -35,7 +36,7 @@ class Home:
 async def home(on_sqlite: Database) -> Home:
     found = Home(on_sqlite)
     for email in (ADA, EVE):
-        found.ids[email] = (await Accounts(on_sqlite).add(email, Plan.PREMIUM)).id
+        found.ids[email] = (await Accounts(on_sqlite).add(email, AccountPlan.PREMIUM)).id
     return found
 
 
@@ -68,13 +69,13 @@ async def test_a_browser_unseen_for_a_year_is_unknown_and_swept(home: Home) -> N
     home.now += 364 * DAY
     await home.browsers.remember(used, home.ids[ADA])
     assert await home.browsers.knows(old, ADA)
-    assert await home.browsers.sweep() == 0
+    assert (await swept(home.database, lambda: home.now))["known browsers"] == 0
 
     home.now += DAY
 
     assert not await home.browsers.knows(old, ADA)
     assert await home.browsers.knows(used, ADA)
-    assert await home.browsers.sweep() == 1
+    assert (await swept(home.database, lambda: home.now))["known browsers"] == 1
     assert len(await home.rows()) == 1
 
 
@@ -83,7 +84,7 @@ async def test_one_browser_too_many_takes_the_place_of_the_one_unseen_for_longes
 ) -> None:
     other = await home.browsers.remember(None, home.ids[EVE])
     tokens = []
-    for _ in range(PER_ACCOUNT):
+    for _ in range(BROWSERS_PER_ACCOUNT):
         home.now += DAY
         tokens.append(await home.browsers.remember(None, home.ids[ADA]))
     home.now += DAY

@@ -8,14 +8,14 @@ import datetime as dt
 import pytest
 import sqlalchemy as sa
 
-from store.accounts.accounts import Accounts, Plan
+from store.accounts.accounts import AccountPlan, Accounts
 from store.accounts.audit import Actor
-from store.accounts.consent import GRANT_CAP, GRANTS_PER_HOUR
+from store.accounts.consent import GRANT_CAP, GRANTS_PER_HOUR, Form
 from store.accounts.grants import Grants
-from store.accounts.used_forms import Form
 from store.database import tables
 from store.database.database import Database
 from store.errors import AccountError, TooManyError, TooOftenError, UsedFormError
+from tests.accounts import swept
 from tests.clocks import SetClock
 
 START = dt.datetime(2026, 5, 4, 12, tzinfo=dt.UTC)
@@ -32,7 +32,7 @@ def clock() -> SetClock:
 @pytest.fixture
 async def grants(database: Database, clock: SetClock) -> Grants:
     for name in ("ada", "eve"):
-        await Accounts(database).add(f"{name}@example.com", Plan.PREMIUM)
+        await Accounts(database).add(f"{name}@example.com", AccountPlan.PREMIUM)
     grants = Grants(database, clock=clock)
     await grants.add_client("host", "A host", (CALLBACK,))
     return grants
@@ -95,12 +95,12 @@ async def test_what_is_kept_of_a_form_is_not_its_token(grants: Grants, database:
 
 
 async def test_an_account_approves_so_many_apps_within_an_hour(
-    grants: Grants, clock: SetClock
+    grants: Grants, database: Database, clock: SetClock
 ) -> None:
     for number in range(GRANTS_PER_HOUR):
         clock.now = START + dt.timedelta(minutes=number)
         await approve(grants, f"form {number}")
-        await grants.sweep()  # what was approved and not redeemed counts too
+        await swept(database, clock)  # what was approved and not redeemed counts too
 
     with pytest.raises(TooOftenError) as refused:
         await approve(grants, "too often")

@@ -7,13 +7,14 @@ import datetime as dt
 import pytest
 import sqlalchemy as sa
 
-from store.accounts import lapsed, unapproved
-from store.accounts.accounts import Accounts, Plan
-from store.accounts.grants import Grants, Swept
+from store.accounts import clients, retention
+from store.accounts.accounts import AccountPlan, Accounts
+from store.accounts.grants import Grants
 from store.accounts.tokens import Pair, Tokens
 from store.database import tables
 from store.database.database import Database
 from store.errors import UnknownClientError
+from tests.accounts import swept
 from tests.clocks import SetClock
 
 START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
@@ -32,7 +33,7 @@ class House:
         self.account_id = 0
 
     async def furnish(self) -> None:
-        account = await Accounts(self.database).add("ada@example.com", Plan.PREMIUM)
+        account = await Accounts(self.database).add("ada@example.com", AccountPlan.PREMIUM)
         self.account_id = account.id
         await self.grants.add_client("host", "A host", (CALLBACK,))
 
@@ -44,6 +45,11 @@ class House:
         pair = await self.tokens.redeem(await self.approve(), "host", "challenge", None)
         assert pair is not None
         return pair
+
+    async def sweep(self) -> tuple[int, int]:
+        """How many grants, and how many clients, a sweep removes."""
+        rows = await swept(self.database, self.clock)
+        return rows["grants"], rows["hosts"]
 
     async def count(self, table: sa.Table) -> int:
         async with self.database.read() as connection:
@@ -97,7 +103,7 @@ async def test_an_unknown_client_cannot_be_approved(house: House) -> None:
 async def test_only_its_own_account_revokes_a_grant(house: House) -> None:
     await house.approve()
     [grant] = await house.grants.all_grants()
-    other = await Accounts(house.database).add("eve@example.com", Plan.PREMIUM)
+    other = await Accounts(house.database).add("eve@example.com", AccountPlan.PREMIUM)
 
     assert not await house.grants.revoke_grant(other.id, grant.prefix)
     assert not await house.grants.revoke_grant(house.account_id, "unknown")
@@ -125,11 +131,11 @@ async def test_clients_nobody_approved_are_swept_after_a_day(house: House) -> No
     await house.grants.add_client("visitor", "Visitor", (CALLBACK,))
     await house.connect()
     house.clock.now += DAY - dt.timedelta(seconds=1)
-    early = await house.grants.sweep()
+    early = await house.sweep()
     house.clock.now += dt.timedelta(seconds=1)
 
-    assert early.clients == 0
-    assert (await house.grants.sweep()).clients == 1
+    assert early == (0, 0)
+    assert await house.sweep() == (0, 1)
     assert [client.client_id for client in await house.grants.clients()] == ["host"]
 
 
@@ -141,11 +147,11 @@ async def test_an_approved_client_goes_with_its_tokens_180_days_after_its_last_u
     assert pair is not None
     assert await house.tokens.rotate(pair.refresh, "host")
     house.clock.now += 180 * DAY - dt.timedelta(seconds=1)
-    early = await house.grants.sweep()
+    early = await house.sweep()
     house.clock.now += dt.timedelta(seconds=1)
 
-    assert early.clients == 0
-    assert (await house.grants.sweep()).clients == 1
+    assert early == (1, 0)
+    assert await house.sweep() == (0, 1)
     for table in (tables.clients, tables.grants, tables.codes, tables.tokens):
         assert await house.count(table) == 0
 
@@ -153,17 +159,17 @@ async def test_an_approved_client_goes_with_its_tokens_180_days_after_its_last_u
 async def test_an_approved_app_that_fetched_no_tokens_goes_after_a_day(house: House) -> None:
     await house.approve()
     house.clock.now += DAY - dt.timedelta(seconds=1)
-    early = await house.grants.sweep()
+    early = await house.sweep()
     house.clock.now += dt.timedelta(seconds=1)
 
-    assert (early, await house.grants.sweep()) == (Swept(1, 0), Swept(0, 1))
+    assert (early, await house.sweep()) == ((1, 0), (0, 1))
 
 
 async def test_of_apps_that_were_revoked_an_account_keeps_so_many(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Approving and revoking new apps over and over fills no disk."""
-    monkeypatch.setattr(lapsed, "REVOKED_KEPT", 2)
+    monkeypatch.setattr(retention, "REVOKED_KEPT", 2)
     await house.connect()
     [live] = await house.grants.all_grants()
     pairs = []
@@ -177,23 +183,23 @@ async def test_of_apps_that_were_revoked_an_account_keeps_so_many(
         await house.grants.revoke_grant(house.account_id, grant.prefix)
         house.clock.now += DAY
 
-    swept = await house.grants.sweep()
+    swept = await house.sweep()
 
-    assert swept == Swept(grants=2, clients=2)
+    assert swept == (2, 2)
     assert await client_ids(house) == ["host", "app2", "app3"]
     assert live in await house.grants.all_grants()
     assert await house.count(tables.tokens) == 6
     house.clock.now += 90 * DAY
-    assert (await house.grants.sweep()).grants == 3
+    assert (await house.sweep())[0] == 3
 
 
 async def test_an_app_whose_tokens_expired_stays_registered(house: House) -> None:
     await house.connect()
     house.clock.now += 90 * DAY
 
-    assert await house.grants.sweep() == Swept(grants=1, clients=0)
+    assert await house.sweep() == (1, 0)
     house.clock.now += 90 * DAY - dt.timedelta(seconds=1)
-    assert await house.grants.sweep() == Swept(0, 0)
+    assert await house.sweep() == (0, 0)
 
 
 async def test_what_is_held_is_what_was_not_revoked_and_what_is_asked_for(house: House) -> None:
@@ -203,10 +209,10 @@ async def test_what_is_held_is_what_was_not_revoked_and_what_is_asked_for(house:
     for one in (first, second):
         await house.grants.revoke_grant(house.account_id, one.prefix)
 
-    assert await house.grants.held(house.account_id) == [third]
-    assert [one.prefix for one in await house.grants.held(house.account_id, [second.prefix])] == [
-        *(second.prefix, third.prefix)
-    ]
+    assert await house.grants.unrevoked(house.account_id) == [third]
+    assert [
+        one.prefix for one in await house.grants.unrevoked(house.account_id, [second.prefix])
+    ] == [*(second.prefix, third.prefix)]
 
 
 async def client_ids(house: House) -> list[str]:
@@ -217,7 +223,7 @@ async def client_ids(house: House) -> list[str]:
 async def test_a_network_with_too_many_new_clients_loses_its_oldest(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(unapproved, "PER_NETWORK", 2)
+    monkeypatch.setattr(clients, "PER_NETWORK", 2)
     await house.approve()
     for n in range(4):
         house.clock.now += dt.timedelta(seconds=1)
@@ -235,7 +241,7 @@ async def test_a_network_with_too_many_new_clients_loses_its_oldest(
 async def test_of_too_many_new_clients_the_network_with_most_loses_its_oldest(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(unapproved, "IN_ALL", 3)
+    monkeypatch.setattr(clients, "IN_ALL", 3)
     await house.approve()
     for n, network in enumerate(["198.51.100.1", *["192.0.2.1"] * 3, "203.0.113.1"]):
         house.clock.now += dt.timedelta(seconds=1)
@@ -247,7 +253,7 @@ async def test_of_too_many_new_clients_the_network_with_most_loses_its_oldest(
 async def test_an_approved_client_never_gives_way_and_keeps_no_network(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(unapproved, "PER_NETWORK", 0)
+    monkeypatch.setattr(clients, "PER_NETWORK", 0)
     await house.approve()
 
     await house.grants.add_client("new", "X", (CALLBACK,))
@@ -266,14 +272,14 @@ async def test_used_rows_stay_as_long_as_anything_they_issued_can_live(house: Ho
     second = await house.tokens.rotate(first.refresh, "host")
     house.clock.now += 89 * DAY
     assert second is not None
-    await house.grants.sweep()
+    await house.sweep()
 
     kept = [await house.count(table) for table in (tables.codes, tables.tokens)]
     house.clock.now += DAY
-    swept = await house.grants.sweep()
+    swept = await house.sweep()
 
     assert kept == [1, 3]
-    assert swept == Swept(grants=1, clients=0)
+    assert swept == (1, 0)
     for table in (tables.grants, tables.codes, tables.tokens):
         assert await house.count(table) == 0
 
@@ -282,7 +288,7 @@ async def test_a_code_nobody_redeemed_leaves_no_grant(house: House) -> None:
     await house.approve()
     house.clock.now += dt.timedelta(seconds=60)
 
-    assert (await house.grants.sweep()).grants == 1
+    assert (await house.sweep())[0] == 1
     assert await house.grants.of_account(house.account_id) == []
 
 
@@ -309,8 +315,8 @@ async def test_a_document_client_that_nobody_approved_is_swept_like_any_other(
     await house.grants.keep_document(client_id, "Host", (CALLBACK,), START + DAY)
     await house.connect()
     house.clock.now += DAY - dt.timedelta(seconds=1)
-    kept = await house.grants.sweep()
+    kept = await house.sweep()
     await house.grants.keep_document(client_id, "Host", (CALLBACK,), START + 2 * DAY)
     house.clock.now += dt.timedelta(seconds=1)
 
-    assert (kept.clients, (await house.grants.sweep()).clients) == (0, 1)
+    assert (kept, await house.sweep()) == ((0, 0), (0, 1))

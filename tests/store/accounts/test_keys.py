@@ -7,12 +7,13 @@ import datetime as dt
 
 import pytest
 
-from store.accounts.accounts import Accounts, Plan
+from store.accounts.accounts import AccountPlan, Accounts
 from store.accounts.audit import Actor
 from store.accounts.keys import KEY_CAP, Keys
 from store.database.database import Database
 from store.database.tables import metadata
 from store.errors import AccountError, TooManyError, TooOftenError
+from tests.accounts import swept
 from tests.clocks import SetClock
 from tests.postgres import ON_SQLITE
 
@@ -29,7 +30,7 @@ def clock() -> SetClock:
 @pytest.fixture
 async def keys(database: Database, clock: SetClock) -> Keys:
     """Keys of ada's account, by the clock of the test."""
-    await Accounts(database).add("Ada@Example.com ", Plan.PREMIUM)
+    await Accounts(database).add("Ada@Example.com ", AccountPlan.PREMIUM)
     return Keys(database, clock=clock)
 
 
@@ -40,7 +41,7 @@ async def test_a_new_key_opens_its_account(keys: Keys) -> None:
 
     assert holder is not None
     assert holder.account.email == "ada@example.com"
-    assert holder.account.plan is Plan.PREMIUM
+    assert holder.account.plan is AccountPlan.PREMIUM
     assert holder.key == key
     assert secret.startswith("ps_live_")
     assert secret[:16] == key.prefix
@@ -94,8 +95,8 @@ async def test_a_key_needs_a_printable_name(keys: Keys, name: str) -> None:
 
 async def test_an_account_revokes_its_own_keys_alone(database: Database) -> None:
     keys = Keys(database)
-    ada = await Accounts(database).add("ada@example.com", Plan.PREMIUM)
-    eve = await Accounts(database).add("eve@example.com", Plan.PREMIUM)
+    ada = await Accounts(database).add("ada@example.com", AccountPlan.PREMIUM)
+    eve = await Accounts(database).add("eve@example.com", AccountPlan.PREMIUM)
     key, secret = await keys.create("ada@example.com", "laptop")
 
     assert not await keys.revoke_own(eve.id, key.prefix)
@@ -194,7 +195,7 @@ async def test_the_operator_s_keys_do_not_count_for_the_owner_s_pace(keys: Keys)
 
 
 async def test_the_keys_of_another_account_do_not_count(keys: Keys, database: Database) -> None:
-    await Accounts(database).add("eve@example.com", Plan.PREMIUM)
+    await Accounts(database).add("eve@example.com", AccountPlan.PREMIUM)
     for _ in range(3):
         await keys.create("eve@example.com", "hers", actor=OWNER)
 
@@ -212,7 +213,9 @@ async def test_what_is_dated_to_the_future_does_not_count(keys: Keys, clock: Set
     assert refused.value.wait == 3600
 
 
-async def test_keys_that_ended_long_ago_are_swept(keys: Keys, clock: SetClock) -> None:
+async def test_keys_that_ended_long_ago_are_swept(
+    keys: Keys, database: Database, clock: SetClock
+) -> None:
     for name, end in (("expired", START), ("revoked", None), ("live", None), ("later", START)):
         expires_at = end and end + (2 * HOUR if name == "later" else HOUR)
         key, _ = await keys.create("ada@example.com", name, expires_at=expires_at)
@@ -222,10 +225,10 @@ async def test_keys_that_ended_long_ago_are_swept(keys: Keys, clock: SetClock) -
             clock.now = START
 
     clock.now = START + HOUR + dt.timedelta(days=10)
-    early = await keys.sweep(10)
+    early = await swept(database, clock)
     clock.now += SECOND
 
-    assert (early, await keys.sweep(10)) == (0, 2)
+    assert (early["keys"], (await swept(database, clock))["keys"]) == (0, 2)
     assert [key.name for key in await keys.of_account("ada@example.com")] == ["live", "later"]
 
 
@@ -234,8 +237,8 @@ async def test_what_is_held_is_what_was_not_revoked_and_what_is_asked_for(keys: 
     for one in (first, second):
         await keys.revoke(one.prefix)
 
-    assert await keys.held(1) == [third]
-    held = await keys.held(1, [second.prefix])
+    assert await keys.unrevoked(1) == [third]
+    held = await keys.unrevoked(1, [second.prefix])
     assert [one.prefix for one in held] == [second.prefix, third.prefix]
 
 

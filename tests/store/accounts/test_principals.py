@@ -15,15 +15,15 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from store.accounts import account_changes
-from store.accounts.account_changes import Changes
-from store.accounts.accounts import Accounts, Plan, hash_secret
+from store.accounts.accounts import AccountPlan, Accounts, hash_secret
 from store.accounts.credentials import LIFETIMES, Kind
 from store.accounts.grants import Grants
 from store.accounts.keys import Keys, Principal
-from store.accounts.principals import PRINCIPAL_BYTES, SYMBOL_BYTES, Principals, changes_of
+from store.accounts.principals import PRINCIPAL_BYTES, SYMBOL_BYTES, Principals
 from store.accounts.tokens import Pair, Tokens
 from store.accounts.watchlist import Watchlist
+from store.database import changes as feed
+from store.database.changes import ChangeFeed, feed_of
 from store.database.database import Database
 from store.database.migration import drop
 from store.errors import DatabaseUnavailableError
@@ -67,7 +67,7 @@ class House:
         self.accounts, self.watchlist = Accounts(database), Watchlist(database)
         self.keys, self.grants = Keys(database, clock=clock), Grants(database, clock=clock)
         self.tokens = Tokens(database, clock=clock)
-        self.changes: Changes = changes_of(database)
+        self.changes: ChangeFeed = feed_of(database)
         self.principals = self.new_principals()
 
     def new_principals(self, **bounds: Any) -> Principals:
@@ -79,7 +79,7 @@ class House:
         self.ada, self.bob = await self.person("ada"), await self.person("bob")
 
     async def person(self, name: str) -> Person:
-        account = await self.accounts.add(f"{name}@example.com", Plan.PREMIUM)
+        account = await self.accounts.add(f"{name}@example.com", AccountPlan.PREMIUM)
         key, secret = await self.keys.create(account.email, "laptop")
         asked = (account.id, "app", "An app", "http://127.0.0.1/", "challenge")
         pair = await self.tokens.redeem(await self.grants.approve(*asked), "app", "challenge", None)
@@ -205,7 +205,7 @@ def by_hand(statement: str) -> Change:
 
 
 CHANGES: dict[str, Change] = {
-    "plan": lambda h: h.accounts.set_plan(h.ada.email, Plan.NONE),
+    "plan": lambda h: h.accounts.set_plan(h.ada.email, AccountPlan.NONE),
     "active": lambda h: h.accounts.set_active(h.ada.email, active=False),
     "end": lambda h: h.accounts.end_access(h.ada.account_id),
     "password": lambda h: h.accounts.set_password(h.ada.email, "hash", end_access=True),
@@ -341,7 +341,7 @@ async def test_tables_that_were_dropped_and_made_again_are_another_database(hous
 async def test_of_more_accounts_than_are_known_all_count_as_changed(
     house: House, monkeypatch: pytest.MonkeyPatch, bound: str
 ) -> None:
-    monkeypatch.setattr(account_changes, bound, 1)
+    monkeypatch.setattr(feed, bound, 1)
 
     await check_all_is_seen(house, "UPDATE accounts SET plan = 'none'")
 

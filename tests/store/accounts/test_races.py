@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from store.accounts import unapproved
-from store.accounts.access import delete_account
-from store.accounts.accounts import Accounts, Plan, lock_account, utc_now
-from store.accounts.audit import Actor, Kind
+from store.accounts import clients as bounds
+from store.accounts.accounts import AccountPlan, Accounts, delete_rows, lock_account, utc_now
+from store.accounts.audit import Actor, EventKind
 from store.accounts.credentials import Kind as Credential
 from store.accounts.grants import Grants
 from store.accounts.sessions import Sessions
@@ -33,7 +32,7 @@ DAY = dt.timedelta(days=1)
 async def database(postgres_url: str, tmp_path: Path) -> AsyncIterator[Database]:
     """A database with an account, number 1, and an app."""
     async with Database(await migrated_database(postgres_url, tmp_path.name)) as database:
-        await Accounts(database).add(ADA, Plan.PREMIUM)
+        await Accounts(database).add(ADA, AccountPlan.PREMIUM)
         await Grants(database).add_client("host", "A host", (CALLBACK,), network="192.0.2.1")
         yield database
 
@@ -85,20 +84,20 @@ async def test_a_failed_sign_in_names_no_account_that_is_deleted_meanwhile(
     sessions = Sessions(database, idle=DAY, lifetime=DAY)
     async with database.write() as connection:
         await lock_account(connection, 1, deleting=True)
-        await delete_account(connection, 1)
+        await delete_rows(connection, 1)
         failure = await started(database, sessions.note_failure(ADA, Actor("stranger")))
     await failure
 
     audit = tables.audit
     async with database.read() as connection:
-        query = sa.select(audit.c.account_id).where(audit.c.kind == Kind.SIGN_IN_FAILED)
+        query = sa.select(audit.c.account_id).where(audit.c.kind == EventKind.SIGN_IN_FAILED)
         assert list(await connection.scalars(query)) == [None]
 
 
 async def test_an_app_that_is_approved_meanwhile_does_not_give_way(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(unapproved, "PER_NETWORK", 1)
+    monkeypatch.setattr(bounds, "PER_NETWORK", 1)
     clients, grants = tables.clients, Grants(database)
     async with database.write() as connection:
         await connection.execute(clients.update().values(approved_at=utc_now()))

@@ -9,12 +9,13 @@ from itertools import pairwise
 import pytest
 import sqlalchemy as sa
 
-from store.accounts.accounts import Accounts, Plan
-from store.accounts.audit import Actor, Kind
+from store.accounts.accounts import AccountPlan, Accounts
+from store.accounts.audit import Actor, EventKind
 from store.accounts.sessions import PER_ACCOUNT, PROOF, Sessions, handle_of
 from store.database import tables
 from store.database.database import Database
 from store.errors import StalePasswordError
+from tests.accounts import swept
 from tests.clocks import SetClock
 from tests.postgres import ON_SQLITE
 
@@ -33,7 +34,7 @@ def clock() -> SetClock:
 async def sessions(database: Database, clock: SetClock) -> Sessions:
     accounts = Accounts(database)
     for name in ("ada", "eve"):
-        await accounts.add(f"{name}@example.com", Plan.PREMIUM, HASH)
+        await accounts.add(f"{name}@example.com", AccountPlan.PREMIUM, HASH)
     return Sessions(database, idle=IDLE, lifetime=LIFETIME, clock=clock)
 
 
@@ -152,7 +153,7 @@ async def test_sessions_that_ran_out_are_swept(
     clock.now = START + IDLE
     await sessions.start(1, HASH)
     assert len(await rows(database)) == 3
-    assert await sessions.sweep() == 1
+    assert (await swept(database, clock))["sessions"] == 1
 
     async with database.read() as connection:
         owners = await connection.scalars(
@@ -177,7 +178,11 @@ async def test_deactivating_an_account_ends_its_sessions_for_good(
     audit = tables.audit
     async with database.read() as connection:
         kinds = list(await connection.scalars(sa.select(audit.c.kind).order_by(audit.c.id)))
-    assert kinds[-3:] == [Kind.ACCOUNT_DEACTIVATED, Kind.SESSION_ENDED, Kind.ACCOUNT_REACTIVATED]
+    assert kinds[-3:] == [
+        EventKind.ACCOUNT_DEACTIVATED,
+        EventKind.SESSION_ENDED,
+        EventKind.ACCOUNT_REACTIVATED,
+    ]
 
 
 async def test_a_session_that_replaces_another_ends_it(sessions: Sessions) -> None:

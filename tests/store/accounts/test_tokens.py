@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 import pytest
 import sqlalchemy as sa
 
-from store.accounts.accounts import Accounts, Plan, hash_secret
+from store.accounts.accounts import AccountPlan, Accounts, hash_secret
 from store.accounts.credentials import (
     LIFETIMES,
     PREFIXES,
@@ -54,7 +54,7 @@ async def redeemed(database: Database) -> Pair:
 
 @pytest.fixture(autouse=True)
 async def furnished(database: Database) -> None:
-    await Accounts(database).add("ada@example.com", Plan.PREMIUM)
+    await Accounts(database).add("ada@example.com", AccountPlan.PREMIUM)
     await Grants(database, clock=lambda: START).add_client("host", "A host", (CALLBACK,))
 
 
@@ -222,7 +222,7 @@ async def test_a_principal_is_the_account_of_its_grant_until_its_token_ends(
     code, moment = await approve(database), START + 10 * SECOND
     pair = await at(database, moment).redeem(code, "host", "challenge", CALLBACK)
     assert pair is not None
-    await Accounts(database).add("eve@example.com", Plan.NONE)
+    await Accounts(database).add("eve@example.com", AccountPlan.NONE)
     [grant] = await Grants(database).of_account(1)
 
     principal = await at(database, moment).principal(pair.access)

@@ -10,12 +10,13 @@ import anyio
 import pytest
 import sqlalchemy as sa
 
-from store.accounts.accounts import Account, Accounts, Plan
+from store.accounts.accounts import Account, AccountPlan, Accounts
 from store.accounts.grants import Grants
 from store.accounts.keys import Key, Keys, Principal
 from store.accounts.usage import LINE_BYTES, OTHER, UsageLog
 from store.database import tables
 from store.database.database import Database
+from tests.accounts import usage_lines
 from tests.postgres import ON_SQLITE, migrated_database, until_waiting
 
 NOW = dt.datetime(2026, 1, 2, 12, tzinfo=dt.UTC)
@@ -23,7 +24,7 @@ NOW = dt.datetime(2026, 1, 2, 12, tzinfo=dt.UTC)
 
 def caller(prefix: str) -> Principal:
     """A principal with a key of the first account."""
-    account = Account(1, "ada@example.com", Plan.PREMIUM, True, NOW)
+    account = Account(1, "ada@example.com", AccountPlan.PREMIUM, True, NOW)
     return Principal(account, Key(prefix, "laptop", NOW, None))
 
 
@@ -37,7 +38,7 @@ async def usage(database: Database) -> UsageLog:
 
 async def filled(database: Database) -> UsageLog:
     """The log of a database with an account that has keys."""
-    await Accounts(database).add("ada@example.com", Plan.PREMIUM)
+    await Accounts(database).add("ada@example.com", AccountPlan.PREMIUM)
     async with database.write() as connection:
         for prefix in (CALLER.key.prefix, "one", "two"):
             row = {"account_id": 1, "prefix": prefix, "secret_hash": prefix, "name": "laptop"}
@@ -45,26 +46,26 @@ async def filled(database: Database) -> UsageLog:
     return UsageLog(database, clock=NOW.timestamp)
 
 
-async def test_calls_of_one_kind_add_up_over_writes(usage: UsageLog) -> None:
+async def test_calls_of_one_kind_add_up_over_writes(usage: UsageLog, database: Database) -> None:
     for _ in range(2):
         usage.record(CALLER, "me", "curl/8")
         usage.record(CALLER, "me", "curl/8")
         await usage.flush()
 
-    (entry,) = await usage.entries(1)
+    (entry,) = await usage_lines(database)
     assert entry.calls == 4
-    assert entry.use.client == "curl/8"
+    assert entry.client == "curl/8"
     assert entry.last_at == NOW
 
 
-async def test_what_was_counted_is_written_on_a_stop(usage: UsageLog) -> None:
+async def test_what_was_counted_is_written_on_a_stop(usage: UsageLog, database: Database) -> None:
     async with anyio.create_task_group() as group:
         group.start_soon(usage.keep_writing)
         await anyio.lowlevel.checkpoint()
         usage.record(CALLER, "me", "curl/8")
         group.cancel_scope.cancel()
 
-    assert len(await usage.entries(1)) == 1
+    assert len(await usage_lines(database)) == 1
 
 
 @pytest.mark.engine
@@ -87,22 +88,22 @@ async def test_two_processes_that_write_the_same_lines_never_wait_for_each_other
                 group.start_soon(log.flush)
             await until_waiting(database, len(logs))
 
-        assert [entry.calls for entry in await logs[0].entries(1)] == [3, 3, 3]
+        assert [entry.calls for entry in await usage_lines(database)] == [3, 3, 3]
 
 
 async def test_calls_with_a_key_that_its_account_does_not_hold_are_not_written(
     usage: UsageLog, database: Database
 ) -> None:
     """As after a restore, when another account may have the number of the one that called."""
-    await Accounts(database).add("grace@example.com", Plan.PREMIUM)
-    other = Account(2, "grace@example.com", Plan.PREMIUM, True, NOW)
+    await Accounts(database).add("grace@example.com", AccountPlan.PREMIUM)
+    other = Account(2, "grace@example.com", AccountPlan.PREMIUM, True, NOW)
     usage.record(caller("ps_live_replaced"), "me", "curl/8")
     usage.record(Principal(other, CALLER.key), "me", "curl/8")
     usage.record(CALLER, "me", "curl/8")
     await usage.flush()
 
-    assert await usage.entries(2) == []
-    assert [entry.use.key_prefix for entry in await usage.entries(1)] == [CALLER.key.prefix]
+    assert await usage_lines(database, 2) == []
+    assert [entry.key_prefix for entry in await usage_lines(database)] == [CALLER.key.prefix]
 
 
 @ON_SQLITE
@@ -118,22 +119,22 @@ async def test_endlessly_new_clients_do_not_grow_the_memory(
         bounded.record(CALLER, "me", names[0])
     await bounded.flush()
 
-    entries = await usage.entries(1)
+    entries = await usage_lines(database)
     assert len(entries) == 11
-    assert sum(entry.calls for entry in entries if entry.use.client == OTHER) == 490
+    assert sum(entry.calls for entry in entries if entry.client == OTHER) == 490
     assert sum(entry.calls for entry in entries) == 1000
 
 
 async def test_endlessly_new_clients_do_not_fill_the_disk(
-    usage: UsageLog, monkeypatch: pytest.MonkeyPatch
+    usage: UsageLog, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("store.accounts.usage.LINES_A_DAY", 3)
     for number in range(9):
         usage.record(CALLER, "me", f"client {number}")
         await usage.flush()
 
-    entries = await usage.entries(1)
-    assert {entry.use.client for entry in entries} == {"client 0", "client 1", "client 2", OTHER}
+    entries = await usage_lines(database)
+    assert {entry.client for entry in entries} == {"client 0", "client 1", "client 2", OTHER}
     assert sum(entry.calls for entry in entries) == 9
 
 
@@ -190,8 +191,8 @@ async def test_the_last_use_is_known_of_every_live_key_and_app(
 
     assert set(last) == {key.prefix, app.prefix}
     assert idle.prefix not in last
-    assert (last[key.prefix].use.client, last[key.prefix].last_at) == ("new", NOW)
-    assert (last[app.prefix].use.host, last[app.prefix].last_at) == ("Claude 1", NOW - DAY)
+    assert (last[key.prefix].client, last[key.prefix].last_at) == ("new", NOW)
+    assert (last[app.prefix].host, last[app.prefix].last_at) == ("Claude 1", NOW - DAY)
 
 
 @ON_SQLITE

@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from store.accounts.accounts import Accounts, Plan
+from store.accounts.accounts import AccountPlan, Accounts
 from store.accounts.watchlist import OverCapError, Watchlist
 from store.database.database import Database
 from tests.postgres import ON_SQLITE
@@ -13,7 +13,7 @@ from tests.postgres import ON_SQLITE
 
 @pytest.fixture
 async def watchlist(database: Database) -> Watchlist:
-    await Accounts(database).add("ada@example.com", Plan.PREMIUM)
+    await Accounts(database).add("ada@example.com", AccountPlan.PREMIUM)
     return Watchlist(database)
 
 

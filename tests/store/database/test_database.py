@@ -53,7 +53,7 @@ async def test_a_failed_transaction_is_counted_by_its_reason(
     before = failures()
     with pytest.raises(DatabaseError):
         async with database.read() as connection:
-            await connection.execute(sa.text("SELECT nothing FROM nowhere"))
+            await connection.execute(sa.text("SELECT nothing FROM accounts"))
     assert failures() == (before[0], before[1] + 1)
 
     away = Database(f"sqlite+aiosqlite:///{tmp_path / 'away' / 'accounts.sqlite'}")

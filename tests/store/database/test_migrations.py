@@ -16,6 +16,7 @@ from alembic.migration import MigrationContext
 from store.database import tables
 from store.database.database import Database
 from store.database.migration import drop
+from store.errors import MissingTablesError
 from tests.postgres import ENGINES, fresh_database
 
 SCHEMAS = Path(__file__).with_name("schemas")
@@ -52,6 +53,20 @@ async def test_a_dropped_schema_can_be_made_again(empty: Database) -> None:
         await connection.run_sync(drop)
     assert await empty.migrate() is None
     assert await empty.faults() == []
+
+
+@pytest.mark.parametrize("missing", [[tables.watchlist], tables.metadata.sorted_tables])
+async def test_a_database_that_lacks_tables_is_not_said_to_have_moved(
+    empty: Database, missing: list[sa.Table]
+) -> None:
+    await empty.migrate()
+    async with empty.write() as connection:
+        await connection.run_sync(tables.metadata.drop_all, missing)
+
+    for use in (empty.read, empty.write, empty.snapshot, empty.exclusive):
+        with pytest.raises(MissingTablesError, match="restore a backup"):
+            async with use() as connection:
+                await connection.execute(sa.select(tables.watchlist))
 
 
 @pytest.mark.parametrize("transaction", [Database.snapshot, Database.exclusive])

@@ -12,13 +12,14 @@ import pytest
 from filelock import FileLock
 
 from store.errors import BusyError
-from store.folder.lock import LOCK, READY, STAGE, locked
+from store.folder.layout import READY, STAGE, DataFolder
+from store.folder.lock import locked
 
 NOW = dt.datetime(2026, 1, 2, 21, 30, tzinfo=dt.UTC)
 
 
 def test_a_second_run_is_told_who_holds_the_folder_and_since_when(tmp_path: Path) -> None:
-    held = f"process {os.getpid()}, since 2026-01-02 21:30:00 UTC"
+    held = f"process {os.getpid()}, since 2026-01-02 21:30:00 UTC.*or stop that process"
     with locked(tmp_path, NOW), pytest.raises(BusyError, match=held), locked(tmp_path, NOW):
         pass
 
@@ -46,7 +47,7 @@ def test_a_run_that_waited_for_a_restore_that_was_killed_does_not_begin(
 def test_whoever_looks_at_the_lock_costs_no_run(tmp_path: Path) -> None:
     with locked(tmp_path, NOW):
         pass
-    with (tmp_path / LOCK).open("rb") as looking:
+    with DataFolder(tmp_path).lock.open("rb") as looking:
         fcntl.flock(looking, fcntl.LOCK_SH)
         threading.Timer(0.1, fcntl.flock, (looking, fcntl.LOCK_UN)).start()
         with locked(tmp_path, NOW):

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from store.errors import BusyError
+from store.folder.layout import DataFolder
 from store.folder.progress import (
-    LOCK,
     LONGEST,
     MOST_BYTES,
     MOST_NAMED,
     NAMED_FOR_EACH,
-    PROGRESS,
     STOPPED,
     ProgressFile,
 )
@@ -54,19 +54,18 @@ def test_readers_do_not_take_each_other_for_a_run(tmp_path: Path) -> None:
 def test_a_record_without_its_lock_is_of_a_run_that_was_stopped(tmp_path: Path) -> None:
     with ProgressFile(tmp_path).recording("bars"):
         pass
-    (tmp_path / LOCK).unlink()
+    DataFolder(tmp_path).lock.unlink()
     found = ProgressFile(tmp_path).read()
 
     assert found is not None
     assert found.message == STOPPED
 
 
-def test_a_second_run_leaves_the_record_of_the_first_alone(tmp_path: Path) -> None:
+def test_a_second_run_is_refused_and_leaves_the_record_of_the_first_alone(tmp_path: Path) -> None:
     file = ProgressFile(tmp_path)
     with file.recording("first") as record:
-        with file.recording("second") as second:
-            second.step("finding patterns", 1, 2)
-            second.end("failed", "It finds the folder locked.")
+        with pytest.raises(BusyError), file.recording("second"):
+            pass
         record.step("putting it together", 0, 0)
         found = file.read()
 
@@ -116,7 +115,7 @@ def test_what_is_left_out_is_counted_and_a_bounded_part_is_named(tmp_path: Path)
     texts = [text for left in found.left for pair in left.named.items() for text in pair]
     assert max(map(len, texts)) == LONGEST
     assert not any("below" in text for text in texts)
-    assert (tmp_path / PROGRESS).stat().st_size < MOST_BYTES
+    assert DataFolder(tmp_path).progress.stat().st_size < MOST_BYTES
 
 
 def test_no_text_of_the_record_steers_who_reads_it(tmp_path: Path) -> None:
@@ -151,7 +150,7 @@ def test_the_end_names_what_the_night_left_out_and_nothing_else(tmp_path: Path) 
     [b"", b"{", b"[]", b'{"state": "working"}', b"\xff\xfe", b" " * (MOST_BYTES + 1)],
 )
 def test_a_damaged_record_is_no_record(tmp_path: Path, body: bytes) -> None:
-    (tmp_path / PROGRESS).write_bytes(body)
+    DataFolder(tmp_path).progress.write_bytes(body)
 
     assert ProgressFile(tmp_path).read() is None
 
@@ -160,7 +159,7 @@ def test_the_record_is_its_owner_s_alone_and_holds_one_object(tmp_path: Path) ->
     with ProgressFile(tmp_path).recording("bars") as record:
         record.end("failed", "Line one.\nLine two.")
 
-    path = tmp_path / PROGRESS
+    path = DataFolder(tmp_path).progress
     assert path.stat().st_mode & 0o077 == 0
     assert json.loads(path.read_text())["message"] == "Line one. Line two."
 
@@ -169,8 +168,8 @@ def test_a_record_that_cannot_be_written_stops_no_run(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     folder.mkdir()
     with ProgressFile(folder).recording("bars") as record:
-        (folder / PROGRESS).unlink()
-        (folder / PROGRESS).mkdir()
+        DataFolder(folder).progress.unlink()
+        DataFolder(folder).progress.mkdir()
         record.step("finding patterns", 1, 2)
         record.end("published")
 

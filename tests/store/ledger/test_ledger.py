@@ -10,6 +10,7 @@ import gzip
 import hashlib
 import os
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -24,9 +25,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from store.errors import LedgerError, ManifestError, WithdrawnError
-from store.ledger.chain import Chain
-from store.ledger.ledger import Entry, Ledger
-from store.ledger.ledger_file import (
+from store.ledger.ledger import Ledger, NightEntry
+from store.ledger.manifest import BookFile, Counts, Inputs, Manifest, derive_version
+from store.ledger.objects import (
     LARGEST,
     LONGEST_REASON,
     MOST_LINES,
@@ -35,8 +36,8 @@ from store.ledger.ledger_file import (
     decoded,
     encoded,
 )
-from store.ledger.manifest import BookFile, Counts, Inputs, Manifest, derive_version
 from store.ledger.served import Line, ServedOutcome, Tally, Terms
+from store.ledger.verify import verify, walk
 from store.nights.nights import Nights
 from store.wire.families import Family
 from store.wire.records import ExitReason
@@ -89,13 +90,28 @@ def outcome(
     )
 
 
+def put(ledger: Ledger, manifest: Manifest, entry: NightEntry) -> None:
+    """Put a night on record, once."""
+    appended = ledger.night(manifest, entry)
+    if appended is None:
+        ledger.note()
+    else:
+        ledger.add(appended)
+
+
+def withdraw(ledger: Ledger, manifest: Manifest, reason: str) -> None:
+    appended = ledger.withdrawal(manifest, reason, NOW)
+    assert appended is not None
+    ledger.add(appended)
+
+
 def append(ledger: Ledger, number: int, *lines: Line, bars: str = "bars") -> Manifest:
     """Add a night that is compared with the last one before it."""
     manifest = manifest_of(number, bars)
     last = ledger.before(manifest.as_of_session, sample=manifest.sample)
     begun = last.head.as_served if last else Tally.begun(manifest.as_of_session)
     outcomes = [line for line in lines if isinstance(line, ServedOutcome)]
-    entry = Entry(
+    entry = NightEntry(
         detector=2,
         method_version=3,
         published_at=NOW,
@@ -103,7 +119,7 @@ def append(ledger: Ledger, number: int, *lines: Line, bars: str = "bars") -> Man
         as_served=begun.plus(outcomes),
         lines=lines,
     )
-    ledger.append(manifest, entry)
+    put(ledger, manifest, entry)
     return manifest
 
 
@@ -115,7 +131,7 @@ def four() -> Path:
     append(ledger, 0)
     append(ledger, 1, outcome("target", 2.0, 20.0))
     second = append(ledger, 2, outcome("stop", -1.0, -10.0), outcome("stop", -1.0, -9.0, attempt=2))
-    ledger.withdraw(second, "The bars of one exchange were those of the day before.", NOW)
+    withdraw(ledger, second, "The bars of one exchange were those of the day before.")
     return folder
 
 
@@ -126,7 +142,7 @@ def data(tmp_path: Path) -> Path:
 
 
 def faults(folder: Path) -> list[str]:
-    return [fault.file for fault in Chain.of(Ledger(folder)).faults]
+    return [fault.file for fault in verify(Ledger(folder)).faults]
 
 
 def files(folder: Path) -> list[Path]:
@@ -134,11 +150,11 @@ def files(folder: Path) -> list[Path]:
 
 
 def test_what_was_appended_verifies_and_adds_up(data: Path) -> None:
-    chain = Chain.of(Ledger(data))
+    verified = verify(Ledger(data))
 
-    assert chain.faults == []
-    assert (len(chain.nights), chain.withdrawals, chain.unnoted) == (3, 1, False)
-    totals = chain.nights[3].as_served.families[Family.TRIANGLE]
+    assert verified.faults == []
+    assert (len(verified.nights), verified.withdrawals, verified.unnoted) == (3, 1, False)
+    totals = verified.nights[3].as_served.families[Family.TRIANGLE]
     assert (totals.trades, totals.wins, totals.losses) == (2, 1, 1), "first attempts alone"
     assert (totals.win_pct, totals.loss_pct, totals.r) == (20.0, -10.0, 1.0)
 
@@ -190,18 +206,18 @@ def test_a_trade_that_ran_already_on_the_first_night_is_in_no_total(tmp_path: Pa
     append(ledger, 0)
     append(ledger, 1, outcome("target", 2.0, 20.0, entered=SESSION), outcome("stop", -1.0, -10.0))
 
-    chain = Chain.of(ledger)
+    verified = verify(ledger)
 
-    totals = chain.nights[2].as_served.families[Family.TRIANGLE]
-    assert (chain.faults, totals.trades, totals.wins) == ([], 1, 0)
+    totals = verified.nights[2].as_served.families[Family.TRIANGLE]
+    assert (verified.faults, totals.trades, totals.wins) == ([], 1, 0)
 
 
 def test_totals_that_do_not_add_up_are_found(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
     append(ledger, 0)
     manifest = manifest_of(1)
-    entry = Entry(2, 3, NOW, 1, Tally.begun(SESSION), [outcome("target", 2.0, 20.0)])
-    ledger.append(manifest, entry)
+    entry = NightEntry(2, 3, NOW, 1, Tally.begun(SESSION), [outcome("target", 2.0, 20.0)])
+    put(ledger, manifest, entry)
 
     assert faults(tmp_path) == [files(tmp_path)[1].name]
 
@@ -210,9 +226,9 @@ def test_a_night_compared_with_one_of_its_own_session_is_found(tmp_path: Path) -
     ledger = Ledger(tmp_path)
     first = append(ledger, 1)
     same = first.model_copy(update={"data_version": f"{first.data_version[:9]}{0:012x}"})
-    ledger.append(same, Entry(2, 3, NOW, 1, Tally.begun(SESSION + DAY), []))
+    put(ledger, same, NightEntry(2, 3, NOW, 1, Tally.begun(SESSION + DAY), []))
 
-    (fault,) = Chain.of(ledger).faults
+    (fault,) = verify(ledger).faults
 
     assert fault.what == "it is compared with a night that is not earlier"
 
@@ -226,20 +242,22 @@ def test_simulated_nights_and_published_ones_are_told_apart(
 ) -> None:
     append(Ledger(tmp_path, simulated=written), 0)
 
-    (fault,) = Chain.of(Ledger(tmp_path, simulated=checked)).faults
+    (fault,) = verify(Ledger(tmp_path, simulated=checked)).faults
 
     assert fault.what == words
 
 
 def test_an_object_with_a_line_of_another_kind_is_no_list_of_lines(data: Path) -> None:
-    written = decoded(files(data)[1].read_bytes())
+    ledger = Ledger(data)
+    written = ledger.read(ledger.names()[1])
 
     with pytest.raises(LedgerError, match="a line is not one of the ledger"):
         replace(written, rows=[*written.rows, {"kind": "weather"}]).lines()
 
 
 def test_a_first_object_that_follows_another_is_found(data: Path, tmp_path: Path) -> None:
-    written = decoded(files(data)[1].read_bytes())
+    ledger = Ledger(data)
+    written = ledger.read(ledger.names()[1])
     head = written.head.model_copy(update={"number": 1, "since": None})
     body = encoded(head)
     (tmp_path / "ledger").mkdir()
@@ -248,7 +266,7 @@ def test_a_first_object_that_follows_another_is_found(data: Path, tmp_path: Path
     newest = Newest(number=1, sha256=hashlib.sha256(body).hexdigest())
     (tmp_path / "ledger" / "head.json").write_bytes(newest.encode())
 
-    assert "an object before it is missing" in [f.what for f in Chain.of(Ledger(tmp_path)).faults]
+    assert "an object before it is missing" in [f.what for f in verify(Ledger(tmp_path)).faults]
 
 
 def test_nothing_is_appended_after_an_unnoted_object_that_follows_another_one(data: Path) -> None:
@@ -280,7 +298,7 @@ def test_an_object_is_one_compressed_file_within_its_bounds(
 
     assert first.name in faults(data)
     with pytest.raises(LedgerError, match=words):
-        decoded(first.read_bytes())
+        decoded(Ledger(data).names()[0], first.read_bytes())
 
 
 class Busy(Ledger):
@@ -295,15 +313,57 @@ class Busy(Ledger):
             append(Ledger(self.folder.parent), 3 + self.appended)
         return found
 
-    def bytes_of(self, name: Name) -> bytes:
+    def bytes_of(self, name: Name, most: int = LARGEST + 1) -> bytes:
         if name.number == 2:
             append(Ledger(self.folder.parent), 9)
-        return super().bytes_of(name)
+        return super().bytes_of(name, most)
 
 
 def test_nights_that_are_appended_during_the_check_raise_no_alarm(data: Path) -> None:
-    assert Chain.of(Busy(data)).faults == []
+    assert verify(Busy(data)).faults == []
     assert len(files(data)) == 8
+
+
+def test_a_walk_reads_each_object_once_and_lists_the_folder_once(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened, listed = Counter[str](), list[object]()
+    open_file, list_folder = Path.open, os.listdir
+
+    def opening(path: Path, *args: Any, **options: Any) -> Any:
+        opened[path.name] += 1
+        return open_file(path, *args, **options)
+
+    def listing(folder: Path) -> list[str]:
+        listed.append(folder)
+        return list_folder(folder)
+
+    monkeypatch.setattr(Path, "open", opening)
+    monkeypatch.setattr(os, "listdir", listing)
+
+    objects = list(walk(Ledger(data)))
+
+    assert [name.number for name, _ in objects] == [1, 2, 3, 4]
+    assert [opened[path.name] for path in files(data)] == [1, 1, 1, 1]
+    assert len(listed) == 1
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_a_walk_ends_with_an_error_at_whatever_is_wrong(data: Path, number: int) -> None:
+    [*files(data), data / "ledger" / "head.json"][number].write_bytes(b"{}")
+
+    with pytest.raises(LedgerError, match="of the ledger"):
+        list(walk(Ledger(data)))
+
+
+def test_an_object_under_the_name_of_another_night_is_found(data: Path) -> None:
+    path = files(data)[1]
+    renamed = path.with_name(f"000002-20200102-{'0' * 12}.jsonl.gz")
+    path.rename(renamed)
+
+    assert faults(data)
+    with pytest.raises(LedgerError, match=f"^{renamed.name} .*that of {path.name}"):
+        list(walk(Ledger(data)))
 
 
 def test_what_was_not_appended_is_never_decoded(data: Path) -> None:
@@ -311,7 +371,7 @@ def test_what_was_not_appended_is_never_decoded(data: Path) -> None:
     for path in (second, last):
         path.write_bytes(gzip.compress(b"{}\n" * 3))
 
-    said = {fault.file: fault.what for fault in Chain.of(Ledger(data)).faults}
+    said = {fault.file: fault.what for fault in verify(Ledger(data)).faults}
 
     assert said[second.name] == said[last.name] == "it is not the one that was appended"
 
@@ -320,7 +380,7 @@ def test_what_was_not_appended_is_never_decoded(data: Path) -> None:
 def test_a_fault_of_the_note_is_told_once(data: Path, content: bytes) -> None:
     (data / "ledger" / "head.json").write_bytes(content)
 
-    (fault,) = Chain.of(Ledger(data)).faults
+    (fault,) = verify(Ledger(data)).faults
 
     assert fault.file == "head.json"
     assert fault.what in ("it cannot be read", "it is not as it was written")
@@ -332,11 +392,11 @@ def test_a_run_killed_before_noting_the_newest_object_raises_no_alarm(data: Path
     manifest = append(ledger, 3)
     (data / "ledger" / "head.json").write_bytes(before)
 
-    chain = Chain.of(ledger)
-    assert (chain.faults, chain.unnoted) == ([], True)
+    verified = verify(ledger)
+    assert (verified.faults, verified.unnoted) == ([], True)
     append(ledger, 3)  # the same night again
     assert len(files(data)) == 5, "nothing is appended twice"
-    assert not Chain.of(ledger).unnoted
+    assert not verify(ledger).unnoted
     (data / "ledger" / "head.json").write_bytes(before)
     append(ledger, 4)
     assert (faults(data), len(files(data))) == ([], 6)
@@ -347,8 +407,8 @@ def test_the_very_first_object_may_be_unnoted_too(tmp_path: Path) -> None:
     append(Ledger(tmp_path), 0)
     (tmp_path / "ledger" / "head.json").unlink()
 
-    chain = Chain.of(Ledger(tmp_path))
-    assert (chain.faults, chain.unnoted) == ([], True)
+    verified = verify(Ledger(tmp_path))
+    assert (verified.faults, verified.unnoted) == ([], True)
     append(Ledger(tmp_path), 1)
     assert faults(tmp_path) == []
 
@@ -379,7 +439,7 @@ def test_a_night_is_compared_with_the_last_one_of_an_earlier_session(tmp_path: P
     assert last(2) == again.data_version, "what was published last of a session"
     assert last(3) == made[1].data_version, "the last session, whenever it was published"
     assert last(3, sample=True) == sample.data_version
-    ledger.withdraw(made[1], "wrong bars", NOW)
+    withdraw(ledger, made[1], "wrong bars")
     assert last(3) == again.data_version
 
 
@@ -394,7 +454,7 @@ def test_a_damaged_object_is_never_compared_with(data: Path) -> None:
 def recorded(nights: Nights, number: int, **options: Any) -> Manifest:
     """A night that is sealed, on record and active."""
     session = SESSION + number * DAY
-    entry = Entry(2, 3, NOW, None, Tally.begun(session), [])
+    entry = NightEntry(2, 3, NOW, None, Tally.begun(session), [])
     return write(nights, session=session, entry=entry, **options)
 
 
@@ -413,14 +473,14 @@ def test_a_withdrawn_night_gives_its_place_to_the_one_before_and_never_comes_bac
         nights.withdraw(second.data_version, "and these", NOW)
     assert nights.ledger.withdrawals().keys() == {first.data_version, third.data_version}
     assert nights.active() == second
-    assert Chain.of(nights.ledger).faults == []
+    assert verify(nights.ledger).faults == []
 
 
 @pytest.mark.parametrize("again", [True, False], ids=["said again", "the next run"])
 def test_a_withdrawal_that_was_killed_half_way_is_ended(tmp_path: Path, again: bool) -> None:
     nights = Nights(tmp_path)
     first, second = recorded(nights, 0), recorded(nights, 1)
-    nights.ledger.withdraw(second, "wrong", NOW)
+    withdraw(nights.ledger, second, "wrong")
 
     if again:
         assert nights.withdraw(second.data_version, "wrong", NOW) == first
@@ -429,7 +489,7 @@ def test_a_withdrawal_that_was_killed_half_way_is_ended(tmp_path: Path, again: b
 
     assert nights.active() == first
     assert len(files(tmp_path)) == 3, "it is recorded once"
-    nights.ledger.withdraw(first, "wrong too", NOW)
+    withdraw(nights.ledger, first, "wrong too")
     nights.sweep()
     assert nights.active() == first, "none can take its place"
 
@@ -517,7 +577,7 @@ def test_a_night_on_record_that_a_killed_run_did_not_activate_is_activated(tmp_p
     nights.ledger.folder.joinpath("head.json").write_bytes(noted)
     nights.sweep()
     assert nights.active() == second
-    assert not Chain.of(nights.ledger).unnoted
+    assert not verify(nights.ledger).unnoted
 
     nights.activate(first.data_version)  # an operator's choice stays, also in a copy without times
     os.utime(nights.pointer, (0, 0))
@@ -531,7 +591,7 @@ def test_an_operator_may_choose_another_night_before_a_killed_run_is_ended(tmp_p
     nights.ledger.folder.joinpath("head.json").unlink()
     files(tmp_path)[1].unlink()
     nights.ledger.note()
-    nights.ledger.append(second, Entry(2, 3, NOW, None, Tally.begun(SESSION + DAY), []))
+    put(nights.ledger, second, NightEntry(2, 3, NOW, None, Tally.begun(SESSION + DAY), []))
 
     nights.activate(first.data_version)
     nights.sweep()
@@ -567,7 +627,7 @@ def test_pruning_removes_withdrawn_nights_and_leaves_the_ledger(tmp_path: Path) 
 
     assert set(removed) == {made[0].data_version, made[2].data_version}
     assert len(files(tmp_path)) == 5
-    assert Chain.of(nights.ledger).faults == []
+    assert verify(nights.ledger).faults == []
 
 
 def test_a_ledger_that_is_a_file_stops_the_night_before_it_is_active(tmp_path: Path) -> None:
@@ -578,4 +638,4 @@ def test_a_ledger_that_is_a_file_stops_the_night_before_it_is_active(tmp_path: P
         recorded(nights, 0)
     assert nights.active() is None
     with pytest.raises(LedgerError, match="must be a folder"):
-        Chain.of(nights.ledger)
+        verify(nights.ledger)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from store.ledger.ledger_file import LONGEST_REASON
-from store.ledger.withdrawals import NAMED, read_withdrawals
+from store.ledger.ledger import NAMED, Ledger
+from store.ledger.objects import LONGEST_REASON
 from store.nights.active_night import ActiveNight
 from store.nights.nights import Nights
 from tests.resealed import withdraw
@@ -21,7 +21,7 @@ def test_withdrawals_are_read_newest_first_and_the_newest_alone(tmp_path: Path) 
         version, reason = f"20121004-{number:012x}", "x" * LONGEST_REASON
         withdraw(tmp_path, number, data_version=version, reason=reason)
 
-    found = read_withdrawals(tmp_path)
+    found = Ledger(tmp_path).last_withdrawn()
 
     versions = [f"20121004-{number:012x}" for number in range(NAMED + 5, 5, -1)]
     assert [withdrawal.data_version for withdrawal in found] == versions
@@ -31,7 +31,7 @@ def test_withdrawals_are_read_newest_first_and_the_newest_alone(tmp_path: Path) 
 def test_a_withdrawal_is_told_in_one_sentence(tmp_path: Path) -> None:
     withdraw(tmp_path, 7, reason=" Splits\nwere missing. ", at="2012-10-05T23:30:00-05:00")
 
-    (found,) = read_withdrawals(tmp_path)
+    (found,) = Ledger(tmp_path).last_withdrawn()
 
     assert found.withdrawn_at == dt.datetime(2012, 10, 6, 4, 30, tzinfo=dt.UTC)
     assert found.words == (
@@ -40,7 +40,7 @@ def test_a_withdrawal_is_told_in_one_sentence(tmp_path: Path) -> None:
 
 
 def test_without_a_ledger_nothing_was_withdrawn(tmp_path: Path) -> None:
-    assert read_withdrawals(tmp_path) == ()
+    assert Ledger(tmp_path).last_withdrawn() == ()
 
 
 GOOD = b'{"ledger":1,"kind":"withdrawal"}'

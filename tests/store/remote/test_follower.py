@@ -19,16 +19,15 @@ from store.folder.lock import locked
 from store.ledger.ledger import Ledger
 from store.ledger.manifest import verify_book
 from store.nights.active_night import ActiveNight
-from store.remote.daemon import in_daemon
-from store.remote.follower import LATE, Follower
-from store.remote.mirror import SPARE_BYTES
-from store.remote.opening import open_objects
-from store.remote.published import POINTER, book_object, key_of, ledger_object
-from store.remote.shared_folder import SharedFolder
+from store.remote.follower import LATE, Follower, Trouble, in_daemon
+from store.remote.objects import Objects
+from store.remote.pointer import POINTER, book_object, key_of, ledger_object
+from store.remote.pull import SPARE_BYTES
 from tests.faulty import faulty
 from tests.publishing import FIRST, Publisher, spoil
 from tests.s3 import S3Server
 from tests.screener.process import until
+from tests.store.ledger.test_ledger import withdraw
 
 
 class Usage(NamedTuple):
@@ -57,8 +56,14 @@ def folder_publisher(tmp_path: Path) -> Publisher:
 
 def follower(publisher: Publisher, folder: Path, kept: int = 3) -> Follower:
     """What follows the store of a publisher."""
-    objects = open_objects(publisher.objects.place)
+    objects = Objects(publisher.objects.place)
     return Follower(folder, objects, seconds=20, kept=kept, clock=lambda: NOW)
+
+
+def met(following: Follower) -> str:
+    """The kind of the trouble that a follower tells of, and why; empty without any."""
+    trouble = following.lasting
+    return f"{trouble.kind}: {trouble.why}" if trouble else ""
 
 
 async def served(folder: Path) -> ActiveNight:
@@ -98,7 +103,7 @@ async def test_two_servers_follow_one_store_from_night_to_night(
         assert await versions(one, two) == {made.data_version}
         for folder in (one, two):
             assert verify_book(folder / "nights", made).stat().st_mode & 0o077 == 0
-    assert [each.fault or each.away for each in followers] == ["", ""]
+    assert [each.trouble for each in followers] == [None, None]
 
 
 async def test_a_server_that_was_off_for_three_nights_serves_the_newest_and_lists_the_others(
@@ -179,7 +184,7 @@ async def test_what_a_run_left_that_did_not_commit_is_not_read(
     folder_publisher.night(1)
     left = Publisher(tmp_path / "left", folder_publisher.objects.place)
     left.nights.ledger.folder.mkdir(parents=True)
-    left.nights.ledger.withdraw(first, "Nobody committed this.", NOW)
+    withdraw(left.nights.ledger, first, "Nobody committed this.")
     (name,) = left.nights.ledger.names()
     body = left.nights.ledger.bytes_of(name)
     digest = hashlib.sha256(body).hexdigest()
@@ -201,12 +206,12 @@ async def test_a_pointer_that_is_gone_is_told_and_the_night_stays(
 
     publisher.objects.remove(POINTER)
     assert not following.look()
-    assert "There is no manifest.json" in following.fault
+    assert "fault: There is no manifest.json" in met(following)
     assert await versions(folder) == {night.data_version}
 
     publisher.objects.put(POINTER, published.encode())
     assert following.look()
-    assert following.fault == ""
+    assert met(following) == ""
 
 
 @pytest.mark.parametrize("what", ["book", "ledger", "pointer"])
@@ -231,8 +236,7 @@ async def test_what_is_not_as_it_was_sealed_is_never_put_in_place(
         folder_publisher.swap(published.encode()[:200])
 
     assert not following.look()
-    assert following.fault
-    assert not following.is_away
+    assert met(following).startswith("fault: ")
     assert await versions(folder) == {old.data_version}
     assert files(folder) == {old.data_version}
     assert not drafts(folder)
@@ -242,7 +246,7 @@ async def test_what_is_not_as_it_was_sealed_is_never_put_in_place(
     else:
         folder_publisher.swap(published.encode())
     assert following.look()
-    assert following.fault == ""
+    assert met(following) == ""
     assert await versions(folder) == {new.data_version}
 
 
@@ -261,7 +265,7 @@ async def test_a_book_for_which_the_disk_has_no_room_is_not_fetched_and_the_disk
 
     assert not following.look()
 
-    assert "is full" in following.fault
+    assert "is full" in met(following)
     assert await versions(folder) == {old.data_version}
 
 
@@ -284,7 +288,7 @@ async def test_earlier_books_give_way_where_the_disk_has_no_room_for_a_new_one(
     made.append(folder_publisher.night(2))
     assert following.look()
 
-    assert following.fault == ""
+    assert met(following) == ""
     assert files(folder) == {night.data_version for night in made[1:]}
     assert await versions(folder) == {made[2].data_version}
 
@@ -334,7 +338,7 @@ async def test_a_store_whose_ledger_began_anew_is_not_followed(
     following = follower(folder_publisher, folder)
     assert not following.look()
 
-    assert "differs from that of" in following.fault
+    assert "differs from that of" in met(following)
     assert await versions(folder) == {old.data_version}
     assert len(Ledger(folder).names()) == 1
 
@@ -343,28 +347,28 @@ async def test_a_data_folder_that_another_process_does_not_let_go_is_said_to_be_
     folder_publisher: Publisher, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder, now = tmp_path / "server", [NOW]
-    objects = open_objects(folder_publisher.objects.place)
+    objects = Objects(folder_publisher.objects.place)
     following = Follower(folder, objects, seconds=20, kept=3, clock=lambda: now[0])
     folder_publisher.night(0)
     assert following.look()
     new = folder_publisher.night(1)
     with locked(folder, NOW):
-        found = [(following.look(), following.late)]
+        found = [(following.look(), following.lasting)]
         now[0] += LATE + dt.timedelta(seconds=1)
-        found += [(following.look(), following.late) for _ in range(2)]
-    found.append((following.look(), following.late))
+        found += [(following.look(), following.lasting) for _ in range(2)]
+    found.append((following.look(), following.lasting))
 
-    held = (True, (NOW, "another process writes in the data folder"))
+    held = (True, Trouble("late", NOW, "another process writes in the data folder"))
     assert found == [(True, None), held, held, (True, None)]
     assert caplog.text.count("Another run is writing in") == 1
     assert await versions(folder) == {new.data_version}
 
 
-class Hanging(SharedFolder):
+class Hanging(Objects):
     """A shared folder out of which no book comes until it is let go."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
         self.asked, self.over = threading.Event(), threading.Event()
 
     def fetch(self, name: str, path: Path, most: int) -> None:
@@ -375,18 +379,18 @@ class Hanging(SharedFolder):
 
 def test_a_fetch_that_hangs_is_said_to_be_late(folder_publisher: Publisher, tmp_path: Path) -> None:
     folder_publisher.night(0)
-    now, objects = [NOW], Hanging(tmp_path / "share")
+    now, objects = [NOW], Hanging(folder_publisher.objects.place)
     following = Follower(tmp_path / "server", objects, seconds=20, kept=3, clock=lambda: now[0])
     looking = threading.Thread(target=following.look)
     looking.start()
     objects.asked.wait()
     now[0] += LATE + dt.timedelta(seconds=1)
-    late = following.late
+    late = following.lasting
     objects.over.set()
     looking.join()
 
-    assert late == (NOW, "it is still being fetched")
-    assert following.late is None
+    assert late == Trouble("late", NOW)
+    assert following.trouble is None
 
 
 @pytest.mark.engine
@@ -398,16 +402,16 @@ async def test_a_store_that_is_away_is_said_to_be_once_it_was_missed_for_several
     now = [NOW]
     with faulty(s3.address) as proxy:
         monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
-        objects = open_objects(bucket_url)
+        objects = Objects(bucket_url)
         following = Follower(tmp_path / "server", objects, seconds=20, kept=3, clock=lambda: now[0])
-        found = [(following.look(), following.is_away)]
+        found = [(following.look(), met(following)[:4])]
         with proxy.failing("refused"):
-            found.append((following.look(), following.is_away))
+            found.append((following.look(), met(following)[:4]))
             now[0] += dt.timedelta(seconds=61)
-            found.append((following.look(), following.is_away))
-            assert following.reached == NOW
-        found.append((following.look(), following.is_away))
-    assert found == [(True, False), (False, False), (False, True), (True, False)]
+            found.append((following.look(), met(following)[:4]))
+            assert following.reached_at == NOW
+        found.append((following.look(), met(following)[:4]))
+    assert found == [(True, ""), (False, ""), (False, "away"), (True, "")]
 
 
 @pytest.mark.engine
@@ -418,7 +422,7 @@ def test_a_look_is_one_request_so_that_a_store_is_noticed_whenever_it_falls_sile
     now = [NOW]
     with faulty(s3.address) as proxy:
         monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
-        objects = open_objects(bucket_url)
+        objects = Objects(bucket_url)
         following = Follower(tmp_path / "server", objects, seconds=20, kept=3, clock=lambda: now[0])
         assert following.look()
         before = len(proxy.asked)
@@ -430,10 +434,10 @@ def test_a_look_is_one_request_so_that_a_store_is_noticed_whenever_it_falls_sile
             looking.start()
             until(lambda: fault.struck > 0)
             now[0] += dt.timedelta(seconds=61)
-            assert following.is_away
+            assert met(following) == "away: "
         looking.join()
         assert following.look()
-        assert not following.is_away
+        assert met(following) == ""
 
 
 @pytest.mark.engine

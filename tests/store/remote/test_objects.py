@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import multiprocessing
+import os
 import socket
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import obstore
 import pytest
 from obstore.store import from_url
 
 from store.errors import ConflictError, ObjectsError
-from store.remote.buckets import Bucket
-from store.remote.objects import Object
-from store.remote.opening import open_objects
-from store.remote.shared_folder import SharedFolder
+from store.remote.objects import FILE, Object, Objects
 from tests.s3 import SECRET
 
 MOST = 10**6
 
 
 def test_an_object_is_read_as_it_was_put(nights_url: str) -> None:
-    objects = open_objects(nights_url)
+    objects = Objects(nights_url)
     assert objects.read("nights/a.book", MOST) is None
     assert not objects.has("nights/a.book")
     objects.put("nights/a.book", b"first")
@@ -43,7 +40,7 @@ def test_an_object_is_read_as_it_was_put(nights_url: str) -> None:
 
 
 def test_names_are_those_of_a_folder_and_the_folders_in_it(nights_url: str) -> None:
-    objects = open_objects(nights_url)
+    objects = Objects(nights_url)
     for name in ("charts/v1/a.png", "charts/v2/b.png", "charts2/c.png", "manifest.json"):
         objects.put(name, b"x")
     assert sorted(objects.names("charts")) == ["charts/v1/a.png", "charts/v2/b.png"]
@@ -54,30 +51,45 @@ def test_names_are_those_of_a_folder_and_the_folders_in_it(nights_url: str) -> N
 
 
 def test_what_others_left_beside_our_objects_is_passed_over(nights_url: str) -> None:
-    objects = open_objects(nights_url)
+    objects = Objects(nights_url)
     objects.put("charts/a.png", b"x")
     alien = "charts/@eaDir/a b.png"
-    if isinstance(objects, SharedFolder):
-        (objects.folder / alien).parent.mkdir()
-        (objects.folder / alien).write_bytes(b"x")
-    else:
-        obstore.put(from_url(nights_url, client_options={"allow_http": True}), alien, b"x")
+    from_url(nights_url, client_options={"allow_http": True}).put(alien, b"x")
     assert list(objects.names("charts")) == ["charts/a.png"]
 
 
-def test_a_draft_that_gets_its_name_during_a_swap_does_no_harm(tmp_path: Path) -> None:
-    objects = SharedFolder(tmp_path)
+def test_what_lies_there_for_long_is_told_from_what_was_just_put(nights_url: str) -> None:
+    objects, hour = Objects(nights_url), timedelta(hours=1)
     objects.put("nights/a.book", b"x")
+    now = datetime.now(UTC)
+    assert list(objects.names("nights", now - hour)) == []
+    assert list(objects.names("nights", now + hour)) == ["nights/a.book"]
+
+
+def test_drafts_of_machines_that_went_away_are_removed_by_a_swap(tmp_path: Path) -> None:
+    objects = Objects(tmp_path.as_uri())
+    objects.put("nights/a.book", b"x")
+    left = [tmp_path / "nights" / name for name in ("b.book#1", "c.book#1", ".d.book.draft")]
+    for draft in left[:2]:
+        draft.write_bytes(b"half")
     # What is listed and gone when it is looked at, as a draft that another machine renamed.
-    (tmp_path / "nights" / ".b.book.draft").symlink_to(tmp_path / "gone")
+    left[2].symlink_to(tmp_path / "gone")
+    os.utime(left[0], (0, 0))
     objects.swap("manifest.json", b"1", None)
-    found = objects.read("manifest.json", MOST)
-    assert found is not None
-    assert found.body == b"1"
+    assert objects.read("manifest.json", MOST) is not None
+    assert [draft.is_file() for draft in left] == [False, True, False]
+
+
+def test_files_of_a_shared_folder_are_for_their_user_and_its_group(tmp_path: Path) -> None:
+    objects = Objects(tmp_path.as_uri())
+    objects.swap("manifest.json", b"1", None)
+    objects.put("nights/a.book", b"x")
+    paths = [tmp_path / name for name in ("manifest.json", "nights/a.book", "nights")]
+    assert [path.stat().st_mode & 0o777 for path in paths] == [FILE, FILE, 0o750]
 
 
 def test_a_large_object_is_fetched_in_pieces_as_it_was_put(nights_url: str, tmp_path: Path) -> None:
-    objects = open_objects(nights_url)
+    objects = Objects(nights_url)
     large = tmp_path / "large"
     large.write_bytes(bytes(range(256)) * (17 * 2**20 // 256) + b"rest")
     objects.put("nights/large.book", large)
@@ -89,7 +101,7 @@ def test_a_large_object_is_fetched_in_pieces_as_it_was_put(nights_url: str, tmp_
 
 
 def test_what_is_larger_than_it_may_be_is_refused(nights_url: str, tmp_path: Path) -> None:
-    objects = open_objects(nights_url)
+    objects = Objects(nights_url)
     objects.put("a", b"12345")
     with pytest.raises(ObjectsError, match="larger than the 4 bytes"):
         objects.read("a", 4)
@@ -100,7 +112,7 @@ def test_what_is_larger_than_it_may_be_is_refused(nights_url: str, tmp_path: Pat
 
 
 def test_an_object_is_replaced_only_by_who_knows_its_tag(nights_url: str) -> None:
-    objects = open_objects(nights_url)
+    objects = Objects(nights_url)
     first = objects.swap("manifest.json", b"1", None)
     with pytest.raises(ConflictError):
         objects.swap("manifest.json", b"2", None)
@@ -113,7 +125,7 @@ def test_an_object_is_replaced_only_by_who_knows_its_tag(nights_url: str) -> Non
 
 
 def test_a_repeat_of_a_swap_that_succeeded_is_a_success(nights_url: str) -> None:
-    objects = open_objects(nights_url)
+    objects = Objects(nights_url)
     tag = objects.swap("manifest.json", b"1", None)
     if nights_url.startswith("s3:"):  # only over a network can an answer be lost
         assert objects.swap("manifest.json", b"1", None) == tag
@@ -127,7 +139,7 @@ ROUNDS, WRITERS = 5, 16
 # In a bucket the service of it compares and puts in one step, which moto's threads do not.
 @pytest.mark.parametrize("nights_url", ["folder"], indirect=True)
 def test_one_of_sixteen_writers_of_two_processes_wins_each_round(nights_url: str) -> None:
-    objects = open_objects(nights_url)
+    objects = Objects(nights_url)
     objects.swap("manifest.json", b"start", None)
     context = multiprocessing.get_context("spawn")
     with context.Pool(2) as pool:
@@ -143,7 +155,7 @@ def test_one_of_sixteen_writers_of_two_processes_wins_each_round(nights_url: str
 
 def _race(url: str, tag: str, half: str) -> list[str]:
     """Swap from eight threads at once; returns who succeeded."""
-    objects = open_objects(url)
+    objects = Objects(url)
 
     def swap(writer: int) -> str | None:
         try:
@@ -159,7 +171,7 @@ def _race(url: str, tag: str, half: str) -> list[str]:
 @pytest.mark.parametrize("name", ["../a", "/a", "a//b", "a/../b", ".a", "a/.b", "", "a b", "é"])
 def test_a_name_that_could_lead_elsewhere_is_refused(nights_url: str, name: str) -> None:
     with pytest.raises(ObjectsError, match="cannot be the name"):
-        open_objects(nights_url).put(name, b"")
+        Objects(nights_url).put(name, b"")
 
 
 @pytest.mark.parametrize(
@@ -178,12 +190,12 @@ def test_an_address_that_cannot_be_used_is_refused_at_once(
 ) -> None:
     monkeypatch.delenv("AZURE_STORAGE_ACCOUNT_NAME", raising=False)
     with pytest.raises(ObjectsError, match=words) as caught:
-        open_objects(url)
+        Objects(url)
     assert "secret" not in str(caught.value)
 
 
 def test_a_share_that_is_not_mounted_is_named(tmp_path: Path) -> None:
-    objects = open_objects((tmp_path / "share").as_uri())
+    objects = Objects((tmp_path / "share").as_uri())
     with pytest.raises(ObjectsError, match=r"There is no folder at file:///.*/share"):
         objects.read("manifest.json", MOST)
     with pytest.raises(ObjectsError, match="There is no folder at"):
@@ -192,7 +204,7 @@ def test_a_share_that_is_not_mounted_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.engine
 def test_a_bucket_that_does_not_exist_is_no_empty_store(bucket_url: str) -> None:
-    objects = open_objects(bucket_url.replace("nights-", "other-"))
+    objects = Objects(bucket_url.replace("nights-", "other-"))
     with pytest.raises(ObjectsError, match="There is no bucket at s3://other-"):
         objects.read("manifest.json", MOST)
     with pytest.raises(ObjectsError, match="There is no bucket at s3://other-"):
@@ -203,7 +215,7 @@ def test_a_bucket_that_does_not_exist_is_no_empty_store(bucket_url: str) -> None
 def test_an_http_address_needs_consent(bucket_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_ALLOW_HTTP")
     with pytest.raises(ObjectsError, match="AWS_ALLOW_HTTP=true"):
-        open_objects(bucket_url).read("manifest.json", MOST)
+        Objects(bucket_url).read("manifest.json", MOST)
 
 
 @pytest.mark.engine
@@ -217,7 +229,7 @@ def test_a_store_that_does_not_answer_is_named_without_a_secret(
             silent.listen()
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{silent.getsockname()[1]}")
         short = timedelta(milliseconds=200)
-        bucket = Bucket(bucket_url, request=short, repeating=short)
+        bucket = Objects(bucket_url, request=short, repeating=short)
         with pytest.raises(ObjectsError, match=f"{bucket_url} does not answer") as caught:
             bucket.swap("manifest.json", b"", None)
     assert SECRET not in str(caught.value)

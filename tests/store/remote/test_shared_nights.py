@@ -7,8 +7,9 @@ Each machine is a data folder of its own.
 from __future__ import annotations
 
 import datetime as dt
-import shutil
-from collections.abc import Callable
+import os
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -23,19 +24,18 @@ from store.errors import (
 )
 from store.folder.files import replace_file
 from store.ledger.ledger import Ledger
-from store.ledger.ledger_file import NEWEST
-from store.ledger.manifest import Manifest
+from store.ledger.objects import NEWEST
 from store.nights.nights import Nights
 from store.remote.objects import Object, Objects
-from store.remote.published import (
+from store.remote.pointer import (
     POINTER,
     book_object,
     key_of,
     manifest_object,
     read_published,
 )
-from store.remote.shared_folder import SharedFolder
 from tests.publishing import Publisher, make
+from tests.store.ledger.test_ledger import sealed_alone
 
 NOW = dt.datetime(2026, 2, 1, 12, tzinfo=dt.UTC)
 
@@ -67,6 +67,12 @@ def stored(objects: Objects) -> set[str]:
     return {name for folder in ("nights", "ledger") for name in objects.names(folder)}
 
 
+def age(share: Path) -> None:
+    """Let all that lies there have been put two days ago."""
+    for path in share.rglob("*"):
+        os.utime(path, (time.time() - 2 * 86400,) * 2)
+
+
 def test_any_machine_makes_goes_back_to_and_withdraws_a_night(
     nights_url: str, tmp_path: Path
 ) -> None:
@@ -82,7 +88,7 @@ def test_any_machine_makes_goes_back_to_and_withdraws_a_night(
     b.nights.activate(nights[0].data_version)
     assert a.check() == nights[0]
     a.nights.activate(nights[2].data_version)
-    fresh.nights.bring()
+    fresh.nights.pull()
     assert fresh.nights.withdraw(nights[2].data_version, "wrong bars", NOW) == nights[1]
     assert b.check() == nights[1]
     with pytest.raises(WithdrawnError):
@@ -96,37 +102,87 @@ def test_any_machine_makes_goes_back_to_and_withdraws_a_night(
 def test_of_two_that_began_together_one_wins_and_the_other_is_told(machine: New) -> None:
     a, b = machine("a"), machine("b")
     a.night(0)
-    b.nights.bring()
+    b.nights.pull()
     won = a.night(1)
     before = stored(a.objects)
 
     with pytest.raises(OvertakenError, match="Another machine published"):
         make(b.nights, 1, hour=23)
 
-    assert stored(a.objects) == before, "what the loser put is gone, or is the winner's too"
+    assert stored(a.objects) > before, "what the loser put is removed by a prune, a day later"
     assert a.published().active == a.check() == b.check() == won
     assert b.night(2) == a.check()
 
 
-def test_pruning_removes_from_the_store_what_no_server_needs(machine: New) -> None:
+def test_pruning_removes_from_the_store_what_no_server_needs(machine: New, share: Path) -> None:
     a, b, late = machine("a"), machine("b"), machine("late")
     nights = [a.night(day) for day in range(3)]
-    a.objects.put(book_object("20120101-0123456789ab-0123456789abcdef"), b"not committed")
+    left, fresh = (book_object(f"2012010{day}-0123456789ab-0123456789abcdef") for day in (1, 2))
+    a.objects.put(left, b"not committed")
+    age(share)
+    a.objects.put(fresh, b"not committed yet")
     for each in (b, late):
-        each.nights.bring()
+        each.nights.pull()
 
     assert b.nights.prune(1) == [nights[1].data_version, nights[0].data_version]
 
     key = key_of(nights[2])
     assert a.published().kept == (key,)
-    assert {name for name in stored(a.objects) if "ledger" not in name} == {
-        book_object(key),
-        manifest_object(key),
-    }
-    assert len(stored(a.objects)) == 5
+    ledger = set(a.objects.names("ledger"))
+    assert len(ledger) == 3
+    assert stored(a.objects) - ledger == {book_object(key), manifest_object(key), fresh}
     assert machine("fresh").check() == nights[2]
     with pytest.raises(OvertakenError):
         make(late.nights, 3)
+
+
+def test_what_was_put_within_a_day_outlives_a_prune_since_it_may_be_about_to_be_committed(
+    publisher: Publisher,
+) -> None:
+    old, *_ = [publisher.night(day) for day in range(3)]
+    before = stored(publisher.objects)
+
+    publisher.nights.prune(1)
+
+    assert stored(publisher.objects) == before
+    assert publisher.published().kept == (key_of(publisher.check()),)
+    assert old not in publisher.nights.sealed()
+
+
+def test_a_night_that_another_machine_goes_back_to_outlives_the_prune_that_would_remove_it(
+    machine: New, share: Path
+) -> None:
+    class Meanwhile(Objects):
+        def names(self, folder: str, before: dt.datetime | None = None) -> Iterator[str]:
+            listed = list(super().names(folder, before))
+            if folder == "nights":
+                other.nights.pull()
+                other.nights.activate(nights[0].data_version)
+            return iter(listed)
+
+    other = machine("other")
+    nights = [other.night(day) for day in range(2)]
+    age(share)
+    pruning = Publisher(share.with_name("pruning"), share.as_uri(), Meanwhile(share.as_uri()))
+    pruning.nights.pull()
+
+    pruning.nights.prune(1)
+
+    assert machine("fresh").check() == nights[0]
+
+
+def test_a_night_is_withdrawn_where_the_copy_of_the_active_book_is_damaged(machine: New) -> None:
+    a = machine("a")
+    nights = [a.night(day) for day in range(2)]
+    book = a.folder / "nights" / nights[1].book.file
+    before = book.stat()
+    book.write_bytes(bytes(before.st_size))
+    os.utime(book, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    a.withdraw(nights[0])
+
+    assert machine("fresh").check() == nights[1]
+    assert a.nights.verify(nights[1].data_version) == nights[1]
 
 
 def test_an_empty_store_gets_all_that_the_first_machine_has(machine: New, tmp_path: Path) -> None:
@@ -135,7 +191,7 @@ def test_an_empty_store_gets_all_that_the_first_machine_has(machine: New, tmp_pa
         make(alone, day)
     active = alone.check_active()
     a, fresh = machine("a"), machine("fresh")
-    a.nights.bring()
+    a.nights.pull()
 
     a.nights.activate(active.data_version)
 
@@ -144,6 +200,24 @@ def test_an_empty_store_gets_all_that_the_first_machine_has(machine: New, tmp_pa
     sealed = fresh.nights.sealed()
     assert sealed == alone.sealed()
     assert [fresh.nights.verify(night.data_version) for night in sealed] == sealed
+
+
+def test_an_empty_store_gets_neither_withdrawn_nights_nor_those_that_are_not_on_record(
+    machine: New, tmp_path: Path
+) -> None:
+    alone = Nights(tmp_path / "a")
+    withdrawn, active = (make(alone, day) for day in range(2))
+    alone.withdraw(withdrawn.data_version, "The bars were wrong.", NOW)
+    off_record = sealed_alone(alone, 2, active.data_version)
+    a, fresh = machine("a"), machine("fresh")
+    a.nights.pull()
+
+    a.nights.activate(active.data_version)
+
+    assert off_record in alone.sealed()
+    assert a.published().kept == (key_of(active),)
+    assert fresh.check() == active
+    assert fresh.nights.ledger.withdrawals().keys() == {withdrawn.data_version}
 
 
 def test_a_folder_with_another_ledger_is_refused(machine: New, tmp_path: Path) -> None:
@@ -191,11 +265,11 @@ def test_a_damaged_book_in_the_store_does_not_stop_the_next_night(machine: New) 
     assert machine("other").check() == new
 
 
-class Losing(SharedFolder):
+class Losing(Objects):
     """A shared folder of which one answer to a swap is lost, after another machine went on."""
 
-    def __init__(self, folder: Path, other: Publisher) -> None:
-        super().__init__(folder)
+    def __init__(self, url: str, other: Publisher) -> None:
+        super().__init__(url)
         self._other = other
 
     def swap(self, name: str, body: bytes, tag: str | None) -> str:
@@ -205,7 +279,7 @@ class Losing(SharedFolder):
 
 
 def test_a_lost_answer_is_a_success_even_if_others_went_on(machine: New, share: Path) -> None:
-    a = Publisher(machine("a").folder, share.as_uri(), Losing(share, machine("other")))
+    a = Publisher(machine("a").folder, share.as_uri(), Losing(share.as_uri(), machine("other")))
 
     night = a.night(0)
 
@@ -228,11 +302,11 @@ def test_a_working_copy_killed_while_it_took_over_is_taken_over_again(machine: N
     assert machine("b").check() == active
 
 
-class Breaking(SharedFolder):
+class Breaking(Objects):
     """A shared folder after whose swap the data folder of a machine cannot be written."""
 
-    def __init__(self, folder: Path, data_dir: Path) -> None:
-        super().__init__(folder)
+    def __init__(self, url: str, data_dir: Path) -> None:
+        super().__init__(url)
         self._ledger = data_dir / "ledger"
 
     def swap(self, name: str, body: bytes, tag: str | None) -> str:
@@ -246,7 +320,9 @@ def test_a_commit_that_the_data_folder_cannot_follow_is_a_success_and_is_mended_
     publisher: Publisher, share: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     publisher.night(0)
-    breaking = Publisher(publisher.folder, share.as_uri(), Breaking(share, publisher.folder))
+    breaking = Publisher(
+        publisher.folder, share.as_uri(), Breaking(share.as_uri(), publisher.folder)
+    )
 
     made = breaking.night(1)
 
@@ -255,16 +331,14 @@ def test_a_commit_that_the_data_folder_cannot_follow_is_a_success_and_is_mended_
     ledger = publisher.folder / "ledger"
     ledger.unlink()
     ledger.with_name("moved").rename(ledger)
-    publisher.nights.bring()
+    publisher.nights.pull()
     assert publisher.nights.ledger.newest() == publisher.published().newest
 
 
-class Leaving(SharedFolder):
+class Leaving(Objects):
     """A shared folder that goes away once the pointer was read."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self.missed = 0
+    missed = 0
 
     def read(self, name: str, most: int, known: str | None = None) -> Object | None:
         if name.startswith("nights/"):
@@ -278,67 +352,11 @@ def test_a_store_that_goes_away_is_not_waited_for_once_for_each_night(
 ) -> None:
     for day in range(4):
         publisher.night(day)
-    leaving = Leaving(share)
+    leaving = Leaving(share.as_uri())
 
-    Publisher(tmp_path / "fresh", share.as_uri(), leaving).nights.bring()
+    Publisher(tmp_path / "fresh", share.as_uri(), leaving).nights.pull()
 
     assert leaving.missed == 1
-
-
-class Interrupted(SharedFolder):
-    """A shared folder in which something happens once, after an object was removed."""
-
-    def __init__(self, folder: Path, happens: Callable[[], object]) -> None:
-        super().__init__(folder)
-        self._happens: list[Callable[[], object]] = [happens]
-
-    def remove(self, name: str) -> None:
-        super().remove(name)
-        if self._happens:
-            self._happens.pop()()
-
-
-def test_a_prune_leaves_what_another_machine_publishes_meanwhile(
-    publisher: Publisher, share: Path, tmp_path: Path
-) -> None:
-    old, *_ = [publisher.night(day) for day in range(3)]
-    other = Publisher(tmp_path / "other", share.as_uri())
-    shutil.copytree(publisher.folder, other.folder, dirs_exist_ok=True)
-
-    def publishes() -> None:
-        other.nights.bring()
-        other.nights.activate(old.data_version)
-
-    interrupted = Interrupted(share, publishes)
-    pruning = Publisher(publisher.folder, share.as_uri(), interrupted)
-    pruning.nights.bring()
-    pruning.nights.prune(1)
-
-    assert publisher.published().active == old
-    assert is_whole(publisher, old)
-
-
-class Pruned(SharedFolder):
-    """A shared folder out of which a prune of another machine takes a night before its commit."""
-
-    def swap(self, name: str, body: bytes, tag: str | None) -> str:
-        for there in list(self.names("nights")):
-            self.remove(there)
-        return super().swap(name, body, tag)
-
-
-def test_what_a_prune_took_away_before_a_commit_is_put_again(
-    publisher: Publisher, share: Path
-) -> None:
-    made = Publisher(publisher.folder, share.as_uri(), Pruned(share)).night(0)
-
-    assert is_whole(publisher, made)
-
-
-def is_whole(publisher: Publisher, night: Manifest) -> bool:
-    """Whether the store has the book and the manifest of a night."""
-    key = key_of(night)
-    return all(map(publisher.objects.has, (book_object(key), manifest_object(key))))
 
 
 def test_a_pointer_to_a_night_that_the_store_does_not_keep_is_refused(publisher: Publisher) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.wire.distribution import EDGES, Distribution
+from store.wire.method import EDGES, Distribution
 
 
 @pytest.mark.parametrize(

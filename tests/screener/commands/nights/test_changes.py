@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from store.nights.nights import Nights
-from store.wire.changes import KINDS, REASONS
+from store.wire.labels import CHANGE_KINDS, CHANGE_REASONS
 from tests.resealed import CHANGES, market_changes, reseal, write_changes
 from tests.screener.command import check_refusal, run
 
@@ -19,12 +19,12 @@ def test_changes_are_listed_by_kind_with_their_number_and_reason(data_dir: Path)
     assert result.returncode == 0
     lines = result.stdout.splitlines()
     assert lines[1] == "Changes since night 20121002-0123456789ab, session 2012-10-02:"
-    for kind, heading in KINDS.items():
+    for kind, heading in CHANGE_KINDS.items():
         rows = [change for change in market_changes() if change.change == kind]
         start = lines.index(f"{heading}: {len(rows)}") + 2
         for line, row in zip(lines[start : start + len(rows)], rows, strict=True):
             assert line.startswith(f"{row.symbol} ")
-            assert line.endswith(REASONS[row.reason])
+            assert line.endswith(CHANGE_REASONS[row.reason])
     assert any("12.5" in line and "-1.00" in line for line in lines)
 
 

@@ -1,4 +1,4 @@
-"""`screener detect --explain`: the words for what is served and what is not, errors and charts."""
+"""`screener detect --explain`: what is served and what is not, by rule, value and bound."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import datetime as dt
 from pathlib import Path
 
 import pytest
-from PIL import Image
 
-from mcp_server.drawing import USUAL
 from nightly.bars import Bars, to_date
+from nightly.events import Rule
+from nightly.kernel.rules import Finding
+from screener.commands.nights.explain import rule_cells
 from tests.nightly.series import weekdays
 from tests.nightly.shapes import wedge_or_triangle
 from tests.screener.command import Finished, check_refusal, run
@@ -67,10 +68,9 @@ def test_pairs_that_are_fitted_to_the_same_lines_are_told_once(tmp_path: Path) -
     done = told(tmp_path, Path("sample"), "--explain", "MSFT", "--session", "2012-08-24")
 
     table = done.stdout[done.stdout.index("came furthest") :].splitlines()[2:]
-    rows = [line.split(maxsplit=2) for line in table]
-    assert [int(row[0]) for row in rows] == list(range(1, 11))
-    assert len({row[2] for row in rows}) == 10
-    assert max(int(row[1]) for row in rows) > 1
+    rows = [line.split(maxsplit=1) for line in table]
+    assert len({row[1] for row in rows}) == len(rows) == 10
+    assert max(int(row[0]) for row in rows) > 1
 
 
 def test_the_newest_session_is_explained_if_none_is_named(tmp_path: Path, folder: Path) -> None:
@@ -96,36 +96,37 @@ def test_a_symbol_may_be_written_as_its_source_writes_it(tmp_path: Path, folder:
         assert done.stdout.startswith("BRK.B on "), done.stderr
 
 
-@pytest.mark.parametrize(
-    ("bar", "shown"),
-    [
-        (BREAK - 1, "what is served"),
-        (BREAK + 1, "what is served"),
-        (89, "number 1, which is not served"),
-    ],
-)
-def test_a_chart_shows_what_is_served_or_what_came_furthest(
-    tmp_path: Path, folder: Path, bar: int, shown: str
-) -> None:
-    chart = tmp_path / "chart.png"
-    done = told(tmp_path, folder, "--explain", "TRI", "--session", DAYS[bar], "--chart", str(chart))
+def test_without_a_pair_of_lines_it_says_so(tmp_path: Path, folder: Path) -> None:
+    text = explained(tmp_path, folder, DAYS[62])
 
-    with Image.open(chart) as drawn:
-        assert drawn.size == (USUAL.width, USUAL.height)
-    assert shown in done.stderr
+    assert "no pairs of lines were judged" in text
+    assert "there is nothing to judge" in text
 
 
-def test_without_a_pair_of_lines_there_is_no_chart_and_it_says_so(
+def test_a_pair_that_is_not_served_is_told_with_its_rule_its_value_and_its_bound(
     tmp_path: Path, folder: Path
 ) -> None:
-    chart = tmp_path / "chart.png"
-    done = told(tmp_path, folder, "--explain", "TRI", "--session", DAYS[62], "--chart", str(chart))
+    lines = explained(tmp_path, folder, DAYS[89]).splitlines()
 
-    assert done.returncode == 0
-    assert "no pairs of lines were judged" in done.stdout
-    assert "there is nothing to judge" in done.stdout
-    assert "No chart" in done.stderr
-    assert not chart.exists()
+    head = next(line for line in lines if line.startswith("pairs"))
+    first = lines[lines.index(head) + 1]
+    cells = [first[head.index(name) :].split("  ")[0] for name in ("rule", "value", "bound")]
+    assert cells == ["progress", "0.363", "at least 0.4"]
+
+
+@pytest.mark.parametrize(
+    ("finding", "cells"),
+    [
+        (Finding(Rule.LENGTH, 12.0, 15.0), ("length", "12", "at least 15")),
+        (Finding(Rule.LENGTH, 131.0, 130.0), ("length", "131", "at most 130")),
+        (Finding(Rule.SCORE, 79.9998, 80.0), ("score", "79.9998", "at least 80")),
+        (Finding(Rule.CONVERGENCE, 4.0, 0.2), ("the lines part", "4", "-")),
+    ],
+)
+def test_a_value_is_never_rounded_onto_its_bound(
+    finding: Finding, cells: tuple[str, str, str]
+) -> None:
+    assert rule_cells(finding) == cells
 
 
 @pytest.mark.parametrize(
@@ -133,18 +134,13 @@ def test_without_a_pair_of_lines_there_is_no_chart_and_it_says_so(
     [
         ((), "either --out FILE or --explain SYMBOL"),
         (("--out", "x.json", "--explain", "TRI"), "either --out FILE or --explain SYMBOL"),
-        (("--out", "x.json", "--session", "2021-03-01"), "go with --explain"),
-        (("--out", "x.json", "--chart", "x.png"), "go with --explain"),
         (("--explain", "NVDA"), "has no bars of NVDA; name one of its symbols"),
         (("--explain", "FEW", "--session", DAYS[20]), "21 bars are left; 60 are needed"),
         (("--explain", "TRI", "--session", "2021-02-19"), "choose such a --session"),
         (("--explain", "TRI", "--session", "2024-02-19"), "choose such a --session"),
         (("--explain", "TRI", "--session", "1900-01-01"), "choose such a --session"),
+        (("--explain", "TRI", "--session", "1899-12-31"), "is before 1900"),
         (("--explain", "TRI", "--session", "soon"), "is not a date"),
-        (
-            ("--explain", "TRI", "--session", DAYS[89], "--chart", "/no/such/folder/x.png"),
-            "choose another --chart",
-        ),
     ],
 )
 def test_what_cannot_be_explained_is_refused_in_one_line(

@@ -10,7 +10,6 @@ from rich.console import Console
 
 from nightly.night import COMPILING, FINDING
 from nightly.sources.telling import SORTING
-from screener.commands.nights.backfill import REPLAYING
 from screener.commands.nights.watch import watched
 
 COUNT = "7,155/11,136"
@@ -37,7 +36,7 @@ def test_a_step_that_is_over_says_that_it_is_done_and_how_long_it_took() -> None
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_the_bar_of_each_step_has_room(width: int) -> None:
-    steps = [(name, 7155, 11136) for name in (SORTING, COMPILING, FINDING, REPLAYING)]
+    steps = [(name, 7155, 11136) for name in (SORTING, COMPILING, FINDING)]
     lines = shown(width, *steps, ("sealing", 0, 0))
 
     for name, _, _ in steps:

@@ -10,7 +10,6 @@ import io
 import json
 import os
 import sqlite3
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -346,7 +345,6 @@ def test_a_chart_is_drawn_of_the_best_setup_into_a_file_that_is_never_overwritte
     assert target.read_bytes() == first
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
 @pytest.mark.parametrize("force", [(), ("--force",)], ids=["", "--force"])
 def test_a_chart_never_takes_the_place_of_a_link_a_pipe_or_a_folder(
     night: Path, tmp_path: Path, force: tuple[str, ...]

@@ -1,0 +1,1 @@
+"""Research: programs that prove claims about the product. Nothing imports it."""

@@ -1,0 +1,136 @@
+"""The options of commands that read bars, in one value."""
+
+from __future__ import annotations
+
+import datetime as dt
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any, Concatenate, Literal, ParamSpec, cast, get_args, get_type_hints
+
+import typer
+
+from nightly.errors import SourceError
+from screener.settings.console import fail
+
+P = ParamSpec("P")
+
+SAMPLE = "sample"
+
+EARLIEST = dt.date(1900, 1, 1)
+"""No day before it can be asked for, since the exchange's calendar is not known then."""
+
+Adjustment = Literal["split", "none", "split+div"]
+"""As `nightly.bars.Adjustment`, which brings NumPy."""
+
+
+def _adjustment(text: str) -> Adjustment:
+    if text not in get_args(Adjustment):
+        fail(f"--adjustment {text!r} is not one of {', '.join(get_args(Adjustment))}.")
+    return cast(Adjustment, text)
+
+
+def _local(text: str) -> Path:
+    if "://" in text:
+        fail("--reference takes a file of this machine; copy the table here first.")
+    return Path(text)
+
+
+def read_date(text: str, option: str = "--session") -> dt.date:
+    """A day given on the command line.
+
+    Raises:
+        SourceError: it is not a date.
+    """
+    try:
+        day = dt.date.fromisoformat(text)
+    except ValueError as error:
+        raise SourceError(f"{option} {text!r} is not a date; write it as 2024-03-08.") from error
+    if day < EARLIEST:
+        raise SourceError(f"{option} {text} is before {EARLIEST.year}; choose a later day.")
+    return day
+
+
+@dataclass(frozen=True, slots=True)
+class BarsOptions:
+    """Which bars a command reads, and how; each field is an option of the command."""
+
+    bars: Annotated[
+        str,
+        typer.Option(
+            help="`sample`, or bars in any usual form: a folder or zip of files, or one file; also "
+            "at s3://BUCKET/PLACE, gs:// or az://."
+        ),
+    ] = SAMPLE
+    symbol: Annotated[
+        str | None,
+        typer.Option(help="The symbol of --bars, if that is one series without a symbol."),
+    ] = None
+    reference: Annotated[
+        Path | None,
+        typer.Option(
+            parser=_local,
+            metavar="PATH",
+            help="CSV or Parquet: symbol, asset type, exchange, industry, country, ...",
+        ),
+    ] = None
+    adjustment: Annotated[
+        Adjustment,
+        typer.Option(
+            parser=_adjustment,
+            metavar="TEXT",
+            help="What the bars are: split, none (raw) or split+div.",
+        ),
+    ] = "split"
+    session: Annotated[
+        dt.date | None,
+        typer.Option(
+            parser=read_date,
+            metavar="YYYY-MM-DD",
+            help="Use no bar after this date, however few symbols reach it.",
+        ),
+    ] = None
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes; one per core if unset.")] = (
+        None
+    )
+    executor: Annotated[
+        str | None,
+        typer.Option(
+            help="A Dask cluster that does the work, dask://HOST:PORT; this machine if unset."
+        ),
+    ] = None
+
+
+THE_SAMPLE = BarsOptions()
+
+
+def reading_bars(
+    *names: str,
+) -> Callable[[Callable[Concatenate[BarsOptions, P], None]], Callable[P, None]]:
+    """Give a command these options, all if none is named, as its first argument."""
+    hints = get_type_hints(BarsOptions, include_extras=True)
+    options = [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(BarsOptions)
+        if not names or field.name in names
+    ]
+
+    def decorated(command: Callable[Concatenate[BarsOptions, P], None]) -> Callable[P, None]:
+        @wraps(command)
+        def called(*args: P.args, **given: P.kwargs) -> None:
+            chosen: dict[str, Any] = {option.name: given.pop(option.name) for option in options}
+            command(BarsOptions(**chosen), *args, **given)
+
+        own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+        named = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
+        called.__signature__ = inspect.Signature([*options, *named])  # type: ignore[attr-defined]
+        return called
+
+    return decorated

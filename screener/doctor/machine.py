@@ -1,0 +1,211 @@
+"""Machine: its settings and clock, the data folder and the night in it.
+
+What a check raises of the settings or the store is told as a fault of its name.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from screener.doctor.result import CheckResult, fault, ok, warning
+
+if TYPE_CHECKING:
+    from screener.settings.settings import Settings
+
+LEAST_BYTES: Final = 16_000_000
+"""With less room on the disk, neither accounts nor logs can grow."""
+
+FIRST_BYTES: Final = 200_000_000
+"""The room that is asked for where no night tells how large one is."""
+
+NIGHTS: Final = 2
+"""How many times the room of the last night the next one takes while it is made."""
+
+NAMED: Final = 8
+"""Symbols that are named at most."""
+
+WRITTEN: Final = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+"""No clock that is right shows an earlier time than that of this program."""
+
+
+def contradictions(chosen: Settings) -> Iterator[CheckResult]:
+    """Settings that do not go together."""
+    from screener.service.parts import is_on_the_internet
+
+    public, proxies = chosen.public_url, chosen.trusted_proxies
+    scheme, _, rest = (public or "").partition(":")
+    if scheme == "http" and is_on_the_internet(f"https:{rest}"):
+        yield warning(
+            "public address",
+            f"SCREENER_PUBLIC_URL={public} sends keys and passwords in the clear; put a proxy with "
+            "TLS in front and name it with https.",
+        )
+    if scheme == "https" and not proxies:
+        yield warning(
+            "proxies",
+            "SCREENER_PUBLIC_URL is https, so a proxy stands in front, and all its callers share "
+            "the limits of one address; name it in SCREENER_TRUSTED_PROXIES.",
+        )
+    if proxies and not public:
+        yield warning(
+            "proxies",
+            f"SCREENER_TRUSTED_PROXIES is set and links name {chosen.url}; set SCREENER_PUBLIC_URL "
+            "to the address that clients use.",
+        )
+    if "*" in proxies and not _is_loopback(chosen.host):
+        yield warning(
+            "proxies",
+            f"SCREENER_TRUSTED_PROXIES=* believes whoever reaches {chosen.host}:{chosen.port}; "
+            "name the addresses of the proxies.",
+        )
+    if chosen.open_pages and public:
+        yield warning(
+            "open pages",
+            f"SCREENER_OPEN_PAGES shows the scan to everybody who reaches {public}; unset it.",
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    return host in ("localhost", "::1") or urlsplit(f"//{host}").netloc.startswith("127.")
+
+
+def clock(chosen: Settings) -> Iterator[CheckResult]:
+    """Whether the clock can be right: the newest night went on record before now."""
+    from store.errors import LedgerError
+    from store.ledger.ledger import Ledger
+    from store.ledger.objects import NightHead
+
+    now, known, event = dt.datetime.now(dt.UTC), WRITTEN, "this program was written"
+    ledger = Ledger(chosen.data_dir)
+    try:
+        head = ledger.head(max(names)) if (names := ledger.names()) else None
+    except LedgerError:
+        head = None  # told by the check of the ledger
+    if head:
+        known = head.published_at if isinstance(head, NightHead) else head.at
+        event = "the newest night was sealed"
+    if now < known:
+        words = f"it shows {now:%Y-%m-%d %H:%M} UTC, but {event} {known:%Y-%m-%d %H:%M} UTC"
+        yield warning("clock", f"{words}; set the clock (timedatectl set-ntp true).")
+    else:
+        yield ok("clock", f"{now:%Y-%m-%d %H:%M:%S} UTC")
+
+
+def data_folder(chosen: Settings) -> Iterator[CheckResult]:
+    """Whether the folder exists and can be written, and whether a restore was killed in it."""
+    from store.folder.lock import holder, restore_is_pending
+
+    path = chosen.data_dir.resolve()
+    writer = holder(chosen.data_dir)
+    if not path.is_dir():
+        makes = "`screener serve`" if chosen.nights_url else "`screener up` or `screener nightly`"
+        words = f"{path} does not exist yet; {makes} makes it, or set SCREENER_DATA_DIR."
+        yield warning("data folder", words)
+    elif not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+        yield fault(
+            "data folder",
+            f"{path} cannot be written by this user; let its owner run this, mount it writable, "
+            "or set SCREENER_DATA_DIR.",
+        )
+    elif restore_is_pending(chosen.data_dir) and not writer:
+        yield fault(
+            "data folder",
+            f"a restore into {path} was killed before it ended; run `screener restore` again, or "
+            "start `screener serve`, which completes or undoes it.",
+        )
+    else:
+        yield ok("data folder", f"{path}, {f'written by {writer}' if writer else 'at rest'}")
+
+
+def disk(chosen: Settings) -> Iterator[CheckResult]:
+    """Whether there is room for another night."""
+    path = chosen.data_dir.resolve()
+    while not path.exists():
+        path = path.parent
+    free, wanted = shutil.disk_usage(path).free, _night_bytes(chosen.data_dir)
+    words = f"{_size(free)} free; a night takes up to {_size(wanted)} while it is made"
+    if free < LEAST_BYTES:
+        yield fault("disk", f"the disk is full: {words}; make room where {path} lies.")
+    elif free < wanted:
+        words = f"{words}; make room where {path} lies, as by `screener night prune`."
+        yield warning("disk", words)
+    else:
+        yield ok("disk", words)
+
+
+def _night_bytes(data_dir: Path) -> int:
+    books = [path.stat().st_size for path in (data_dir / "nights").glob("*.book")]
+    checkpoints = [path.stat().st_size for path in data_dir.glob("checkpoints.sqlite")]
+    return NIGHTS * (max(books) + sum(checkpoints)) if books else FIRST_BYTES
+
+
+def _size(number: float) -> str:
+    return f"{number / 1e9:,.1f} GB" if number >= 1e9 else f"{number / 1e6:,.0f} MB"
+
+
+def ledger(chosen: Settings) -> Iterator[CheckResult]:
+    """Whether the newest object of the ledger is what was written."""
+    from store.ledger.ledger import Ledger
+
+    ledger = Ledger(chosen.data_dir)
+    ledger.newest()
+    words = f"{len(ledger.names()):,} objects, the newest unchanged"
+    yield ok("ledger", f"{words}; `screener ledger verify` checks all")
+
+
+def night(chosen: Settings) -> Iterator[CheckResult]:
+    """Whether the active night is what was sealed, and how old it is."""
+    from mcp_server.operations.age import Age
+    from store.ledger.manifest import read_manifest, verify_book
+    from store.nights.book import Book
+
+    pointer = chosen.data_dir / "manifest.json"
+    if not pointer.exists():
+        how = "`screener serve` fetches it" if chosen.nights_url else "run `screener nightly`"
+        yield warning("night", f"there is none in {chosen.data_dir} yet; {how}.")
+        return
+    manifest = read_manifest(pointer)
+    path = verify_book(chosen.data_dir / "nights", manifest)
+    yield ok("night", f"{manifest.data_version}, unchanged since it was sealed")
+    with closing(Book.open(path, manifest)) as book:
+        age = Age.of(book, dt.datetime.now(dt.UTC).date())
+    if age.missed and not age.sample:
+        words = f"{age.words} Run `screener nightly`, and look at its timer."
+        yield warning("age of the night", words)
+    else:
+        yield ok("age of the night", age.words)
+
+
+def demo_symbols(chosen: Settings) -> Iterator[CheckResult]:
+    """Whether the active night knows the symbols that anybody may read: all that were named, or
+    one of the default.
+    """
+    from store.errors import StoreError
+    from store.ledger.manifest import known_book, read_manifest
+    from store.nights.book import Book
+
+    try:
+        manifest = read_manifest(chosen.data_dir / "manifest.json")
+        book = Book.open(known_book(chosen.data_dir / "nights", manifest), manifest)
+    except StoreError:
+        return  # told by the check of the night
+    with closing(book):
+        coverages = {symbol: book.coverage(symbol) for symbol in chosen.demo_symbols}
+    missing = [symbol for symbol, known in coverages.items() if not (known and known.covered)]
+    covered = [symbol for symbol in coverages if symbol not in missing]
+    if missing and ("demo_symbols" in chosen.model_fields_set or not covered):
+        named = ", ".join(missing[:NAMED]) + (" and others" if len(missing) > NAMED else "")
+        yield warning(
+            "demo symbols",
+            f"the active night does not know {named}; name symbols that it covers in "
+            "SCREENER_DEMO_SYMBOLS.",
+        )
+    else:
+        yield ok("demo symbols", ", ".join(covered[:NAMED]) or "none")

@@ -1,0 +1,49 @@
+"""Layout: where everything lies in a data folder (docs/storage.md says what it is)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+MANIFEST: Final = "manifest.json"
+NIGHTS: Final = "nights"
+LEDGER: Final = "ledger"
+
+STAGE: Final = ".restore"
+"""The folder in the data folder in which a restore puts everything first."""
+
+READY: Final = "ready"
+"""The file in that folder that says that all is in it, under which mark the restore runs, and into
+which database."""
+
+
+class DataFolder:
+    """The files and folders in a data folder, whether they exist or not."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.manifest = path / MANIFEST
+        """The manifest of the active night; replacing it activates another one."""
+        self.nights = path / NIGHTS
+        self.ledger = path / LEDGER
+        self.charts = path / "charts"
+        self.bars = path / "bars"
+        self.checkpoints = path / "checkpoints.sqlite"
+        self.lock = path / "nightly.lock"
+        """Held by whatever changes the nights; it names the process."""
+        self.progress = path / "progress.json"
+        self.accounts = path / "accounts.sqlite"
+        self.followed = path / "followed.json"
+        """Of a folder that follows a shared store: what it copied last."""
+        self.notified = path / "notified"
+        self.doctor = path / "doctor.token"
+        self.stage = path / STAGE
+        self.stage_ready = self.stage / READY
+
+    def __iter__(self) -> Iterator[Path]:
+        """All of them. Nothing else is touched, since the folder may hold what is not ours."""
+        yield from (self.nights, self.ledger, self.charts, self.bars, self.manifest)
+        yield from (self.checkpoints, self.lock, self.progress, self.followed, self.notified)
+        yield from (self.doctor, self.stage, self.accounts)
+        yield from (self.path / f"{self.accounts.name}-{kind}" for kind in ("wal", "shm"))

@@ -1,0 +1,221 @@
+"""Words: texts and figures as every page, picture, tool and command writes them.
+
+A number is written like the number that is served, so that no surface rounds it once more; a setup
+is described from its view.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from store.wire.records import Verdict
+    from store.wire.view import RecordView, SetupView
+
+FEW: Final = 30
+"""A measure with fewer trades than this says nothing."""
+
+FEW_NAMES: Final = 8
+"""Names in a line that says more than names."""
+
+VERDICTS: Final[Mapping[Verdict | None, str]] = {
+    "too_few": "too few to say anything",
+    "not_distinguishable": "not distinguishable from random entries",
+    "above_random": "better than random entries",
+    "below_random": "worse than random entries",
+    None: "not tested",
+}
+"""What each verdict says."""
+
+RANK: Final = (
+    "Rank 1 has the largest typical gain if the trade wins, which favours volatile symbols; rank "
+    "says nothing of how often such trades win."
+)
+"""What a rank means, wherever one is shown."""
+
+
+def harmless(text: str) -> str:
+    """A text in one line: what is not printable, such as ESC, a line's end or a character that
+    turns the direction of writing, is replaced.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def short(text: str, longest: int) -> str:
+    """A text as one harmless line with single spaces, cut where it is too long."""
+    line = harmless(" ".join(text.split()))
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def named(names: Sequence[str], most: int = FEW_NAMES) -> str:
+    """Some names in one line, and how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def dollars(price: float) -> str:
+    """A price: with cents from one dollar up, five significant digits below."""
+    if price >= 1:
+        return f"${price:,.2f}"
+    digits = 4 - math.floor(math.log10(price))
+    return f"${price:.{digits}f}"
+
+
+def percent(value: float) -> str:
+    """A percentage without a plus sign."""
+    return f"{value:,.2f}%"
+
+
+def change(value: float) -> str:
+    """A change in percent, with its sign; whole from a thousand up."""
+    return f"{value:+,.{2 if abs(value) < 999.5 else 0}f}%"
+
+
+def multiple(value: float, decimals: int = 2) -> str:
+    """A multiple of the risk, with its sign."""
+    return f"{value:+,.{decimals}f}"
+
+
+def signed(value: float) -> str:
+    """An average multiple of the risk, with its sign."""
+    return multiple(value, 3)
+
+
+def ratio(value: float | None) -> str:
+    """A reward as a multiple of its risk."""
+    return "none" if value is None else f"{value:,.2f}"
+
+
+def half_units(value: float) -> str:
+    """A number of half units, as an axis writes it."""
+    return f"{value:g}"
+
+
+def status_words(status: str) -> str:
+    """Whether it is forming or its trade in progress."""
+    return status.replace("_", " ")
+
+
+def age_words(sessions: int | None) -> str:
+    """How long ago it broke out; empty if it did not, or it is not known."""
+    if sessions is None:
+        return ""
+    if sessions == 0:
+        return "broke out this session"
+    return f"broke out {sessions} session{'' if sessions == 1 else 's'} ago"
+
+
+def attempt_words(number: int | None, count: int | None) -> str:
+    """Which attempt of its formation it is; empty for the only one."""
+    if number is None or max(number, count or 1) == 1:
+        return ""
+    return f"attempt {number} of {count}" if count else f"attempt {number}"
+
+
+def state_words(view: SetupView) -> str:
+    """Its status, how long ago it broke out, and which attempt it is, as far as there is any."""
+    facts = (
+        status_words(view.status),
+        age_words(view.sessions_running),
+        attempt_words(view.attempt, view.attempts),
+    )
+    return ", ".join(filter(None, facts))
+
+
+def setup_words(view: SetupView) -> str:
+    """The setup in a line: `MSFT: Rising wedge, bearish, forming`."""
+    return f"{view.symbol}: {view.pattern}, {view.direction}, {status_words(view.status)}"
+
+
+def distance_words(view: SetupView) -> str:
+    """Where the last close of a forming setup is: `0.16% above the trigger`; else empty."""
+    if view.distance_pct is None:
+        return ""
+    side = "below" if view.distance_pct > 0 else "above"
+    beyond = ", already beyond it" if view.last_close_side == "beyond" else ""
+    return f"{percent(abs(view.distance_pct))} {side} the trigger{beyond}"
+
+
+def gain_words(view: SetupView) -> str:
+    """What a running trade has gained: `+2.34% (+0.41 R)`; empty before, or if not known."""
+    if view.gain_pct is None:
+        return ""
+    risk = "" if view.gain_r is None else f" ({multiple(view.gain_r)} R)"
+    return f"{change(view.gain_pct)}{risk}"
+
+
+def place_words(view: SetupView) -> str:
+    """How it stands: the gain of its trade so far, or the distance to its trigger."""
+    gained = gain_words(view)
+    return f"{gained} since the entry" if gained else distance_words(view)
+
+
+def plan_words(view: SetupView) -> str:
+    """The levels of its plan: entry or trigger, stop, target and reward to risk."""
+    plan = view.plan
+    entered = f" on {view.entry_date}" if view.entry_date else ""
+    return (
+        f"{plan.start_name} {dollars(plan.start)}{entered}, stop {dollars(plan.stop)} "
+        f"({change(plan.stop_pct)}), target {dollars(plan.target)} ({change(plan.target_pct)}), "
+        f"reward to risk {ratio(plan.reward_to_risk)}"
+    )
+
+
+def win_words(record: RecordView) -> str:
+    """The share of wins with its interval: `42.56% won (95% interval 37.00% to 48.31%)`."""
+    share = f"{percent(record.win_rate_pct)} won"
+    if record.win_rate_ci95 is None:
+        return share
+    low, high = map(percent, record.win_rate_ci95)
+    return f"{share} (95% interval {low} to {high})"
+
+
+def sample_words(view: SetupView, record: RecordView) -> str:
+    """Of which trades a record is, and whether they are too few."""
+    whose = view.symbol if record.scope == "ticker" else "the family"
+    kind = f"{view.direction} " if record.sided else ""
+    small = record.sample_size < FEW and record.verdict != "too_few"
+    few = ", too few to say anything" if small else ""
+    trades = "trade" if record.sample_size == 1 else "trades"
+    return f"{record.sample_size:,} {kind}{trades} of {whose}{few}"
+
+
+def loss_words(record: RecordView) -> str:
+    """The average win, where it is known, and the average loss."""
+    won, lost = record.avg_win_pct, record.avg_loss_pct
+    win = "" if won is None else f"average win {change(won)}, "
+    return win + ("no loss" if lost is None else f"average loss {change(lost)}")
+
+
+def chance_words(record: RecordView) -> str:
+    """What random entries did, and the verdict; empty in nights that did not measure it."""
+    return "; ".join(_chance(record))
+
+
+def _chance(record: RecordView) -> Iterator[str]:
+    if record.placebo_win_rate_pct is not None:
+        yield f"random entries {percent(record.placebo_win_rate_pct)}"
+    if record.verdict is not None:
+        yield VERDICTS[record.verdict]
+
+
+def expected_words(view: SetupView) -> str:
+    """Its expected R with its sign; empty if nothing is known."""
+    return (
+        ""
+        if view.expected_r is None
+        else f"expected R of {view.symbol} {multiple(view.expected_r, 3)}"
+    )
+
+
+def caption(view: SetupView, disclaimer: str) -> str:
+    """What a chart shows, in words, for a reader who cannot see it."""
+    placed = place_words(view)
+    return (
+        f"{setup_words(view)}, as of {view.as_of}. Last close {dollars(view.last_close)}"
+        f"{', ' if placed else ''}{placed}; {plan_words(view)}. {view.trigger_rule} {disclaimer}"
+    )
