@@ -49,8 +49,9 @@ class Footprint:
 
 def wheel(folder: Path) -> Path:
     """Build the wheel into a folder."""
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder)]
-    subprocess.run([*command, str(ROOT)], check=True, capture_output=True)
+    command = [sys.executable, "-m", "uv", "build", "--python", sys.executable, "--offline"]
+    options = ["--wheel", "--no-build-isolation", "--no-create-gitignore", "--out-dir", str(folder)]
+    subprocess.run([*command, *options, str(ROOT)], check=True, capture_output=True)
     return next(folder.glob("*.whl"))
 
 

@@ -169,7 +169,7 @@ def test_a_database_that_hangs_is_named_until_it_answers(
         async def hang() -> None:
             # Without a limit of time.
             async with Database(url) as database, database.exclusive() as connection:
-                await connection.execute(sa.text("LOCK TABLE alembic_version"))
+                await connection.execute(sa.text("LOCK TABLE accounts"))
                 until(lambda: parts(live.url) == {"database"})
 
         apart(hang)
