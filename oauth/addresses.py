@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 
 GLOBAL_UNICAST = IPv6Network("2000::/3")
 """The part of IPv6 that is allocated for global unicast (RFC 4291 section 2.4)."""
@@ -10,11 +10,13 @@ GLOBAL_UNICAST = IPv6Network("2000::/3")
 NAT64 = IPv6Network("64:ff9b::/96")
 """IPv4 as seen from IPv6-only networks (RFC 6052); the embedded IPv4 address is checked instead."""
 
-SPECIAL: tuple[IPv4Network | IPv6Network, ...] = (
-    *(IPv4Network(f"192.{rest}") for rest in ("0.0.0/24", "31.196.0/24", "52.193.0/24")),
-    *(IPv4Network(f"192.{rest}") for rest in ("88.99.0/24", "175.48.0/24")),
-    *(IPv6Network(network) for network in ("2001::/23", "2001:db8::/32", "2002::/16")),
-    *(IPv6Network(network) for network in ("2620:4f:8000::/48", "3fff::/20")),
+SPECIAL = tuple(
+    ip_network(network)
+    for network in (
+        *("192.0.0.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24"),
+        *("192.175.48.0/24", "2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48"),
+        "3fff::/20",
+    )
 )
 """Special-purpose networks (RFC 6890), such as tunnels, that some releases of `ipaddress` call
 global."""
@@ -36,13 +38,9 @@ def is_public(address: str) -> bool:
     parsed = ip_address(address)
     if isinstance(parsed, IPv6Address):
         if parsed in NAT64:
-            return _is_public(IPv4Address(int(parsed) & 0xFFFF_FFFF))
-        if parsed not in GLOBAL_UNICAST:
+            parsed = IPv4Address(int(parsed) & 0xFFFF_FFFF)
+        elif parsed not in GLOBAL_UNICAST:
             return False
-    return _is_public(parsed)
-
-
-def _is_public(address: IPv4Address | IPv6Address) -> bool:
-    if address.is_multicast or address.is_reserved or not address.is_global:
+    if parsed.is_multicast or parsed.is_reserved or not parsed.is_global:
         return False
-    return not any(address in network for network in SPECIAL)
+    return not any(parsed in network for network in SPECIAL)

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from authlib.oauth2.rfc6749.errors import AccessDeniedError, InvalidRequestError, OAuth2Error
 
-from oauth.client_documents import DocumentError, document_host
+from oauth.client_documents import PageError
 from oauth.clients import Clients
 from oauth.forms import required, single
 from oauth.metadata import ProtectedResource, granted_scope
-from oauth.redirects import destination, is_loopback, is_registered, with_response
+from oauth.redirects import is_loopback, is_registered, with_response
 from store.accounts.audit import Actor
 from store.accounts.clients import Client
 from store.accounts.consent import Form
@@ -35,33 +35,13 @@ CODE_CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 Query = Sequence[tuple[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class AuthorizationRequest:
+class AuthorizationRequest(NamedTuple):
     """A checked authorization request of an app."""
 
-    client_id: str
-    client_name: str
-    """The app's own name, without characters that hide or reverse text."""
-    client_host: str | None
-    """The host of the client document that gives this name; None if the app registered."""
+    client: Client
     redirect_uri: str
-    destination: str
-    """Where the code will go, in words for people."""
     state: str | None
     code_challenge: str
-    scope: str
-    resource: str | None
-
-
-class PageError(Exception):
-    """A request whose error is shown to the person only; the message is written for them."""
-
-    def __init__(self, message: str, status: int = 400, retry_after: int | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.status = status
-        self.retry_after = retry_after
-        """Seconds to wait before trying again."""
 
 
 class RedirectError(Exception):
@@ -71,22 +51,17 @@ class RedirectError(Exception):
         super().__init__(error)
         self.error = error
         self.location = location
-        self.client_id = client.client_id
-        self.client_name = client.name
+        self.client = client
         self.redirect_uri = redirect_uri
-        self.destination = destination(redirect_uri)
-        """Where the error will go, in words for people."""
 
 
 class Authorization:
     """Checks authorization requests, and gives the address to redirect to after the decision."""
 
-    def __init__(
-        self, grants: Grants, resource: ProtectedResource, clients: Clients | None = None
-    ) -> None:
+    def __init__(self, grants: Grants, resource: ProtectedResource, clients: Clients) -> None:
         self._grants = grants
         self._resource = resource
-        self._clients = clients or Clients(grants)
+        self._clients = clients
 
     def reads_document(self, query: Query) -> bool:
         """Whether the app has a client document, which is fetched only for a signed-in visitor."""
@@ -121,7 +96,7 @@ class Authorization:
         """
         if is_loopback(error.redirect_uri):
             return True
-        return await self._grants.approves(account_id, error.client_id)
+        return await self._grants.approves(account_id, error.client.client_id)
 
     async def approve(
         self,
@@ -143,8 +118,8 @@ class Authorization:
         try:
             code = await self._grants.approve(
                 account_id,
-                request.client_id,
-                request.client_name,
+                request.client.client_id,
+                request.client.name,
                 request.redirect_uri,
                 request.code_challenge,
                 form=form,
@@ -177,20 +152,12 @@ class Authorization:
     async def _client(self, query: Query, network: str | None) -> Client:
         client_ids = _values(query, "client_id")
         if len(client_ids) == 1:
-            client = await self._find(client_ids[0], network)
+            client = await self._clients.find(client_ids[0], network)
             if client is not None:
                 return client
         raise PageError(
             "This app is not registered here. Remove it where you use it, then add it again."
         )
-
-    async def _find(self, client_id: str, network: str | None) -> Client | None:
-        if network is None:
-            return await self._clients.find(client_id)
-        try:
-            return await self._clients.meet(client_id, network)
-        except DocumentError as error:
-            raise PageError(error.message, error.status, error.retry_after) from error
 
     def _request(
         self, query: dict[str, str], client: Client, redirect_uri: str
@@ -201,20 +168,10 @@ class Authorization:
         challenge = required(query, "code_challenge")
         if not CODE_CHALLENGE.fullmatch(challenge):
             raise InvalidRequestError("code_challenge is not an S256 challenge.")
-        scope, resource = granted_scope(query.get("scope")), query.get("resource")
-        if not self._resource.is_named_by(resource):
+        granted_scope(query.get("scope"))
+        if not self._resource.is_named_by(query.get("resource")):
             raise OAuth2Error("The resource is not this service.", error="invalid_target")
-        return AuthorizationRequest(
-            client.client_id,
-            client.name,
-            document_host(client.client_id),
-            redirect_uri,
-            destination(redirect_uri),
-            query.get("state"),
-            challenge,
-            scope,
-            resource,
-        )
+        return AuthorizationRequest(client, redirect_uri, query.get("state"), challenge)
 
     def _location(self, redirect_uri: str, state: str | None, body: list[tuple[str, str]]) -> str:
         # The issuer prevents mix-up attacks between two servers (RFC 9207 section 2).

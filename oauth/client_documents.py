@@ -10,17 +10,24 @@ import datetime as dt
 import logging
 import math
 import re
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from weakref import WeakValueDictionary
 
 import anyio
 from authlib.oauth2.rfc6749.errors import OAuth2Error
+from cachetools import TTLCache
 
-from mcp_server.limits.counting import UncountedError
+from mcp_server.calls.errors import ApiError
+from mcp_server.limits.limits import Limiter
 from oauth.fetching import NETWORK_SHARE, SECONDS, Document, FetchError
-from oauth.quota import Quota
-from oauth.registration import ClientMetadata, InvalidClientMetadataError, parse_object
+from oauth.registration import (
+    ClientMetadata,
+    InvalidClientMetadataError,
+    admit,
+    checked,
+    parse_object,
+)
 from store.accounts.accounts import utc_now
 from store.accounts.clients import Client
 from store.accounts.grants import Grants
@@ -50,14 +57,16 @@ Read = Callable[[str], Awaitable[Document]]
 log = logging.getLogger(__name__)
 
 
-class DocumentError(Exception):
-    """An app's document cannot be used; the message is for the person who uses the app."""
+class PageError(Exception):
+    """An error that is shown to the person on a page, and never sent to an app; the message is
+    written for them."""
 
     def __init__(self, message: str, status: int = 400, retry_after: int | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.status = status
         self.retry_after = retry_after
+        """Seconds to wait before trying again."""
 
 
 class ClientDocuments:
@@ -67,22 +76,24 @@ class ClientDocuments:
         self,
         grants: Grants,
         read: Read,
-        quota: Quota,
+        limiter: Limiter,
         clock: Callable[[], dt.datetime] = utc_now,
     ) -> None:
         self._grants = grants
         self._read = read
-        self._quota = quota
+        self._limiter = limiter
         self._clock = clock
         self._turns: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
-        self._pauses: OrderedDict[str, dt.datetime] = OrderedDict()
+        self._failed = TTLCache[str, bool](
+            MAX_PAUSES, PAUSE.seconds, timer=lambda: clock().timestamp()
+        )
         self._reading: Counter[str] = Counter()
 
     async def client(self, client_id: str, network: str) -> Client:
         """The client that a document describes; the document is read if the stored client is stale.
 
         Raises:
-            DocumentError: it cannot be read, does not describe this client, or too many were read.
+            PageError: it cannot be read, does not describe this client, or too many were read.
         """
         turn = self._turns.setdefault(client_id, anyio.Lock())
         async with turn:
@@ -97,70 +108,58 @@ class ClientDocuments:
                 self._reading -= Counter((network,))
 
     async def _admit(self, client_id: str, network: str) -> None:
-        until = self._pauses.get(client_id)
-        if until is not None and self._clock() < until:
+        if client_id in self._failed:
             wait = PAUSE.seconds
             message = f"This app's description could not be read. Wait {wait} s and try again."
-            raise DocumentError(message, 503, wait)
+            raise PageError(message, 503, wait)
         if self._reading[network] >= NETWORK_SHARE:
             message = "Other new apps on your network are being looked up. Try again in a moment."
-            raise DocumentError(message, 503, math.ceil(SECONDS))
+            raise PageError(message, 503, math.ceil(SECONDS))
         try:
-            until_free = await self._quota.seconds_to_wait(network)
-        except UncountedError as error:
-            message = f"No new apps can be admitted now. Wait {error.wait} s and try again."
-            raise DocumentError(message, 503, error.wait) from error
-        if until_free is not None:
-            log.warning("No descriptions of apps are read for %s for now: too many.", network)
-            message = f"Too many new apps. Wait {until_free} s and try again."
-            raise DocumentError(message, 429, until_free)
+            await admit(self._limiter, network)
+        except ApiError as error:
+            wait = (error.details or {})["retry_after_seconds"]
+            if error.code == "unavailable":
+                message = f"No new apps can be admitted now. Wait {wait} s and try again."
+                raise PageError(message, 503, wait) from error
+            raise PageError(
+                f"Too many new apps. Wait {wait} s and try again.", 429, wait
+            ) from error
 
     async def _renew(self, client_id: str, network: str) -> Client:
         try:
             document = await self._read(client_id)
-            metadata = DocumentMetadata(parse_object(document.body))
-            metadata.validate_as(client_id)
+            metadata = read_document(client_id, document.body)
         except (FetchError, OAuth2Error) as error:
-            self._pause(client_id)
+            self._failed[client_id] = True
             message = _sentence(client_id, error)
             log.info("%s (%s)", message, client_id)
-            raise DocumentError(message) from error
+            raise PageError(message) from error
         return await self._grants.keep_document(
             client_id,
-            metadata["client_name"],
-            tuple(metadata["redirect_uris"]),
+            metadata.client_name,
+            tuple(metadata.redirect_uris),
             self._clock() + lifetime(document.max_age),
             network=network,
         )
 
-    def _pause(self, client_id: str) -> None:
-        self._pauses[client_id] = self._clock() + PAUSE
-        self._pauses.move_to_end(client_id)
-        if len(self._pauses) > MAX_PAUSES:
-            self._pauses.popitem(last=False)
 
+def read_document(client_id: str, body: bytes) -> ClientMetadata:
+    """The metadata in a client document: as at registration, but without a secret.
 
-class DocumentMetadata(ClientMetadata):
-    """The metadata in a client document: as at registration, but without a secret."""
-
-    def validate_as(self, client_id: str) -> None:
-        """Check and complete every field that is kept.
-
-        Raises:
-            OAuth2Error: a field is unusable, or the document describes another client.
-        """
-        if self.get("client_id") != client_id:
-            raise InvalidClientMetadataError("its client_id is not its address")
-        if "client_secret" in self or "client_secret_expires_at" in self:
-            raise InvalidClientMetadataError("it contains a secret")
-        if not self.get("client_name"):
-            self["client_name"] = document_host(client_id)
-        self.validate()
-
-    def validate_token_endpoint_auth_method(self) -> None:
-        # private_key_jwt is not offered: the client's keys would cost one more fetch per sign-in.
-        if self.setdefault("token_endpoint_auth_method", "none") != "none":
-            raise InvalidClientMetadataError("its token_endpoint_auth_method is not none")
+    Raises:
+        OAuth2Error: a field is unusable, or the document describes another client.
+    """
+    stated = parse_object(body)
+    if stated.get("client_id") != client_id:
+        raise InvalidClientMetadataError("its client_id is not its address")
+    if "client_secret" in stated or "client_secret_expires_at" in stated:
+        raise InvalidClientMetadataError("it contains a secret")
+    # private_key_jwt is not offered: the client's keys would cost one more fetch per sign-in.
+    if stated.get("token_endpoint_auth_method", "none") != "none":
+        raise InvalidClientMetadataError("its token_endpoint_auth_method is not none")
+    name = stated.get("client_name") or document_host(client_id)
+    return checked({**stated, "client_name": name})
 
 
 def _sentence(client_id: str, error: FetchError | OAuth2Error) -> str:
@@ -172,11 +171,6 @@ def _sentence(client_id: str, error: FetchError | OAuth2Error) -> str:
         fix = "Tell the maker of the app, or whoever runs this server if no app can be read."
     where = document_host(client_id)
     return f"This app's description at {where} cannot be used: {reason.rstrip('.')}. {fix}"
-
-
-def is_address(client_id: str) -> bool:
-    """Whether a client's id is an address, which means that it was not issued here."""
-    return client_id.startswith("https://")
 
 
 def document_host(client_id: str) -> str | None:

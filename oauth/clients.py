@@ -12,10 +12,8 @@ from authlib.oauth2.rfc6749.errors import InvalidClientError, InvalidRequestErro
 from authlib.oauth2.rfc6749.util import extract_basic_authorization
 from starlette.requests import Request
 
-from mcp_server.calls.callers import Caller
-from oauth.client_documents import ClientDocuments, document_host, is_address
+from oauth.client_documents import ClientDocuments, document_host
 from store.accounts.accounts import hash_secret
-from store.accounts.audit import Actor
 from store.accounts.clients import Client
 from store.accounts.grants import Grants
 
@@ -36,24 +34,23 @@ class Clients:
         """Whether a client's id is the address of a document that is read here."""
         return self.read_documents and document_host(client_id) is not None
 
-    async def find(self, client_id: str | None) -> Client | None:
-        """A client as it was last seen; nothing is fetched."""
+    async def find(self, client_id: str | None, network: str | None = None) -> Client | None:
+        """A client as it was last seen.
+
+        With a network, a new or stale document is read, which counts for that network.
+
+        Raises:
+            PageError: it cannot be read, does not describe this client, or too many were read.
+        """
         # Every id that we issue is printable ASCII; a database may refuse to search for others.
         if client_id is None or not client_id.isascii() or not client_id.isprintable():
             return None
-        if is_address(client_id) and not self.has_document(client_id):
-            return None
+        if client_id.startswith("https://"):  # no id that we issue is an address
+            if self._documents is None or document_host(client_id) is None:
+                return None
+            if network is not None:
+                return await self._documents.client(client_id, network)
         return await self._grants.client(client_id)
-
-    async def meet(self, client_id: str, network: str) -> Client | None:
-        """A client as it is now: a new or stale document is read, which counts for a network.
-
-        Raises:
-            DocumentError: it cannot be read, does not describe this client, or too many were read.
-        """
-        if self._documents is not None and self.has_document(client_id):
-            return await self._documents.client(client_id, network)
-        return await self.find(client_id)
 
     async def authenticate(self, request: Request, form: dict[str, str]) -> Client:
         """The client that sent a form.
@@ -73,12 +70,6 @@ class Clients:
         if client is None or not _proves(client, secret):
             raise InvalidClientError("Register again, then sign in again.", status_code=status)
         return client
-
-
-def actor_of(request: Request) -> Actor:
-    """The app behind a request, as the audit log names it."""
-    caller: Caller = request.scope["caller"]
-    return Actor("app", caller.network, caller.client)
 
 
 def _basic(request: Request) -> tuple[str | None, str | None] | None:

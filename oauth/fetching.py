@@ -14,8 +14,7 @@ import socket
 import ssl
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import anyio
@@ -45,7 +44,7 @@ HEADERS = (
     ("Connection", "close"),
     ("User-Agent", "pattern-screener"),
 )
-JSON_TYPE = re.compile(r"application/(?:[a-z0-9!#$&^_.-]+\+)?json", re.IGNORECASE)
+JSON_TYPE = re.compile(r"application/(?:[a-z0-9!#$&^_.-]+\+)?json")
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 """The addresses of a host, given with its port."""
@@ -55,8 +54,7 @@ class FetchError(Exception):
     """A document cannot be read; the text says why, and reveals nothing about this network."""
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """The document at an address."""
 
     body: bytes
@@ -197,14 +195,13 @@ class Fetcher:
             address.origin, ssl_context=self._tls, network_backend=self._backend
         )
         async with connection, connection.stream("GET", address, headers=HEADERS) as response:
-            headers = _Headers(response)
-            headers.check()
+            _check(response)
             body = bytearray()
             async for piece in response.aiter_stream():
                 body += piece
                 if len(body) > MAX_BYTES:
                     raise FetchError(f"it is over {MAX_BYTES // 1024} KB")
-            return Document(bytes(body), headers.max_age)
+            return Document(bytes(body), _max_age(response))
 
 
 def _parsed(url: str) -> httpcore2.URL:
@@ -216,36 +213,32 @@ def _parsed(url: str) -> httpcore2.URL:
     return httpcore2.URL(scheme="https", host=parts.hostname, port=parts.port, target=target)
 
 
-class _Headers:
-    """The status and header fields of a response, checked before its body is read."""
+def _check(response: httpcore2.Response) -> None:
+    """Refuse any response but a plain JSON document, before its body is read."""
+    if response.status != 200:
+        raise FetchError(f"its server answers with status {response.status} instead of 200")
+    kinds = _values(response, b"content-type")
+    if len(kinds) != 1 or not JSON_TYPE.fullmatch(kinds[0].partition(";")[0].strip()):
+        raise FetchError("its content type is not application/json")
+    if any(coding.strip() != "identity" for coding in _values(response, b"content-encoding")):
+        raise FetchError("it is compressed, which was not requested")
 
-    def __init__(self, response: httpcore2.Response) -> None:
-        self._status = response.status
-        self._fields = [
-            (name.decode("ascii").lower(), value.decode("latin-1"))
-            for name, value in response.headers
-        ]
 
-    def check(self) -> None:
-        """Refuse any response but a plain JSON document."""
-        if self._status != 200:
-            raise FetchError(f"its server answers with status {self._status} instead of 200")
-        kinds = self._values("content-type")
-        if len(kinds) != 1 or not JSON_TYPE.fullmatch(kinds[0].partition(";")[0].strip()):
-            raise FetchError("its content type is not application/json")
-        if any(value.strip().lower() != "identity" for value in self._values("content-encoding")):
-            raise FetchError("it is compressed, which was not requested")
+def _max_age(response: httpcore2.Response) -> int | None:
+    """The max-age of Cache-Control in seconds; 0 if it forbids keeping, None if not stated."""
+    directives = ",".join(_values(response, b"cache-control")).replace(" ", "").split(",")
+    if "no-store" in directives or "no-cache" in directives:
+        return 0
+    ages = [d.partition("=")[2].strip('"') for d in directives if d.startswith("max-age=")]
+    # Nine digits are 31 years; a longer number is a mistake and is ignored.
+    stated = [int(age) for age in ages if re.fullmatch(r"[0-9]{1,9}", age)]
+    return min(stated) if stated else None
 
-    @property
-    def max_age(self) -> int | None:
-        """The max-age of Cache-Control in seconds; 0 if it forbids keeping, None if not stated."""
-        directives = ",".join(self._values("cache-control")).lower().replace(" ", "").split(",")
-        if "no-store" in directives or "no-cache" in directives:
-            return 0
-        ages = [d.partition("=")[2].strip('"') for d in directives if d.startswith("max-age=")]
-        # Nine digits are 31 years; a longer number is a mistake and is ignored.
-        stated = [int(age) for age in ages if re.fullmatch(r"[0-9]{1,9}", age)]
-        return min(stated) if stated else None
 
-    def _values(self, wanted: str) -> list[str]:
-        return [value for name, value in self._fields if name == wanted]
+def _values(response: httpcore2.Response, name: bytes) -> list[str]:
+    """The values of a header field, in lower case."""
+    return [
+        value.decode("latin-1").lower()
+        for field, value in response.headers
+        if field.lower() == name
+    ]

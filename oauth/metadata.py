@@ -1,7 +1,8 @@
-"""Metadata of the protected resource (RFC 9728) and of the authorization server (RFC 8414).
+"""Metadata of the protected resource (RFC 9728) and of the authorization server (RFC 8414), and the
+challenge that leads there: the responses of an MCP address before any JSON-RPC is read.
 
-Built from the configured public address alone, never from a request's headers. The SDK's route
-helper is not used: it appends a slash to the issuer, which breaks exact comparison.
+Metadata is built from the configured public address alone, never from a request's headers. The
+SDK's route helper is not used: it appends a slash to the issuer, which breaks exact comparison.
 """
 
 from __future__ import annotations
@@ -14,11 +15,15 @@ from urllib.parse import urlsplit
 from authlib.common.security import is_secure_transport
 from authlib.oauth2 import rfc8414, rfc9207
 from authlib.oauth2.rfc6749.errors import InvalidScopeError
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
 
+from mcp_server.calls.callers import Caller
+from mcp_server.calls.errors import ApiError
+from mcp_server.http.requests import Scope, prefers_html
+from mcp_server.http.responses import HttpResponse, error_response, response
+from mcp_server.operations.services import Services
 from mcp_server.presentation.identity import TITLE
 from mcp_server.presentation.offer import PRIVACY_PATH, TERMS_PATH, Offer
+from oauth.bearer import Bearer
 
 SCOPE = "patterns"
 """The single scope: everything the account's key can do."""
@@ -28,6 +33,23 @@ GRANT_TYPES = ("authorization_code", "refresh_token")
 
 RESOURCE_METADATA_ROOT = "/.well-known/oauth-protected-resource"
 SERVER_METADATA_PATH = "/.well-known/oauth-authorization-server"
+
+PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
+<title>An address for agents</title>
+<h1>This address is for agents</h1>
+<p>It speaks MCP and has no page of its own. Add it to a host such as Claude, which then asks you
+to sign in.</p>
+<p><a href="{docs_url}">How to connect it</a></p>
+</html>
+"""
+"""The page for a person who opens the address in a browser."""
+
+HTML = "text/html; charset=utf-8"
+POLICY = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 
 log = logging.getLogger(__name__)
 
@@ -144,11 +166,66 @@ def granted_scope(asked: str | None) -> str:
     return SCOPE
 
 
-class MetadataEndpoint:
-    """Serves one metadata document to everybody."""
+class Challenge:
+    """Refuses anything but POST with 405, and with 401 and a challenge who must sign in.
 
-    def __init__(self, document: Mapping[str, object]) -> None:
-        self._response = JSONResponse(document, headers={"Cache-Control": "public, max-age=3600"})
+    A bad API key passes: its tool calls fail as tool errors, so that a key never starts a sign-in.
+    """
 
-    async def respond(self, _request: Request) -> Response:
-        return self._response
+    def __init__(
+        self,
+        bearer: Bearer,
+        resource: ProtectedResource,
+        services: Services,
+        *,
+        keyless: bool = False,
+    ) -> None:
+        self.identify = bearer.identify
+        self._resource = resource
+        self._limiter = services.limiter
+        self._docs_url = services.offer.docs_url
+        self._keyless = keyless
+
+    async def refuse(self, scope: Scope, caller: Caller) -> HttpResponse | None:
+        """The refusal of a request without a live credential, or that is no POST; None if it may
+        go on.
+
+        Raises:
+            ApiError: `rate_limited`, of what is no POST; refusals count for the address.
+        """
+        value = self._value(caller)
+        if scope["method"] == "POST" and value is None:
+            return None
+        if scope["method"] != "POST":
+            await self._limiter.count_other(caller, "refused")
+            return self._not_allowed(scope["fields"], value)
+        error = ApiError("invalid_api_key" if caller.refused else "missing_api_key")
+        try:
+            await self._limiter.count_other(caller, "refused")
+        except ApiError as limited:  # who may not ask so often still learns where to sign in
+            error = limited
+        return error_response(error, self._docs_url, {"WWW-Authenticate": value or ""})
+
+    def _value(self, caller: Caller) -> str | None:
+        """The value of the challenge to a caller; None if there is none."""
+        if caller.refused == "token":
+            return self._resource.challenge("invalid_token")
+        if caller.principal is None and caller.refused is None and not self._keyless:
+            return self._resource.challenge()
+        return None
+
+    def _not_allowed(self, fields: Mapping[bytes, bytes], challenge: str | None) -> HttpResponse:
+        headers = {"Allow": "POST", "Vary": "Accept"}
+        if challenge is not None and b"authorization" not in fields:
+            headers["WWW-Authenticate"] = challenge
+        if prefers_html(fields.get(b"accept", b"")):
+            headers |= {"Cache-Control": "no-store", "Content-Security-Policy": POLICY}
+            page = response(405, PAGE.format(docs_url=self._docs_url).encode(), HTML)
+            page.headers += ((n.lower().encode(), v.encode()) for n, v in headers.items())
+            return page
+        error = ApiError(
+            "method_not_allowed",
+            "This is an MCP endpoint: it answers JSON-RPC over POST and keeps no session.",
+            fix=f"Add this address to an MCP host such as Claude; {self._docs_url} says how.",
+        )
+        return error_response(error, self._docs_url, headers)

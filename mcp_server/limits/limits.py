@@ -51,6 +51,8 @@ class Quotas:
     """How many keys' worth of calls an account has."""
     other_per_minute: int = 300
     """Requests of each kind that are not calls: lists, refused ones and pages."""
+    apps_per_minute: int = 60
+    """Apps that one address may introduce, by registration or by client document."""
 
     @property
     def pictures_per_minute(self) -> int:
@@ -92,6 +94,7 @@ class Limiter:
             for each in (self._addresses, self._others)
         }
         self._pictures = window("pictures", quotas.pictures_per_minute)
+        self._apps = window("apps", quotas.apps_per_minute)
         self._per_day = quotas.key_per_day, quotas.account_per_day
         windows = (quotas.key_per_minute, MINUTE, quotas.key_per_day, SECONDS_A_DAY)
         self._key_policy = b'"minute";q=%d;w=%d, "day";q=%d;w=%d' % windows
@@ -168,6 +171,14 @@ class Limiter:
         """
         asked = [(self._pictures, _visitor(network, session))]
         await self._count_other(asked, "pictures", "for pages", what="pictures")
+
+    async def count_app(self, network: str) -> None:
+        """Count an app that an address introduces.
+
+        Raises:
+            ApiError: `rate_limited`, with the seconds to wait; `unavailable`.
+        """
+        await self._count_other([(self._apps, network)], "apps", "from one address", what="apps")
 
     async def _count_other(
         self, asked: list[Asked], limit: str, whose: str, what: str = "requests"

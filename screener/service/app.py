@@ -29,13 +29,11 @@ from mcp_server.mcp.toolsets import Toolset, toolsets
 from mcp_server.operations.services import Services
 from oauth.authorization import Authorization
 from oauth.bearer import Bearer
-from oauth.challenge import Challenge
 from oauth.client_documents import ClientDocuments
 from oauth.clients import Clients
+from oauth.endpoints import Endpoints
 from oauth.fetching import Fetcher, Resolver
-from oauth.metadata import ProtectedResource, resources_of
-from oauth.quota import Quota
-from oauth.routes import oauth_routes
+from oauth.metadata import Challenge, ProtectedResource, resources_of
 from rest_facade.facade import Facade
 from rest_facade.listing import listing_routes
 from screener.service import proxy_echo
@@ -98,8 +96,7 @@ def build_app(
     services = services_of(store, counting)
     offer = services.offer
     resource, *others = resources = resources_of(offer)
-    quota = Quota(settings.registrations_per_minute, counting)
-    clients = Clients(store.grants, _documents(store, quota, fetcher))
+    clients = Clients(store.grants, _documents(store, services.limiter, fetcher))
     supervisor, follower = Supervisor(), follower_of(settings, clock)
     health = Health(services, store.database, supervisor, clock, follower)
     bearer = Bearer(services.principals)
@@ -114,9 +111,7 @@ def build_app(
     facade = Facade(services, bearer.identify, resource, BASE, clock)
     echo = proxy_echo.ProxyEcho(settings.data_dir)
     routes = [
-        *oauth_routes(
-            store.grants, store.tokens, resource, others, clients, quota, services.limiter
-        ),
+        *Endpoints(store.grants, store.tokens, clients, resource, services.limiter).routes(others),
         *listing_routes(offer),
         *web_routes(site, reference=facade.documents["/llms.txt"].body.decode()),
         # With a slash, too: to lead from there to here would tell of it.
@@ -191,11 +186,11 @@ def services_of(
 
 
 def _documents(
-    store: AccountStore, quota: Quota, fetcher: Fetcher | None
+    store: AccountStore, limiter: Limiter, fetcher: Fetcher | None
 ) -> ClientDocuments | None:
     if not store.settings.client_metadata_documents:
         return None
-    return ClientDocuments(store.grants, (fetcher or Fetcher(Resolver())).read, quota)
+    return ClientDocuments(store.grants, (fetcher or Fetcher(Resolver())).read, limiter)
 
 
 def _site(

@@ -336,6 +336,7 @@ class Settings(BaseSettings):
             self.keyless_per_minute,
             self.account_multiple,
             self.other_per_minute,
+            self.registrations_per_minute,
         )
 
 

@@ -12,6 +12,7 @@ import httpx
 from authlib.oauth2.rfc7636 import create_s256_code_challenge
 
 from oauth.authorization import Authorization, AuthorizationRequest
+from oauth.clients import Clients
 from oauth.metadata import resources_of
 from store.accounts.accounts import AccountPlan
 from store.accounts.audit import Actor
@@ -45,7 +46,8 @@ def new_account(service: Service) -> int:
 def authorization_of(service: Service, database: Database) -> Authorization:
     """The authorization server's own logic, as the pages call it."""
     resource, *_others = resources_of(service.settings.offer)
-    return Authorization(Grants(database), resource)
+    grants = Grants(database)
+    return Authorization(grants, resource, Clients(grants))
 
 
 def answer_in(location: str) -> dict[str, list[str]]:

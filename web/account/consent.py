@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from starlette.responses import RedirectResponse, Response
 
-from oauth.authorization import AuthorizationRequest, PageError, RedirectError
+from oauth.authorization import AuthorizationRequest, RedirectError
+from oauth.client_documents import PageError, document_host
 from oauth.names import clean
+from oauth.redirects import destination
 from store.accounts.accounts import Account
 from store.accounts.consent import Form
 from web.account.proof import check_owner
@@ -57,9 +59,9 @@ class Consent:
             visit,
             refusal=refusal,
             redirects_off_site=True,
-            name=shown_name(request.client_name),
-            host=request.client_host,
-            destination=request.destination,
+            name=shown_name(request.client.name),
+            host=document_host(request.client.client_id),
+            destination=destination(request.redirect_uri),
             action=address_of(visit.request),
             token=visit.once_token(address_of(visit.request), self._clock()),
             proven=await self._site.sessions.is_proven(visit.secret),
@@ -75,9 +77,9 @@ class Consent:
             "broken.html",
             visit,
             refusal=Refusal(400, f"The app's request to connect is faulty ({error.error})."),
-            name=shown_name(error.client_name),
+            name=shown_name(error.client.name),
             location=error.location,
-            destination=error.destination,
+            destination=destination(error.redirect_uri),
         )
 
     async def decide(self, visit: Visit, account: Account) -> Response:

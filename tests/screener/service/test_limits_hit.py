@@ -18,7 +18,6 @@ from mcp_server.charts.charts import Charts
 from mcp_server.http.edge import Edge
 from mcp_server.http.responses import response
 from mcp_server.limits.limits import Limiter, Quotas
-from oauth.quota import Quota
 from screener.server.door import Bounds, Door
 from telemetry.metrics import LIMITS
 from tests.contract.market import active_book
@@ -51,6 +50,7 @@ def of_limiter() -> dict[str, Ask]:
         "refused": partial(anyio.run, one.count_other, KEYLESS, "refused"),
         "page": partial(anyio.run, one.count_page, "192.0.2.1", None),
         "pictures": partial(anyio.run, one.count_picture, "192.0.2.1", None),
+        "apps": partial(anyio.run, Limiter(Quotas(apps_per_minute=1)).count_app, "192.0.2.1"),
     }
 
 
@@ -67,7 +67,6 @@ def asks(night: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
         assert setup is not None
         yield of_limiter() | {
             "passwords": partial(anyio.run, Throttle().count, "ada@example.com", "192.0.2.1"),
-            "apps": partial(anyio.run, Quota(1).seconds_to_wait, "192.0.2.1"),
             "connections": partial(Door(full, trusted=["*"]).admit, Visitor()),
             "connections_of_network": partial(Door(full).admit, Visitor()),
             "requests_at_once": partial(anyio.run, ask, edge, scope_of()),

@@ -286,7 +286,7 @@ PARTS = {"accounts", "keys", "sessions", "grants", "tokens", "authorization"}
 @pytest.mark.parametrize("package", ["oauth", "web"])
 def test_a_page_and_an_endpoint_say_who_acts(package: str) -> None:
     silent, calls = list[str](), 0
-    for path in Path(str(resources.files(package))).glob("*.py"):
+    for path in Path(str(resources.files(package))).rglob("*.py"):
         for call in ast.walk(ast.parse(path.read_text())):
             if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
                 continue
