@@ -17,16 +17,11 @@ from web.about.docs import docs_page
 from web.about.markdown import rendered
 from web.about.robots import PATH as ROBOTS
 from web.about.robots import robots
+from web.account.account import ACTIVITY, AccountPage, Activity, Usage
 from web.account.account import PATH as ACCOUNT
-from web.account.account import AccountPage
-from web.account.activity import PATH as ACTIVITY
-from web.account.activity import Activity
-from web.account.consent import AUTHORIZE, Consent
+from web.account.consent import AUTHORIZE, ConsentPage
 from web.account.keys import KeysPage
-from web.account.password import Password
-from web.account.sign_in import SignIn
-from web.account.sign_up import SignUp
-from web.account.usage import Usage
+from web.account.sign_in import Password, SignIn, SignUp
 from web.market.changes import PATH as CHANGES
 from web.market.changes import ChangesPage
 from web.market.charts import DATA_PATH, PNG_PATH, SetupCharts
@@ -64,7 +59,7 @@ def web_routes(site: Site, reference: str) -> list[Route]:
     keys, watchlist = KeysPage(site, pages), WatchlistPage(site, pages)
     account = AccountPage(site, pages)
     families = FamilyPages(site, pages)
-    consent = Consent(site, pages, visits)
+    consent = ConsentPage(site, pages, visits)
     charts, symbol = SetupCharts(site, access), SymbolPage(site, pages, access)
     return [
         *assets.routes(),

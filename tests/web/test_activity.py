@@ -12,8 +12,7 @@ from store.database.database import Database
 from tests.service import Service, on_database
 from tests.web.browser import Browser
 from tests.web.people import authorize_address, events_of, new_app, new_person, signed_in
-from web.account.activity import EVENTS_A_PAGE, PATH, WORDS
-from web.account.agents import agent_name, browser_of
+from web.account.account import ACTIVITY, EVENTS_A_PAGE, WORDS, agent_name, browser_of
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
 SAFARI = (
@@ -55,7 +54,7 @@ def test_owners_read_what_they_did_from_where_and_with_what(service: Service) ->
     address = authorize_address(new_app(service, "A <b>bold</b> host"))
     assert browser.submit(browser.form(address), decision="approve").status_code == 303
 
-    page = browser.get(PATH)
+    page = browser.get(ACTIVITY)
     shown = events_on(page.text)
 
     assert page.headers["cache-control"] == "no-store"
@@ -77,7 +76,7 @@ def test_a_failed_sign_in_is_shown_and_marked(service: Service) -> None:
     thief = Browser(service, headers={"User-Agent": CHROME})
     assert thief.sign_in(account.email, "not the password").status_code == 400
 
-    first = events_on(signed_in(service, account).get(PATH).text)[1]
+    first = events_on(signed_in(service, account).get(ACTIVITY).text)[1]
 
     assert "Sign-in failed" in first
     assert "was this you?" in first
@@ -88,8 +87,8 @@ def test_nobody_reads_what_happened_to_another(service: Service) -> None:
     account, other = new_person(service), new_person(service)
     add_events(service, other, EventKind.KEY_CREATED, Actor("owner", "203.0.113.9"), 3)
 
-    shown = events_on(signed_in(service, account).get(PATH).text)
-    stranger = Browser(service).get(PATH)
+    shown = events_on(signed_in(service, account).get(ACTIVITY).text)
+    stranger = Browser(service).get(ACTIVITY)
 
     assert len(shown) == len(events_of(service, account)) == 2
     assert stranger.status_code == 303
@@ -99,26 +98,26 @@ def test_nobody_reads_what_happened_to_another(service: Service) -> None:
 def test_the_pages_show_each_event_once(service: Service) -> None:
     account = new_person(service)
     add_events(service, account, EventKind.PLAN_CHANGED, Actor("operator"), 2 * EVENTS_A_PAGE)
-    browser, shown, address = signed_in(service, account), list[str](), PATH
+    browser, shown, address = signed_in(service, account), list[str](), ACTIVITY
     for _ in range(3):
         page = browser.get(address).text
         shown += events_on(page)
-        older = re.search(rf'href="({PATH}\?before=\d+)">Older', page)
+        older = re.search(rf'href="({ACTIVITY}\?before=\d+)">Older', page)
         address = older[1] if older else ""
 
     assert address == ""
     assert len(shown) == len(events_of(service, account)) == 2 * EVENTS_A_PAGE + 2
     assert "Signed in" in shown[0]
     assert "Account created" in shown[-1]
-    assert "There is nothing older." in browser.get(f"{PATH}?before=0").text
+    assert "There is nothing older." in browser.get(f"{ACTIVITY}?before=0").text
 
 
 def test_a_page_that_cannot_be_is_not_found(service: Service) -> None:
     browser = signed_in(service, new_person(service))
 
     for before in ("", "x", "-1", "1e3", "9" * 10, "9" * 5000, "٣"):
-        assert browser.get(PATH, params={"before": before}).status_code == 404, before
-    assert f'href="{PATH}"' in browser.get("/usage").text
+        assert browser.get(ACTIVITY, params={"before": before}).status_code == 404, before
+    assert f'href="{ACTIVITY}"' in browser.get("/usage").text
 
 
 def test_there_are_words_for_every_kind() -> None:

@@ -23,7 +23,7 @@ AUTHORIZE = "/oauth/authorize"
 NAME_LENGTH = 60
 
 
-class Consent:
+class ConsentPage:
     """The consent page for requests that the authorization server has checked."""
 
     def __init__(self, site: Site, pages: Pages, visits: Visits) -> None:
@@ -98,21 +98,20 @@ class Consent:
                 await check_owner(self._site, visit, account)
             except Refusal as refusal:
                 return await self._page(request, visit, refusal)
-            return _to_client(await self._approve(request, visit, account))
+            return _to_client(
+                await self._authorization.approve(
+                    request,
+                    account.id,
+                    form=_form_of(visit),
+                    session=visit.secret,
+                    read_only="read_only" in visit.form,
+                    actor=visit.actor,
+                )
+            )
         except PageError as error:
             raise _refusal(error) from error
         except RedirectError as error:
             return _to_client(error.location)
-
-    async def _approve(self, request: AuthorizationRequest, visit: Visit, account: Account) -> str:
-        return await self._authorization.approve(
-            request,
-            account.id,
-            form=_form_of(visit),
-            session=visit.secret,
-            read_only="read_only" in visit.form,
-            actor=visit.actor,
-        )
 
 
 def shown_name(name: str) -> str:

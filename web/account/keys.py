@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from starlette.responses import RedirectResponse, Response
 
 from store.accounts.accounts import Account
-from store.accounts.grants import Grant
 from store.accounts.keys import Key
-from store.accounts.usage import UsageLine
 from store.errors import AccountError, TooManyError, TooOftenError
 from web.account.proof import check_owner
 from web.site.pages import Pages
@@ -24,25 +20,11 @@ NOTICES = {
     "password": "Your password is changed, and every other browser is signed out.",
 }
 
-
 ENDS = {"": None, "30": 30, "90": 90, "365": 365}
 """The days after which a new key ends, by what the form says; None if it has no end."""
 
 KEYS_PER_HOUR = 20
 """Keys that the owner of an account may make within an hour."""
-
-
-@dataclass(frozen=True, slots=True)
-class Credential:
-    """A key or grant that was not revoked, and the time and the client of its last use."""
-
-    prefix: str
-    name: str
-    created_at: dt.datetime
-    expires_at: dt.datetime | None
-    read_only: bool
-    used_at: dt.datetime | None = None
-    client: str = ""
 
 
 class KeysPage:
@@ -105,7 +87,7 @@ class KeysPage:
         created: Key | None = None,
         secret: str = "",
     ) -> Response:
-        uses = await self._site.services.usage.last_uses(account.id)
+        site = self._site
         return self._pages.respond(
             "keys.html",
             visit,
@@ -113,22 +95,10 @@ class KeysPage:
             notice=notice,
             created=created,
             secret=secret,
-            keys=_credentials(await self._site.keys.unrevoked(account.id), uses),
-            apps=_credentials(await self._site.grants.unrevoked(account.id), uses),
-            offer=self._site.services.offer,
-            proven=await self._site.sessions.is_proven(visit.secret),
-            now=self._site.clock(),
+            keys=await site.keys.unrevoked(account.id),
+            apps=await site.grants.unrevoked(account.id),
+            uses=await site.services.usage.last_uses(account.id),
+            offer=site.services.offer,
+            proven=await site.sessions.is_proven(visit.secret),
+            now=site.clock(),
         )
-
-
-def _credentials(held: Sequence[Key | Grant], uses: Mapping[str, UsageLine]) -> list[Credential]:
-    """Keys or grants, newest first, each with its last use in the usage log."""
-    return [_credential(one, uses.get(one.prefix)) for one in reversed(held)]
-
-
-def _credential(one: Key | Grant, used: UsageLine | None) -> Credential:
-    ends = one.expires_at if isinstance(one, Key) else None
-    held = Credential(one.prefix, one.name, one.created_at, ends, one.read_only)
-    if used is None:
-        return held
-    return replace(held, used_at=used.last_at, client=used.host or used.client)
