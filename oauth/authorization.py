@@ -15,7 +15,7 @@ from authlib.oauth2.rfc6749.errors import AccessDeniedError, InvalidRequestError
 from oauth.client_documents import PageError
 from oauth.clients import Clients
 from oauth.forms import required, single
-from oauth.metadata import ProtectedResource, granted_scope
+from oauth.metadata import ProtectedResource, check_scope
 from oauth.redirects import is_loopback, is_registered, with_response
 from store.accounts.audit import Actor
 from store.accounts.clients import Client
@@ -135,17 +135,16 @@ class Authorization:
             raise PageError(str(error), 429, error.wait) from error
         return self._location(request.redirect_uri, request.state, [("code", code)])
 
-    async def refuse(self, request: AuthorizationRequest, form: Form | None = None) -> str:
+    async def refuse(self, request: AuthorizationRequest, form: Form) -> str:
         """The address that takes the person's refusal to the client (RFC 6749 section 4.1.2.1).
 
         Raises:
             PageError: the form was used already.
         """
-        if form is not None:
-            try:
-                await self._grants.refuse(form)
-            except UsedFormError as error:
-                raise PageError(str(error), 409) from error
+        try:
+            await self._grants.refuse(form)
+        except UsedFormError as error:
+            raise PageError(str(error), 409) from error
         body = AccessDeniedError().get_body()
         return self._location(request.redirect_uri, request.state, body)
 
@@ -168,7 +167,7 @@ class Authorization:
         challenge = required(query, "code_challenge")
         if not CODE_CHALLENGE.fullmatch(challenge):
             raise InvalidRequestError("code_challenge is not an S256 challenge.")
-        granted_scope(query.get("scope"))
+        check_scope(query.get("scope"))
         if not self._resource.is_named_by(query.get("resource")):
             raise OAuth2Error("The resource is not this service.", error="invalid_target")
         return AuthorizationRequest(client, redirect_uri, query.get("state"), challenge)

@@ -23,9 +23,10 @@ from oauth.forms import body_of, read_form, required
 from oauth.metadata import (
     GRANT_TYPES,
     RESOURCE_METADATA_ROOT,
+    SCOPE,
     SERVER_METADATA_PATH,
     ProtectedResource,
-    granted_scope,
+    check_scope,
     server_metadata,
 )
 from oauth.registration import admit, checked, parse_object
@@ -123,7 +124,7 @@ class Endpoints:
             "token_type": "Bearer",
             "expires_in": int(LIFETIMES[Kind.ACCESS].total_seconds()),
             "refresh_token": pair.refresh,
-            "scope": granted_scope(None),
+            "scope": SCOPE,
         }
         return JSONResponse(answer, headers=NO_STORE)
 
@@ -148,7 +149,7 @@ class Endpoints:
 
     async def _rotate(self, form: dict[str, str], client: Client, actor: Actor) -> Pair | None:
         refresh_token = required(form, "refresh_token")
-        granted_scope(form.get("scope"))
+        check_scope(form.get("scope"))
         return await self._tokens.rotate(refresh_token, client.client_id, actor=actor)
 
     def _post(self, path: str, endpoint: Endpoint) -> Route:

@@ -155,15 +155,14 @@ def server_metadata(
     return dict(document)
 
 
-def granted_scope(asked: str | None) -> str:
-    """The scope that a request is granted: always the single one, whatever else it asks for.
+def check_scope(asked: str | None) -> None:
+    """Check that a request asks for the single scope or for none; it is granted no other.
 
     Raises:
         InvalidScopeError: the request does not ask for that scope (RFC 6749 section 3.3).
     """
     if asked is not None and SCOPE not in asked.split(" "):
         raise InvalidScopeError()
-    return SCOPE
 
 
 class Challenge:

@@ -59,7 +59,7 @@ def web_routes(site: Site, reference: str) -> list[Route]:
     keys, watchlist = KeysPage(site, pages), WatchlistPage(site, pages)
     account = AccountPage(site, pages)
     families = FamilyPages(site, pages)
-    consent = ConsentPage(site, pages, visits)
+    consent = ConsentPage(site, pages)
     charts, symbol = SetupCharts(site, access), SymbolPage(site, pages, access)
     return [
         *assets.routes(),

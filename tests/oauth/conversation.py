@@ -50,6 +50,20 @@ def authorization_of(service: Service, database: Database) -> Authorization:
     return Authorization(grants, resource, Clients(grants))
 
 
+def request_of(client_id: str | None, /, **changes: str | None) -> list[tuple[str, str]]:
+    """An authorization request of a client; None leaves a parameter out."""
+    query = {
+        "response_type": "code",
+        "client_id": client_id,
+        "redirect_uri": CALLBACK,
+        "code_challenge": CHALLENGE,
+        "code_challenge_method": "S256",
+        "state": "xyz",
+        **changes,
+    }
+    return [(name, value) for name, value in query.items() if value is not None]
+
+
 def answer_in(location: str) -> dict[str, list[str]]:
     """The parameters in the query of a redirect."""
     return parse_qs(urlsplit(location).query, keep_blank_values=True)
@@ -74,16 +88,7 @@ class Host:
 
     def query(self, **changes: str | None) -> list[tuple[str, str]]:
         """An authorization request; None leaves a parameter out."""
-        query: dict[str, str | None] = {
-            "response_type": "code",
-            "client_id": self.client_id,
-            "redirect_uri": self.redirect_uri,
-            "code_challenge": CHALLENGE,
-            "code_challenge_method": "S256",
-            "state": "xyz",
-            **changes,
-        }
-        return [(name, value) for name, value in query.items() if value is not None]
+        return request_of(self.client_id, **{"redirect_uri": self.redirect_uri, **changes})
 
     def check(self, query: list[tuple[str, str]]) -> AuthorizationRequest:
         """The authorization request as the server has checked it."""

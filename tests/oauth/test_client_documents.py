@@ -213,14 +213,6 @@ async def test_what_is_no_json_object_is_refused(reader: Reader, body: bytes) ->
     assert "JSON" in await refused(reader, address("/none"))
 
 
-async def test_an_unreadable_document_is_told_with_its_reason(reader: Reader) -> None:
-    reader.net.server.answers["/gone"] = response(b"{}", "404 Not Found")
-    said = await refused(reader, address("/gone"))
-
-    assert "app.example.com cannot be used" in said
-    assert "status 404" in said
-
-
 @pytest.mark.parametrize(
     ("max_age", "minutes"),
     [(None, 60), (0, 5), (299, 5), (600, 10), (86_400, 1440), (999_999_999, 1440)],

@@ -22,7 +22,7 @@ from oauth.fetching import (
     FetchError,
     Resolver,
 )
-from tests.oauth.documents import PUBLIC, Internet, address, internet, offline, response
+from tests.oauth.documents import PUBLIC, Internet, address, internet, response
 
 NO_ADDRESS = "no address, or one that is not public"
 SECOND = "2606:4700::1111"
@@ -312,8 +312,3 @@ async def test_a_name_that_is_never_resolved_ends_with_the_time(net: Internet) -
 
     with pytest.raises(FetchError, match=r"within 0\.3 seconds"):
         await net.fetcher(seconds=0.3, resolve=resolve).read(address())
-
-
-async def test_a_machine_without_a_network_says_so_at_once(net: Internet) -> None:
-    with pytest.raises(FetchError, match=NO_ADDRESS):
-        await net.fetcher(resolve=offline).read(address())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 from typing import Any
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import urlencode
 
 import httpx
 import sqlalchemy as sa
@@ -17,8 +17,8 @@ from store.accounts.watchlist import Watchlist
 from store.database import tables
 from store.database.database import Database
 from tests.oauth.conversation import CALLBACK as CALLBACK
-from tests.oauth.conversation import CHALLENGE
 from tests.oauth.conversation import VERIFIER as VERIFIER
+from tests.oauth.conversation import Host, answer_in, request_of
 from tests.service import Service, on_database
 from tests.web.browser import PASSWORD, PASSWORD_HASH, Browser
 
@@ -61,15 +61,7 @@ def grants_of(service: Service, account: Account) -> list[Grant]:
 
 def authorize_address(client_id: str, /, **changes: str) -> str:
     """The address to which an app sends a browser."""
-    query = {
-        "response_type": "code",
-        "client_id": client_id,
-        "redirect_uri": CALLBACK,
-        "code_challenge": CHALLENGE,
-        "code_challenge_method": "S256",
-        "state": "xyz",
-    }
-    return "/oauth/authorize?" + urlencode({**query, **changes})
+    return "/oauth/authorize?" + urlencode(request_of(client_id, **changes))
 
 
 def came_back(browser: Browser, asked: httpx.Response, account: Account) -> httpx.Response:
@@ -80,15 +72,8 @@ def came_back(browser: Browser, asked: httpx.Response, account: Account) -> http
 
 def tokens_of(service: Service, approved: httpx.Response, client_id: str) -> dict[str, Any]:
     """What an app gets for the code of an approval."""
-    fields = {
-        "grant_type": "authorization_code",
-        "code": parse_qs(urlsplit(approved.headers["location"]).query)["code"][0],
-        "client_id": client_id,
-        "code_verifier": VERIFIER,
-        "redirect_uri": CALLBACK,
-    }
-    issued = httpx.post(f"{service.url}/oauth/token", data=fields, timeout=30)
-    tokens: dict[str, Any] = issued.json()
+    [code] = answer_in(approved.headers["location"])["code"]
+    tokens: dict[str, Any] = Host(service, 0, client_id).exchange(code).json()
     return tokens
 
 

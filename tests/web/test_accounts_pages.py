@@ -1,7 +1,8 @@
-"""Making an account and changing its password."""
+"""Making an account, changing its password, and what a refused form keeps of what was typed."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -11,10 +12,13 @@ from store.accounts.audit import EventKind
 from store.accounts.passwords import Asker, Passwords
 from tests.service import Service, serving
 from tests.web.browser import PASSWORD, Browser, unfilled
-from tests.web.people import events_of, new_person
+from tests.web.people import events_of, new_person, signed_in
 from web.site.forms import form_token
 
 NEW = "a staple for the horse"
+
+TYPED, SHOWN = 'ann"><b>', "ann&#34;&gt;&lt;b&gt;"
+SECRET = "a password that is not right"
 
 
 def test_sign_up_is_closed_unless_the_operator_opens_it(service: Service) -> None:
@@ -136,3 +140,43 @@ def change(browser: Browser, current: str, new: str) -> tuple[int, str]:
     form = browser.form("/account/password")
     answer = browser.submit(form, current=current, new=new)
     return answer.status_code, answer.headers.get("location", answer.text)
+
+
+def fields(page: str) -> list[str]:
+    """The tags of a page's fields."""
+    return re.findall(r"<(?:input|option)[^>]*>", page)
+
+
+@pytest.mark.parametrize("path", ["/sign-in", "/sign-up"])
+def test_a_refused_form_of_a_session_keeps_the_address_as_text(
+    open_service: Service, path: str
+) -> None:
+    browser = Browser(open_service)
+    page = browser.submit(browser.form(path), email=TYPED, password=SECRET).text
+
+    assert f'value="{SHOWN}"' in page
+    assert "<b>" not in page
+    assert SECRET not in page
+
+
+def test_a_refused_sign_in_goes_on_at_the_password_and_keeps_so_much_of_the_address(
+    service: Service,
+) -> None:
+    page = Browser(service).sign_in("x" * 5000, SECRET).text
+    (focused,) = (field for field in fields(page) if "autofocus" in field)
+
+    assert 'name="password"' in focused
+    assert "x" * 1000 in page
+    assert "x" * 1001 not in page
+
+
+def test_a_refused_change_of_the_password_keeps_the_choice_and_no_password(
+    service: Service,
+) -> None:
+    browser = signed_in(service, new_person(service))
+    form = browser.form("/account/password")
+    page = browser.submit(form, current=PASSWORD, new="too short", end_access="yes").text
+
+    assert '<input type="checkbox" name="end_access" value="yes" checked>' in fields(page)
+    assert PASSWORD not in page
+    assert "too short" not in page

@@ -10,6 +10,7 @@ import re
 import threading
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import httpx
@@ -57,10 +58,12 @@ def test_who_signs_in_comes_back_to_the_page_they_wanted_and_is_not_asked_again(
         *(("POST", path) for path in ("/keys", "/watchlist", "/account/password")),
     ],
 )
-def test_a_page_of_an_account_asks_who_is_there_first(
+@pytest.mark.proves("AUTH-6")
+def test_a_page_of_an_account_asks_who_is_there_first_and_takes_no_api_key(
     service: Service, path: str, method: str
 ) -> None:
-    answer = Browser(service).request(method, path)
+    program = Browser(service, headers={"Authorization": f"Bearer {service.key}"})
+    answer = program.request(method, path)
 
     assert answer.status_code == 303
     assert answer.headers["location"] == f"/sign-in?next={quote(path, safe='')}"
@@ -102,28 +105,14 @@ def test_signing_in_changes_the_session_id(service: Service) -> None:
     assert is_signed_in(Browser(service, cookies={"session": browser.cookies["session"]}))
 
 
-def test_cookies_are_kept_from_scripts_and_other_sites(service: Service) -> None:
-    """C16 on http, over which a browser would never send a Secure cookie back."""
-    browser = Browser(service)
-    visit = browser.get("/sign-in").headers["set-cookie"]
-    session, known, *_ = browser.sign_in(new_person(service).email).headers.get_list("set-cookie")
-
-    assert f"Max-Age={365 * 24 * 3600}" in known
-    for cookie, name in ((visit, "visit="), (session, "session="), (known, "browser=")):
-        assert cookie.startswith(name)
-        assert "HttpOnly" in cookie
-        assert "SameSite=lax" in cookie
-        assert "Path=/" in cookie
-        assert "Domain" not in cookie
-        assert "Secure" not in cookie
-
-
-def test_on_https_cookies_are_secure_and_of_this_host_alone(
-    tmp_path_factory: pytest.TempPathFactory,
+@pytest.mark.parametrize("host", ["", "screener.example.com"])
+def test_cookies_are_kept_from_scripts_and_other_sites_and_on_https_from_neighbours(
+    tmp_path: Path, host: str
 ) -> None:
-    """C16 behind a TLS proxy."""
-    folder = tmp_path_factory.mktemp("https")
-    with serving(folder, public_url="https://screener.example.com") as live:
+    """C16; over http a browser would never send a Secure cookie back."""
+    url, prefix = (f"https://{host}", "__Host-") if host else ("", "")
+    settings: dict[str, Any] = {"public_url": url} if host else {}
+    with serving(tmp_path, **settings) as live:
         account, browser = new_person(live), Browser(live)
         page = browser.get("/sign-in")
         visit, token = page.headers["set-cookie"], Forms(page.text).found[-1].fields["token"]
@@ -131,14 +120,16 @@ def test_on_https_cookies_are_secure_and_of_this_host_alone(
         answer = browser.post(
             "/sign-in",
             data={"token": token, "email": account.email, "password": PASSWORD},
-            headers={"Cookie": visit.partition(";")[0], "Origin": "https://screener.example.com"},
+            headers={"Cookie": visit.partition(";")[0], "Origin": url or live.url},
         )
         session, known, *_ = answer.headers.get_list("set-cookie")
 
     assert answer.status_code == 303
+    assert f"Max-Age={365 * 24 * 3600}" in known
     for cookie, name in ((visit, "visit="), (session, "session="), (known, "browser=")):
-        assert cookie.startswith(f"__Host-{name}")
-        assert "Secure" in cookie
+        assert cookie.startswith(f"{prefix}{name}")
+        assert {"HttpOnly", "SameSite=lax", "Path=/"} <= {*cookie.split("; ")}
+        assert ("Secure" in cookie) is bool(host)
         assert "Domain" not in cookie
 
 

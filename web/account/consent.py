@@ -17,7 +17,6 @@ from web.site.refusals import Refusal
 from web.site.return_paths import address_of, sign_in_address
 from web.site.site import Site
 from web.site.visit import Visit
-from web.site.visits import Visits
 
 AUTHORIZE = "/oauth/authorize"
 NAME_LENGTH = 60
@@ -26,18 +25,17 @@ NAME_LENGTH = 60
 class ConsentPage:
     """The consent page for requests that the authorization server has checked."""
 
-    def __init__(self, site: Site, pages: Pages, visits: Visits) -> None:
+    def __init__(self, site: Site, pages: Pages) -> None:
         self._site = site
         self._authorization = site.authorization
         self._pages = pages
-        self._visits = visits
-        self._clock = site.clock
 
     async def show(self, visit: Visit) -> Response:
         """Show which app asks for what; an anonymous visitor signs in first."""
         query = visit.request.query_params.multi_items()
+        sign_in = RedirectResponse(sign_in_address(visit.request), 303)
         if visit.account is None and self._authorization.reads_document(query):
-            return RedirectResponse(sign_in_address(visit.request), 303)
+            return sign_in
         try:
             request = await self._authorization.check(query, visit.network)
         except PageError as error:
@@ -45,11 +43,9 @@ class ConsentPage:
         except RedirectError as error:
             # A broken request must not send an anonymous visitor to a client (RFC 9700 4.11.2).
             if visit.account is None:
-                return RedirectResponse(sign_in_address(visit.request), 303)
+                return sign_in
             return await self._broken(visit, visit.account, error)
-        if visit.account is None:
-            return RedirectResponse(sign_in_address(visit.request), 303)
-        return await self._page(request, visit)
+        return sign_in if visit.account is None else await self._page(request, visit)
 
     async def _page(
         self, request: AuthorizationRequest, visit: Visit, refusal: Refusal | None = None
@@ -63,7 +59,7 @@ class ConsentPage:
             host=document_host(request.client.client_id),
             destination=destination(request.redirect_uri),
             action=address_of(visit.request),
-            token=visit.once_token(address_of(visit.request), self._clock()),
+            token=visit.once_token(address_of(visit.request), self._site.clock()),
             proven=await self._site.sessions.is_proven(visit.secret),
             read_only="read_only" in visit.form,
         )
@@ -92,26 +88,31 @@ class ConsentPage:
             raise Refusal(400, "Go back, and choose Approve or Refuse.")
         try:
             request = await self._authorization.check(visit.request.query_params.multi_items())
-            if decision == "refuse":
-                return _to_client(await self._authorization.refuse(request, _form_of(visit)))
-            try:
-                await check_owner(self._site, visit, account)
-            except Refusal as refusal:
-                return await self._page(request, visit, refusal)
-            return _to_client(
-                await self._authorization.approve(
-                    request,
-                    account.id,
-                    form=_form_of(visit),
-                    session=visit.secret,
-                    read_only="read_only" in visit.form,
-                    actor=visit.actor,
-                )
-            )
+            return await self._decided(request, visit, account, decision)
         except PageError as error:
             raise _refusal(error) from error
         except RedirectError as error:
             return _to_client(error.location)
+
+    async def _decided(
+        self, request: AuthorizationRequest, visit: Visit, account: Account, decision: str
+    ) -> Response:
+        form = _form_of(visit)
+        if decision == "refuse":
+            return _to_client(await self._authorization.refuse(request, form))
+        try:
+            await check_owner(self._site, visit, account)
+        except Refusal as refusal:
+            return await self._page(request, visit, refusal)
+        location = await self._authorization.approve(
+            request,
+            account.id,
+            form=form,
+            session=visit.secret,
+            read_only="read_only" in visit.form,
+            actor=visit.actor,
+        )
+        return _to_client(location)
 
 
 def shown_name(name: str) -> str:
