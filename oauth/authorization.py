@@ -203,4 +203,4 @@ def _check_response(query: dict[str, str]) -> None:
 
 
 def _values(query: Query, name: str) -> list[str]:
-    return [value for given, value in query if given == name]
+    return [value for key, value in query if key == name]

@@ -97,9 +97,9 @@ class ClientDocuments:
         """
         turn = self._turns.setdefault(client_id, anyio.Lock())
         async with turn:
-            kept = await self._grants.client(client_id)
-            if kept is not None and kept.fresh_until and self._clock() < kept.fresh_until:
-                return kept
+            stored = await self._grants.client(client_id)
+            if stored is not None and stored.fresh_until and self._clock() < stored.fresh_until:
+                return stored
             await self._admit(client_id, network)
             self._reading[network] += 1
             try:

@@ -89,5 +89,5 @@ def _basic(request: Request) -> tuple[str | None, str | None] | None:
 def _proves(client: Client, secret: str | None) -> bool:
     if client.secret_hash is None:
         return True
-    given = hash_secret(secret) if secret else ""
-    return hmac.compare_digest(given, client.secret_hash)
+    sent = hash_secret(secret) if secret else ""
+    return hmac.compare_digest(sent, client.secret_hash)

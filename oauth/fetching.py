@@ -69,10 +69,10 @@ class Resolver:
         self._threads = ThreadPoolExecutor(RESOLVER_THREADS, "resolver")
 
     async def __call__(self, host: str, port: int) -> Sequence[str]:
-        found = await asyncio.get_running_loop().run_in_executor(
+        entries = await asyncio.get_running_loop().run_in_executor(
             self._threads, lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         )
-        return [str(entry[4][0]) for entry in found]
+        return [str(entry[4][0]) for entry in entries]
 
 
 class PublicBackend(httpcore2.AsyncNetworkBackend):

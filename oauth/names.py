@@ -49,13 +49,13 @@ def _is_dropped(character: str) -> bool:
 
 def _unstacked(text: str) -> str:
     """A text without marks that stand alone, and without those that are too many."""
-    kept, marks, stacked = [" "], 0, 0
+    characters, marks, stacked = [" "], 0, 0
     for character in text:
         if unicodedata.category(character)[0] == "M":
             marks, stacked = marks + 1, stacked + bool(unicodedata.combining(character))
-            if kept[-1] == " " or marks > MARKS or stacked > STACKED:
+            if characters[-1] == " " or marks > MARKS or stacked > STACKED:
                 continue
         else:
             marks = stacked = 0
-        kept.append(character)
-    return "".join(kept)
+        characters.append(character)
+    return "".join(characters)

@@ -55,10 +55,8 @@ class DocumentServer(socketserver.ThreadingTCPServer):
     def __init__(self, certificate: trustme.LeafCert) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.answers: dict[str, bytes] = {}
-        self.dripping: set[str] = set()
-        """Paths whose response goes on, a byte at a time."""
-        self.flooding: dict[str, bytes] = {}
-        """Paths whose response goes on with these bytes, as fast as they are taken."""
+        self.endless: dict[str, tuple[bytes, float]] = {}
+        """Paths whose response goes on with these bytes, again after so many seconds."""
         self.silent = False
         """Whether connections are taken and nothing is ever said, not even TLS."""
         self.asked: list[str] = []
@@ -91,10 +89,9 @@ class _Handler(socketserver.BaseRequestHandler):
         self.server.asked.append(asked.decode())
         path = asked.split(b" ")[1].decode()
         stream.sendall(self.server.answers[path])
-        while path in self.server.dripping and not self.server.closing.wait(0.01):
-            stream.sendall(b" ")
-        while path in self.server.flooding and not self.server.closing.is_set():
-            stream.sendall(self.server.flooding[path])
+        more, pause = self.server.endless.get(path, (b"", 0))
+        while more and not self.server.closing.wait(pause):
+            stream.sendall(more)
 
 
 @dataclass

@@ -22,7 +22,7 @@ from oauth.fetching import (
     FetchError,
     Resolver,
 )
-from tests.oauth.documents import PUBLIC, Internet, address, internet, response
+from tests.oauth.documents import PUBLIC, Internet, address, internet, offline, response
 
 NO_ADDRESS = "no address, or one that is not public"
 SECOND = "2606:4700::1111"
@@ -140,7 +140,7 @@ async def test_what_is_not_http_is_refused(net: Internet, answer: bytes) -> None
 @pytest.mark.parametrize("begun", [response(b"", Content_Length="4000"), b"HTTP/1.1 200 OK\r\nX:"])
 async def test_a_slow_drip_ends_with_the_time(net: Internet, begun: bytes) -> None:
     net.server.answers["/drip"] = begun
-    net.server.dripping.add("/drip")
+    net.server.endless["/drip"] = (b" ", 0.01)
 
     with pytest.raises(FetchError, match=r"within 0\.3 seconds"):
         await net.fetcher(seconds=0.3).read(address("/drip"))
@@ -267,7 +267,7 @@ async def test_what_never_ends_is_refused_long_before_the_time_is_up(
     net: Internet, begun: bytes, more: bytes
 ) -> None:
     """Twenty seconds of it would be parsed without a pause in which others are served."""
-    net.server.answers["/endless"], net.server.flooding["/endless"] = begun, more
+    net.server.answers["/endless"], net.server.endless["/endless"] = begun, (more, 0)
     with pytest.raises(FetchError, match=r"is over (5|21) KB"):
         await net.fetcher().read(address("/endless"))
 
@@ -312,3 +312,8 @@ async def test_a_name_that_is_never_resolved_ends_with_the_time(net: Internet) -
 
     with pytest.raises(FetchError, match=r"within 0\.3 seconds"):
         await net.fetcher(seconds=0.3, resolve=resolve).read(address())
+
+
+async def test_a_name_that_cannot_be_resolved_is_told_like_a_private_one(net: Internet) -> None:
+    with pytest.raises(FetchError, match=NO_ADDRESS):
+        await net.fetcher(resolve=offline).read(address())

@@ -157,12 +157,12 @@ class Activity:
         """A page of events, newest first; `before` names the id below which it begins."""
         before = _before(visit.request.query_params.get("before"))
         events = await self._site.audit.events(account.id, before=before, limit=EVENTS_A_PAGE + 1)
-        shown = events[:EVENTS_A_PAGE]
+        page = events[:EVENTS_A_PAGE]
         return self._pages.respond(
             "activity.html",
             visit,
-            events=shown,
-            older=shown[-1].id if len(events) > EVENTS_A_PAGE else None,
+            events=page,
+            older=page[-1].id if len(events) > EVENTS_A_PAGE else None,
             paged=before is not None,
             words=WORDS,
             alarming=ALARMING,

@@ -117,10 +117,10 @@ class ConsentPage:
 
 def shown_name(name: str) -> str:
     """A client's own name, readable and cut to NAME_LENGTH."""
-    shown = clean(name)
-    if len(shown) > NAME_LENGTH:
-        shown = shown[: NAME_LENGTH - 1] + "…"
-    return shown or "An app without a name"
+    name = clean(name)
+    if len(name) > NAME_LENGTH:
+        name = name[: NAME_LENGTH - 1] + "…"
+    return name or "An app without a name"
 
 
 def _form_of(visit: Visit) -> Form:
