@@ -53,17 +53,12 @@ from mcp_server.http.requests import (
     read_body,
 )
 from mcp_server.http.responses import HttpResponse, response
-from mcp_server.mcp.server import STATIC
-from mcp_server.mcp.tools import ToolCall, call_tool
+from mcp_server.mcp.tool_calls import ToolCall, call_tool
 from mcp_server.mcp.toolsets import Toolset
 from mcp_server.operations.services import Services
 from telemetry.request import note
 
-METHODS = frozenset((
-    "initialize", "ping", "server/discover", "tools/list", "tools/call", "prompts/list",
-    "resources/list", "resources/templates/list", "resources/read",
-    "notifications/initialized", "notifications/cancelled",
-))  # fmt: skip
+METHODS = methods.SPEC_CLIENT_METHODS | methods.SPEC_CLIENT_NOTIFICATION_METHODS
 """The methods that are told apart in metrics and logs."""
 
 Decoded = dict[str, Any]
@@ -271,7 +266,7 @@ class McpEndpoint:
         params = request.params or {}
         place = request.method, version, str(params.get("uri", ""))
         names = ("_meta", "uri") if request.method == "resources/read" else ("_meta",)
-        is_static = request.method in STATIC and params.keys() <= {*names}
+        is_static = request.method in methods.CACHEABLE_METHODS and params.keys() <= {*names}
         stored = self._stored.get(place) if is_static else None
         if stored is not None and _is_valid(request.method, version, params):
             return _result(request.id, stored), None

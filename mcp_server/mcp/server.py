@@ -1,4 +1,4 @@
-"""The MCP server: the official SDK's lowlevel `Server`, rendered from a toolset.
+"""The MCP server of an address: the official SDK's `Server`, with the tools of a toolset.
 
 The lowlevel server is used because the SDK's decorator layer puts its own words in front of an
 error, and a tool error here must begin with its code.
@@ -6,11 +6,13 @@ error, and a tool error here must begin with its code.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from importlib import resources
+from typing import Any, TypeVar, get_args
 
 import mcp_types as types
 import orjson
+from mcp.server.apps import APP_MIME_TYPE, EXTENSION_ID
 from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
@@ -18,28 +20,21 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from mcp_server.calls.callers import Caller
-from mcp_server.mcp.app_page import PAGE_TYPE, PAGE_URI, page_content
-from mcp_server.mcp.clients import APPS
-from mcp_server.mcp.instructions import instructions
-from mcp_server.mcp.tools import ToolCall, call_tool, host_name
+from mcp_server.mcp.app_page import PAGE_URI, page_content
+from mcp_server.mcp.tool_calls import ToolCall, call_tool, host_name
 from mcp_server.mcp.toolsets import EXTENDED, Tool, Toolset
 from mcp_server.operations.services import Services
 from mcp_server.presentation.identity import NAME, icons
 from mcp_server.presentation.offer import Offer
+from mcp_server.presentation.rules import CONTENT_RULES
 from telemetry.version import VERSION
 
 Context = ServerRequestContext[Any]
 
+Listing = TypeVar("Listing")
+
 HOUR = CacheHint(ttl_ms=3_600_000, scope="public")
-STATIC: tuple[CacheableMethod, ...] = (
-    "server/discover",
-    "tools/list",
-    "prompts/list",
-    "resources/list",
-    "resources/templates/list",
-    "resources/read",
-)
-"""What changes only with a release: its results may be reused for an hour, by anybody."""
+"""What changes only with a release may be reused for an hour, by anybody."""
 
 RESOURCE_NOT_FOUND = -32002
 """The code for an unknown resource up to 2025; since 2026 its parameters are invalid (SEP-2164)."""
@@ -53,10 +48,7 @@ def tools(toolset: Toolset, offer: Offer) -> list[types.Tool]:
 def build_server(services: Services, toolset: Toolset) -> Server[Any]:
     """The MCP server of one address."""
     offer = services.offer
-    listing = types.ListToolsResult(tools=tools(toolset, offer))
-
-    async def list_tools(_context: Context, _params: object) -> types.ListToolsResult:
-        return listing
+    listed = tools(toolset, offer)
 
     async def respond_to_tool_call(
         context: Context, params: types.CallToolRequestParams
@@ -75,18 +67,8 @@ def build_server(services: Services, toolset: Toolset) -> Server[Any]:
             _record_host(_caller(ctx), services)
         return await call_next(ctx)
 
-    async def no_prompts(_context: Context, _params: object) -> types.ListPromptsResult:
-        return types.ListPromptsResult(prompts=[])
-
-    async def no_resources(_context: Context, _params: object) -> types.ListResourcesResult:
-        return types.ListResourcesResult(resources=[])
-
-    async def no_templates(_context: Context, _params: object) -> types.ListResourceTemplatesResult:
-        # Some hosts ask for them wherever there are resources.
-        return types.ListResourceTemplatesResult(resource_templates=[])
-
     page_content()  # A part that is missing is noticed at the start.
-    schemas = {tool.name: tool.input_schema for tool in listing.tools}
+    schemas = {tool.name: tool.input_schema for tool in listed}
     server: Server[Any] = Server(
         NAME,
         version=VERSION,
@@ -95,17 +77,55 @@ def build_server(services: Services, toolset: Toolset) -> Server[Any]:
         website_url=offer.docs_url,
         icons=[types.Icon.model_validate(icon) for icon in icons(offer)],
         get_tool_input_schema=schemas.get,
-        on_list_tools=list_tools,
+        on_list_tools=_always(types.ListToolsResult(tools=listed)),
         on_call_tool=respond_to_tool_call,
-        on_list_prompts=no_prompts,
-        on_list_resources=no_resources,
-        on_list_resource_templates=no_templates,
+        on_list_prompts=_always(types.ListPromptsResult(prompts=[])),
+        on_list_resources=_always(types.ListResourcesResult(resources=[])),
+        # Some hosts ask for them wherever there are resources.
+        on_list_resource_templates=_always(
+            types.ListResourceTemplatesResult(resource_templates=[])
+        ),
         on_read_resource=_read_page,
-        cache_hints=dict.fromkeys(STATIC, HOUR),
+        cache_hints=dict.fromkeys(get_args(CacheableMethod), HOUR),
     )
-    server.extensions[APPS] = {"mimeTypes": [PAGE_TYPE]}
+    server.extensions[EXTENSION_ID] = {"mimeTypes": [APP_MIME_TYPE]}
     server.middleware.append(record_host)
     return server
+
+
+def instructions(offer: Offer, toolset: Toolset) -> str:
+    """What an MCP host tells its model about the server of an address."""
+    text = (resources.files("mcp_server.mcp") / "instructions.md").read_text("utf-8")
+    rules = " ".join(f"{n}. {rule}" for n, rule in enumerate(CONTENT_RULES, 1))
+    return " ".join(text.format(elsewhere=_elsewhere(offer, toolset), rules=rules).split())
+
+
+def _elsewhere(offer: Offer, toolset: Toolset) -> str:
+    """What the tools of an address do not reach, and where it is."""
+    if toolset.keyless:
+        return (
+            "Only these two answer here; for the others the user connects "
+            f"{offer.mcp_url} and signs in."
+        )
+    if "scan_setups" in toolset.tools:
+        return ""
+    where = f"REST below {offer.base_url}"
+    if offer.extended:
+        where = f"the MCP address {offer.extended_url}, and {where}"
+    return (
+        "These tools do not offer the ranked scan of the whole market, what changed since the "
+        "night before, a search of symbols, or a ticker's record without a setup: for that "
+        f"there is {where}."
+    )
+
+
+def _always(result: Listing) -> Callable[[Context, object], Awaitable[Listing]]:
+    """A handler that gives everybody the same."""
+
+    async def handle(_context: Context, _params: object) -> Listing:
+        return result
+
+    return handle
 
 
 def _unknown_tool(name: str, offer: Offer) -> str:

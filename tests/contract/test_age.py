@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from pathlib import Path
 
-from mcp_server.mcp.instructions import instructions
+from mcp_server.mcp.server import instructions
 from mcp_server.mcp.toolsets import FULL
 from tests.resealed import rename_bars, reseal, withdraw
 from tests.service import Service, serving

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from mcp_server.http.responses import HttpResponse, answer_response
-from mcp_server.mcp.app_parts import chart_script
+from mcp_server.mcp.app_page import chart_script
 from mcp_server.operations.answers import Answer
 from mcp_server.presentation.identity import icon
 

@@ -7,14 +7,14 @@ from typing import Any
 import mcp_types as types
 import pytest
 from mcp.client import Client
+from mcp.server.apps import APP_MIME_TYPE, EXTENSION_ID
 from mcp.shared.exceptions import MCPError
 
-from mcp_server.mcp.app_page import DATA_KEY, PAGE_TYPE, PAGE_URI, chart_page
-from mcp_server.mcp.clients import APPS
+from mcp_server.mcp.app_page import DATA_KEY, PAGE_URI, chart_page
 from tests.agent import ERAS, call, connected, images, modern, texts
 from tests.service import Service
 
-DECLARED = {"mimeTypes": [PAGE_TYPE]}
+DECLARED = {"mimeTypes": [APP_MIME_TYPE]}
 ADDRESSES = ("/mcp", "/mcp/demo", "/mcp/extended")
 
 
@@ -67,7 +67,7 @@ def test_the_extension_is_declared_and_the_page_may_be_kept_for_an_hour(service:
     capabilities = raw(service, "server/discover")["capabilities"]
     page = raw(service, "resources/read", uri=PAGE_URI)
 
-    assert capabilities["extensions"] == {APPS: {"mimeTypes": [PAGE_TYPE]}}
+    assert capabilities["extensions"] == {EXTENSION_ID: {"mimeTypes": [APP_MIME_TYPE]}}
     assert (page["ttlMs"], page["cacheScope"]) == (3_600_000, "public")
 
 
@@ -103,7 +103,7 @@ def test_a_client_of_2026_gets_the_bars_only_if_it_declares_the_extension(servic
     arguments = {"symbol": "AAPL"}
     plain = raw(service, "tools/call", name="demo", arguments=arguments)
     other = raw(service, "tools/call", "com.example/else", name="demo", arguments=arguments)
-    shown = raw(service, "tools/call", APPS, name="demo", arguments=arguments)
+    shown = raw(service, "tools/call", EXTENSION_ID, name="demo", arguments=arguments)
 
     assert DATA_KEY not in plain["_meta"]
     assert DATA_KEY not in other["_meta"]

@@ -38,7 +38,7 @@ def test_the_page_is_one_document_that_loads_nothing() -> None:
     page = chart_page()
 
     assert page.startswith("<!doctype html>")
-    assert not re.search(r"\{\{\w+\}\}", page)
+    assert "{{" not in page
     assert page.count("<script") == page.count("</script>") == 2
     assert not re.search(r"<(?:script|link|img|iframe|object|embed)[^>]*(?:src|href)=", page)
     assert not re.search(r"@import|url\(", (APP / "page.css").read_text("utf-8"))

@@ -1,7 +1,10 @@
-"""Tools: calls an operation through the gate and gives the JSON of an MCP tool result.
+"""Tool calls: what the parameters of one say, and its result as JSON, by way of the gate.
 
 The JSON is joined from stored bytes, so that a stored answer is not decoded and encoded again. The
 endpoint sends it unchanged; the SDK's own handler parses it into the SDK's types.
+
+A client of the 2026-07-28 era says with every call what it can do, and what its user answered. A
+client of an earlier era says so once, in a handshake that leaves no state here.
 """
 
 from __future__ import annotations
@@ -10,17 +13,24 @@ import base64
 import logging
 from collections.abc import Mapping
 from functools import lru_cache, partial
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
+import mcp_types as types
 import orjson
-from mcp_types import CLIENT_INFO_META_KEY
+from mcp.server.apps import EXTENSION_ID
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from mcp_server.calls.allowances import Allowance
 from mcp_server.calls.callers import Caller
 from mcp_server.calls.errors import ApiError
-from mcp_server.calls.surfaces import Conditions, ConsentNeededError, Surface
+from mcp_server.calls.surfaces import (
+    NO_CONDITIONS,
+    Conditions,
+    Consent,
+    ConsentNeededError,
+    Surface,
+)
 from mcp_server.mcp.app_page import DATA_KEY
-from mcp_server.mcp.clients import Params, conditions_of, input_required, shows_apps
 from mcp_server.mcp.toolsets import Tool, Toolset
 from mcp_server.mcp.unknown_arguments import refuse_unknown
 from mcp_server.operations.answers import PNG, Answer
@@ -30,6 +40,12 @@ from mcp_server.operations.services import Services
 
 MAX_HOST = 200
 """Characters of a host's name that are kept."""
+
+QUESTION = "confirm"
+"""The name of our one question in `inputRequests`."""
+
+Params = Mapping[str, Any]
+"""The parameters of a request, as sent."""
 
 log = logging.getLogger(__name__)
 
@@ -52,13 +68,13 @@ class ToolCall(NamedTuple):
         meta, sent = params.get("_meta"), params.get("arguments") or {}
         return cls(
             tool,
-            toolset.surface(app=shows_apps(version, params)),
+            toolset.surface(app=_shows_apps(version, params)),
             # Where some arguments are unknown, a refusal stands in their place in the gate.
             tool.raw_arguments(sent)
             if all(name in tool.arguments for name in sent)
             else partial(refuse_unknown, tool, toolset.tools, sent),
-            conditions_of(version, params),
-            host_name(meta.get(CLIENT_INFO_META_KEY)) if isinstance(meta, Mapping) else "",
+            _conditions(version, params),
+            host_name(meta.get(types.CLIENT_INFO_META_KEY)) if isinstance(meta, Mapping) else "",
             toolset.keyless and tool.operation.access == "keyed",
         )
 
@@ -87,7 +103,7 @@ async def call_tool(
     except ApiError as error:
         return _failed(error, stamp), None
     except ConsentNeededError as needed:
-        return input_required(needed, stamp), None
+        return _input_required(needed, stamp), None
     except Exception:
         log.exception("The tool %s failed", call.tool.name)
         return _failed(ApiError("internal_error"), stamp), None
@@ -100,6 +116,36 @@ def host_name(info: object) -> str:
         return ""
     text = f"{info.get('name', '')}/{info.get('version', '')}"
     return "".join(filter(str.isprintable, text))[:MAX_HOST]
+
+
+def _shows_apps(version: str, params: Params) -> bool:
+    """Whether a client may show an answer on a page: any of an earlier era might."""
+    if version in HANDSHAKE_PROTOCOL_VERSIONS:
+        return True
+    extensions = _capabilities(params).get("extensions")
+    return isinstance(extensions, Mapping) and EXTENSION_ID in extensions
+
+
+def _conditions(version: str, params: Params) -> Conditions:
+    """What a client demands before the tracked list changes: its user's consent, if it can ask."""
+    elicitation = _capabilities(params).get("elicitation")
+    # An empty object stands for forms, as before the modes had names.
+    asks = isinstance(elicitation, Mapping) and ("form" in elicitation or not elicitation)
+    if version in HANDSHAKE_PROTOCOL_VERSIONS or not asks:
+        return NO_CONDITIONS
+    responses, state = params.get("inputResponses"), params.get("requestState")
+    response = responses.get(QUESTION) if isinstance(responses, Mapping) else None
+    if not isinstance(response, Mapping):
+        return Conditions(consent=Consent())
+    action = response.get("action")
+    asked_about = state if isinstance(state, str) else ""
+    return Conditions(consent=Consent(action == "accept", action == "cancel", asked_about))
+
+
+def _capabilities(params: Params) -> Params:
+    meta = params.get("_meta")
+    sent = meta.get(types.CLIENT_CAPABILITIES_META_KEY) if isinstance(meta, Mapping) else None
+    return sent if isinstance(sent, Mapping) else {}
 
 
 async def _refuse_keyed(surface: Surface, caller: Caller, services: Services) -> NoReturn:
@@ -116,6 +162,21 @@ def _failed(error: ApiError, stamp: bytes) -> bytes:
     text = orjson.dumps(error.text())
     meta = _meta(error.allowance, stamp)
     return b'{"content":[{"type":"text","text":%b}],"isError":true%b}' % (text, meta)
+
+
+def _input_required(needed: ConsentNeededError, stamp: bytes) -> bytes:
+    """The result that has the client ask its user, and then call again.
+
+    The state that comes back names the change that was asked about. It needs no seal: a client that
+    forges it has its own user's word for a change of that user's list.
+    """
+    question = types.ElicitRequestFormParams(
+        message=needed.question, requested_schema={"type": "object", "properties": {}}
+    )
+    request = types.ElicitRequest(params=question)
+    asked = {QUESTION: request.model_dump(mode="json", by_alias=True, exclude_none=True)}
+    body = {"resultType": "input_required", "inputRequests": asked, "requestState": needed.to}
+    return b'%b,"_meta":{%b}}' % (orjson.dumps(body)[:-1], stamp)
 
 
 def _succeeded(answer: Answer, allowance: Allowance, stamp: bytes) -> bytes:
