@@ -17,7 +17,6 @@ from typing import Protocol
 
 from mcp_server.calls.callers import LONGEST_ADDRESS, Caller, network_of
 from mcp_server.calls.errors import ApiError, busy
-from mcp_server.http.cors import SHARED, cors_fields, preflight
 from mcp_server.http.requests import (
     HOST,
     MAX_QUERY,
@@ -30,7 +29,14 @@ from mcp_server.http.requests import (
     is_below,
     join_repeated,
 )
-from mcp_server.http.responses import HttpResponse, error_response, response
+from mcp_server.http.responses import (
+    CORS_FIELDS,
+    HttpResponse,
+    cors_fields,
+    error_response,
+    preflight,
+    response,
+)
 from store.accounts.audit import MAX_TEXT
 from telemetry.metrics import limits_hit
 from telemetry.request import SENT_ID, Request, current
@@ -116,7 +122,7 @@ class Edge:
         self._docs_url = docs_url
         self._record = record
         self._fields: tuple[Header, ...] = (NOSNIFF, HSTS) if is_https else (NOSNIFF,)
-        self._shared = (*self._fields, *SHARED)
+        self._shared = (*self._fields, *CORS_FIELDS)
         # Ids are no secrets, and a system call for each would take longer than the limits do. In a
         # row they would tell how many requests there are.
         self._random = random.Random()  # noqa: S311

@@ -108,9 +108,7 @@ def accepts_json(accept: bytes) -> bool:
 
 def prefers_html(accept: bytes) -> bool:
     """Whether an Accept field names text/html with at least the weight of application/json."""
-    named = parse_weights(accept)
-    html = named.get("text/html", 0.0)
-    return html > 0 and html >= named.get("application/json", 0.0)
+    return _prefers(accept, "text/html", "application/json")
 
 
 def prefers_markdown(accept: bytes) -> bool:
@@ -118,9 +116,14 @@ def prefers_markdown(accept: bytes) -> bool:
 
     Browsers do not name it, and `*/*` does not either.
     """
-    named = parse_weights(accept)
-    markdown = named.get("text/markdown", 0.0)
-    return markdown > 0 and markdown >= named.get("text/html", 0.0)
+    return _prefers(accept, "text/markdown", "text/html")
+
+
+def _prefers(accept: bytes, media_type: str, other: str) -> bool:
+    """Whether a type is accepted, with at least the weight of another."""
+    weights = parse_weights(accept)
+    weight = weights.get(media_type, 0.0)
+    return weight > 0 and weight >= weights.get(other, 0.0)
 
 
 def best_coding(accept_encoding: bytes, offered: tuple[str, ...]) -> str | None:

@@ -1,7 +1,15 @@
-"""HTTP responses: for an answer, with its ETag and content coding, and for an error.
+"""HTTP responses: for an answer, with its ETag and content coding, for an error, and for the pages
+of other sites (CORS).
 
 A form of an answer (its header fields and its body in one coding) is prepared once and kept with
 the answer. The state of the quotas differs by caller, so it is added to each response.
+
+CORS (the Fetch standard, section 3.3) lets the pages of any site read what needs no cookie. What
+authenticates below these paths is a key or a token, which a page has only if a person gave it one.
+So every origin gets the same fields, and none of them admits credentials. The pages of this site
+are not below these paths. Starlette's middleware is not used: it answers by Origin, so that a cache
+keeps a copy for each site, and repeats the names of fields that a page asks for. In front of the
+edge it would answer without bounds; behind it, a page could not read what the edge refuses.
 """
 
 from __future__ import annotations
@@ -21,6 +29,7 @@ from mcp_server.http.requests import (
     Scope,
     Send,
     best_coding,
+    is_below,
     names_etag,
 )
 from mcp_server.operations.answers import JSON, PNG, Answer
@@ -33,6 +42,40 @@ LARGE = 2048
 """A body of at least this many bytes is worth compressing."""
 
 CODINGS = ("zstd", "gzip")
+
+CORS_METHODS = {
+    # GET and DELETE are answered 405, and a page should see that instead of a failed connection.
+    "/mcp": b"POST, GET, DELETE",
+    "/api/v1": b"GET, HEAD, PUT, PATCH",
+    "/llms.txt": b"GET, HEAD",
+    "/server.json": b"GET, HEAD",
+    "/.well-known": b"GET, HEAD",
+    "/oauth/register": b"POST",
+    "/oauth/token": b"POST",
+    "/oauth/revoke": b"POST",
+}
+"""The methods that a page may use, by the path that they are below."""
+
+CORS_ALLOWED = (
+    b"Authorization, Content-Type, Accept, If-Match, If-None-Match, Last-Event-ID, "
+    b"MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, X-Service-Client, *"
+)
+"""The star stands for any other name, such as `Mcp-Param-*`, but never for Authorization."""
+
+CORS_EXPOSED = (
+    b"WWW-Authenticate, ETag, RateLimit, RateLimit-Policy, Retry-After, "
+    b"MCP-Protocol-Version, Mcp-Session-Id, X-Request-Id"
+)
+"""What a page may read beside the fields that it always may."""
+
+CORS_MAX_AGE = b"7200"
+"""Seconds for which a browser need not ask again; none keeps an answer for much longer."""
+
+CORS_FIELDS: tuple[Header, ...] = (
+    (b"access-control-allow-origin", b"*"),
+    (b"access-control-expose-headers", CORS_EXPOSED),
+)
+ASKED = b"access-control-request-method"
 
 
 class HttpResponse:
@@ -163,3 +206,28 @@ def error_response(
     if error.allowance is not None:
         headers += quota_fields(error.allowance)
     return HttpResponse(error.status, headers, body)
+
+
+def cors_fields(path: str) -> tuple[Header, ...]:
+    """The fields that every response of a path carries, whatever its status; none for a page."""
+    return CORS_FIELDS if is_below(path, CORS_METHODS) else ()
+
+
+def preflight(scope: Scope) -> HttpResponse | None:
+    """The response to a browser that asks what a page may send; None for any other request.
+
+    The same bytes for everybody: nothing is looked up, and nothing of the request is repeated.
+    """
+    if scope["method"] != "OPTIONS" or ASKED not in scope["fields"]:
+        return None
+    methods = next(
+        (CORS_METHODS[start] for start in CORS_METHODS if is_below(scope["path"], (start,))), None
+    )
+    if methods is None:
+        return None
+    headers = [
+        (b"access-control-allow-methods", methods),
+        (b"access-control-allow-headers", CORS_ALLOWED),
+        (b"access-control-max-age", CORS_MAX_AGE),
+    ]
+    return HttpResponse(204, headers)
