@@ -41,13 +41,13 @@ def _tints(canvas: Canvas, plan: Layout) -> None:
         for price, ink in ((levels.target, Ink.REWARD), (levels.stop, Ink.RISK)):
             edge = min(max(round(plan.prices.y(price)), top), bottom)
             canvas.fill((breakout.column, min(entry, edge), ends, max(entry, edge)), ink)
-    if plan.rays is None:
+    if not plan.lines:
         return
-    lines = upper, lower = plan.rays.upper, plan.rays.lower
+    upper, lower = plan.lines
     start = max(left, int(plan.sessions.x(max(upper.start, lower.start))))
     end = min(right, int(plan.sessions.x(min(upper.end, lower.end))))
     if start < end:
-        high, low = (np.clip(_rows(plan, line, start, end), top, bottom) for line in lines)
+        high, low = (np.clip(_rows(plan, line, start, end), top, bottom) for line in plan.lines)
         canvas.between(np.arange(start, end), high, low, Ink.BODY)
 
 

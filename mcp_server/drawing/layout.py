@@ -64,39 +64,6 @@ class Ray:
 
 
 @dataclass(frozen=True, slots=True)
-class Rays:
-    """The two trend lines of a view, and the pole of a pennant."""
-
-    upper: Ray
-    lower: Ray
-    pole: Ray | None
-
-    @classmethod
-    def of(cls, view: ChartView) -> Rays | None:
-        """The lines over the indices of the sessions; None where none are drawn."""
-        if view.upper is None or view.lower is None:
-            return None
-        pole = None if view.pole is None else Ray.of(view.dates, TrendLine(*view.pole))
-        return cls(Ray.of(view.dates, view.upper), Ray.of(view.dates, view.lower), pole)
-
-    @property
-    def start(self) -> float:
-        """The session index where the pattern begins, or its pole."""
-        return min(line.start for line in (self.upper, self.lower, self.pole) if line is not None)
-
-    def reach(self, edge: float) -> float:
-        """The session index where the extension of a forming pattern ends: the edge, or the apex
-        before it.
-        """
-        closing = self.lower.slope - self.upper.slope
-        if closing <= 0:
-            return edge
-        end = max(self.upper.end, self.lower.end)
-        width = math.log(self.upper.price(end) / self.lower.price(end))
-        return min(edge, end + max(0.0, width / closing))
-
-
-@dataclass(frozen=True, slots=True)
 class Segment:
     """A straight stretch of a line between two places."""
 
@@ -115,11 +82,13 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The whole chart. `grid_rows` and `grid_columns` are the labelled prices and sessions."""
+    """The whole chart. `lines` are the upper and the lower one, or none. `grid_rows` and
+    `grid_columns` are the labelled prices and sessions.
+    """
 
     view: ChartView
     sheet: Sheet
-    rays: Rays | None
+    lines: tuple[Ray, ...]
     sessions: SessionAxis
     prices: PriceAxis
     candles: Candles
@@ -173,19 +142,22 @@ class Layout:
 
     @property
     def pole(self) -> Segment | None:
-        """The pole of a pennant."""
-        pole = self.rays.pole if self.rays else None
-        return None if pole is None else self._segment(pole, pole.start, pole.end)
+        """The pole of a pennant, from its base to its tip."""
+        if self.view.pole is None:
+            return None
+        dates = self.view.dates
+        base, tip = (
+            (self.sessions.x(session_index(dates, date)), self.prices.y(price))
+            for date, price in self.view.pole
+        )
+        return Segment(base, tip)
 
     @property
     def segments(self) -> list[Segment]:
         """Both lines; a forming pattern's go on, dotted."""
-        if self.rays is None:
-            return []
-        forming, edge = self.view.status == "forming", self.sessions.index(self.sessions.right - 4)
-        reach = self.rays.reach(edge) if forming else -math.inf
+        reach = self._reach()
         drawn = []
-        for line in (self.rays.upper, self.rays.lower):
+        for line in self.lines:
             drawn.append(self._segment(line, line.start, line.end))
             if reach > line.end:
                 drawn.append(self._segment(line, line.end, reach, dotted=True))
@@ -194,14 +166,28 @@ class Layout:
     @property
     def touches(self) -> list[Place]:
         """Where each touch is marked: on its line, at its bar."""
-        lines = (self.rays.upper, self.rays.lower) if self.rays else ()
         return [
             self._place(line, index)
-            for line in lines
+            for line in self.lines
             for index in line.touches
             if self.sessions.left <= self.sessions.x(index) < self.sessions.right
             and self.prices.holds(line.price(index))
         ]
+
+    def _reach(self) -> float:
+        """The session index where the extension of a forming pattern ends: the right edge, or the
+        apex before it.
+        """
+        if not self.lines or self.view.status != "forming":
+            return -math.inf
+        upper, lower = self.lines
+        edge = self.sessions.index(self.sessions.right - 4)
+        closing = lower.slope - upper.slope
+        if closing <= 0:
+            return edge
+        end = max(upper.end, lower.end)
+        width = math.log(upper.price(end) / lower.price(end))
+        return min(edge, end + max(0.0, width / closing))
 
     def _place(self, line: Ray, index: float) -> Place:
         return self.sessions.x(index), self.prices.y(line.price(index))
@@ -221,19 +207,19 @@ class Layout:
 def layout(view: ChartView, look: Look = USUAL) -> Layout:
     """Place everything that a view shows."""
     sheet = SHEETS[look.width]
-    rays, named = Rays.of(view), tags.levels(view, sheet)
+    lines, named = _lines(view), tags.levels(view, sheet)
     right = sheet.width - sheet.margin
     if sheet.written:
         right = sheet.width - sheet.margin // 2 - tags.pill_width(named, sheet) - sheet.leader
     # What came after a past trade is neither folded nor counted.
     entered = None if view.entry is None or view.exit else view.index(view.entry)
-    start = _start(view, rays, sheet)
+    start = _start(view, lines, sheet)
     sessions = session_axis(len(view.dates), start, entered, sheet, right)
     candles = Candles.of(view, sessions)
     bottom = sheet.volume[1] if candles.volume is None else sheet.bottom
-    core, around = _core_prices(view, rays, start, sessions.first), _range(view, sessions.first)
+    core, around = _core_prices(view, lines, start, sessions.first), _range(view, sessions.first)
     prices = price_axis(core, around, [level.price for level in named], sheet.top, bottom)
-    plan = Layout(view, sheet, rays, sessions, prices, candles, named)
+    plan = Layout(view, sheet, lines, sessions, prices, candles, named)
     return _lettered(plan, entered) if sheet.written else plan
 
 
@@ -262,26 +248,36 @@ def _lettered(plan: Layout, entered: int | None) -> Layout:
     )
 
 
-def _start(view: ChartView, rays: Rays | None, sheet: Sheet) -> int:
-    """The first bar that must be shown: where the lines begin, or without lines the first trade,
-    and so many bars that there is something to see.
+def _lines(view: ChartView) -> tuple[Ray, ...]:
+    """The upper and the lower line over the indices of the sessions, if they are drawn."""
+    if view.upper is None or view.lower is None:
+        return ()
+    return Ray.of(view.dates, view.upper), Ray.of(view.dates, view.lower)
+
+
+def _start(view: ChartView, lines: Sequence[Ray], sheet: Sheet) -> int:
+    """The first bar that must be shown: where the lines or the pole begin, or without lines the
+    first trade, and so many bars that there is something to see.
     """
     last = len(view.dates) - 1
-    if rays is not None:
-        return min(max(0, math.floor(rays.start)), last)
+    if lines:
+        starts = [line.start for line in lines]
+        if view.pole is not None:
+            starts.append(session_index(view.dates, view.pole[0][0]))
+        return min(max(0, math.floor(min(starts))), last)
     points = [mark.entry for mark in view.marks] + ([view.entry] if view.entry else [])
     known = [index for point in points if (index := view.index(point)) is not None]
     return max(0, min([last - 2 * sheet.fewest_bars, *(index - LEAD for index in known)]))
 
 
-def _core_prices(view: ChartView, rays: Rays | None, start: int, first: int) -> list[float]:
+def _core_prices(view: ChartView, lines: Sequence[Ray], start: int, first: int) -> list[float]:
     """What the price axis must hold: the pattern from its start on, and what followed. `first` is
     the first bar shown.
     """
     low, high = _range(view, start)
     core = [low, high, float(view.close[-1])]
     reach = max(core) / min(core)
-    for line in (rays.upper, rays.lower) if rays else ():
+    for line in lines:
         ends = [min(max(end, first), len(view.dates) - 1) for end in (line.start, line.end)]
         prices = (line.price(end) for end in ends)
         # A line far away from the bars is wrong or out of date; it must not flatten them.

@@ -100,7 +100,7 @@ def pills(named: Sequence[Level], axis: PriceAxis, left: int, sheet: Sheet) -> t
 
     A level off the axis has its pill at the edge, with an arrow.
     """
-    height, right = sheet.pill_height, left + pill_width(named, sheet)
+    height, right = sheet.pill_height, sheet.width - sheet.margin // 2
     rows = sorted(zip(named, _prices(named), strict=True), key=lambda row: -row[0].price)
     wanted = [int(axis.y(level.price)) - height // 2 for level, _ in rows]
     tops = spread(wanted, height + PILL_GAP, axis.top, axis.bottom - height)

@@ -79,8 +79,8 @@ class TradeMark:
 
 @dataclass(frozen=True, slots=True)
 class ChartView:
-    """Bars, oldest first, with a setup, a past trade, or neither; all prices positive, in dollars
-    or quote currency.
+    """Bars, at least one and oldest first, with a setup, a past trade, or neither; all prices
+    positive, in dollars or quote currency.
 
     `upper` and `lower` are both None where no lines are drawn. Without a stop and a target no level
     but the last close is. A trade has `entry`, its breakout session and the price it was entered
@@ -118,17 +118,6 @@ class ChartView:
     record: Record | None = None
     disclaimer: str = ""
     source: str = ""
-
-    def __post_init__(self) -> None:
-        """Refuse bars that cannot be drawn.
-
-        Raises:
-            ValueError: there is no bar, or the columns differ in length.
-        """
-        columns = [self.dates, self.open, self.high, self.low, self.close]
-        columns += [] if self.volume is None else [self.volume]
-        if len({len(column) for column in columns}) != 1 or not len(self.dates):
-            raise ValueError("A chart needs at least one bar, and columns of one length.")
 
     def index(self, point: Point) -> int | None:
         """The bar of a point on a session; None where the bars begin later or end before."""

@@ -35,17 +35,14 @@ def test_a_chart_is_a_palette_png_of_its_size_that_stays_small(
     assert len(body) < (4 if look.width == 320 else 42) * 1024
 
 
-def test_the_same_view_gives_the_same_bytes_and_survives_pickling() -> None:
-    for look in (Look(), Look("dark", 720), Look("dark", 320)):
-        shown = running()
-        assert draw(shown, look) == draw(pickle.loads(pickle.dumps(shown)), look)  # noqa: S301
-        assert draw(shown, look) != draw(dataclasses.replace(shown, target=150.0), look)
-
-
-def test_a_process_that_is_prepared_draws_the_same() -> None:
-    before = draw(view())
+def test_the_same_view_gives_the_same_bytes_pickled_and_in_a_process_that_is_prepared() -> None:
+    shown, looks = running(), (Look(), Look("dark", 720), Look("dark", 320))
+    before = [draw(shown, look) for look in looks]
     prepare()
-    assert draw(view()) == before
+    sent = pickle.loads(pickle.dumps(shown))  # noqa: S301
+    assert [draw(sent, look) for look in looks] == before
+    changed = dataclasses.replace(shown, target=150.0)
+    assert not {draw(changed, look) for look in looks} & {*before}
 
 
 @pytest.mark.proves("PAT-chart-drawing", "SETUP-price_scale")
@@ -55,17 +52,15 @@ def test_a_line_runs_through_its_dated_endpoints_and_their_geometric_mean(side: 
     plan, pixels = layout(shown), picture(shown)
     drawn: TrendLine = getattr(shown, side)
     middle = math.sqrt(drawn.start[1] * drawn.end[1])
-    ray = getattr(plan.rays, side)
+    assert plan.prices.y(90) - plan.prices.y(99) == pytest.approx(
+        plan.prices.y(100) - plan.prices.y(110)
+    )
+    ray = plan.lines[side == "lower"]
     for index, price in ((66, ray.price(66)), (90, middle), (119.5, ray.price(119.5))):
         x, y = int(plan.sessions.x(index)), int(plan.prices.y(price))
         assert Ink.LINE in pixels[y - 1 : y + 2, x], (index, price)
     far = int(plan.prices.y(middle * 1.01))
     assert Ink.LINE not in pixels[far - 1 : far + 2, int(plan.sessions.x(90))]
-
-
-def test_prices_lie_on_a_log_axis() -> None:
-    prices = layout(view()).prices
-    assert prices.y(90) - prices.y(99) == pytest.approx(prices.y(100) - prices.y(110))
 
 
 def test_the_pattern_is_shaded_between_its_lines_and_nowhere_else() -> None:
@@ -77,9 +72,8 @@ def test_the_pattern_is_shaded_between_its_lines_and_nowhere_else() -> None:
     x = plan.sessions.column(90 - plan.sessions.first) + plan.sessions.slot // 2
     rows = np.flatnonzero(shaded[:, x])
     index = plan.sessions.index(x + 0.5)
-    assert plan.rays is not None
-    assert rows[0] == pytest.approx(plan.prices.y(plan.rays.upper.price(index)), abs=3)
-    assert rows[-1] == pytest.approx(plan.prices.y(plan.rays.lower.price(index)), abs=3)
+    edges = [plan.prices.y(line.price(index)) for line in plan.lines]
+    assert [rows[0], rows[-1]] == pytest.approx(edges, abs=3)
 
 
 @pytest.mark.proves("PAT-chart-drawing")
@@ -95,12 +89,8 @@ def test_the_last_candle_stands_in_its_column_between_its_low_and_high() -> None
 
 def flat(opened: float, close: float) -> ChartView:
     """Thirty days of the same candle."""
-    days: dict[str, Any] = {
-        "open": [opened] * 30,
-        "close": [close] * 30,
-        "high": [111.0] * 30,
-        "low": [89.0] * 30,
-    }
+    prices = {"open": opened, "close": close, "high": 111.0, "low": 89.0}
+    days: dict[str, Any] = {name: [price] * 30 for name, price in prices.items()}
     return view(30, **days)
 
 
@@ -125,8 +115,7 @@ def test_touches_are_dots_on_the_line_at_their_bar(width: Width) -> None:
     shown = dataclasses.replace(shown, upper=touched)
     plan, pixels = layout(shown, Look(width=width)), picture(shown, Look(width=width))
     x, y = plan.touches[0]
-    assert plan.rays is not None
-    assert (x, y) == (plan.sessions.x(80), plan.prices.y(plan.rays.upper.price(80)))
+    assert (x, y) == (plan.sessions.x(80), plan.prices.y(plan.lines[0].price(80)))
     assert (pixels[int(y) - 1 : int(y) + 2, int(x) - 1 : int(x) + 2] == Ink.LINE).all()
 
 
@@ -134,12 +123,8 @@ def test_touches_are_dots_on_the_line_at_their_bar(width: Width) -> None:
 def test_each_level_of_a_forming_setup_is_dashed_from_the_last_bar_on_and_named() -> None:
     shown = view()
     plan, pixels = layout(shown), picture(shown)
-    found = {pill.name.text: pill.price.text for pill in plan.pills if pill.level.dashed}
-    assert found == {
-        "Target +10.58%": "115.00",
-        "Trigger": "104.00",
-        "Stop -7.69%": "96.00",
-    }
+    named = {pill.name.text: pill.price.text for pill in plan.pills if pill.level.dashed}
+    assert named == {"Target +10.58%": "115.00", "Trigger": "104.00", "Stop -7.69%": "96.00"}
     after = int(plan.sessions.x(119)) + plan.sessions.slot
     for pill in plan.pills:
         assert pill.y is not None
@@ -184,7 +169,7 @@ def test_the_lines_of_a_running_trade_end_before_its_marked_breakout() -> None:
     assert not (picture(dataclasses.replace(shown, entry=None)) == Ink.ENTRY).any()
 
 
-def test_the_levels_of_a_running_trade_are_drawn_from_the_breakout_on() -> None:
+def test_a_running_trade_has_its_levels_reward_and_risk_from_the_breakout_on() -> None:
     shown = running(ago=30)
     plan, pixels = layout(shown), picture(shown)
     assert plan.breakout is not None
@@ -193,10 +178,6 @@ def test_the_levels_of_a_running_trade_are_drawn_from_the_breakout_on() -> None:
         row = pixels[int(plan.prices.y(price)), : plan.sessions.right] == ink
         assert np.flatnonzero(row)[0] >= plan.breakout.column - 6
         assert row[plan.breakout.column :].mean() > 0.3
-
-
-def test_a_running_trade_shades_its_reward_and_its_risk_from_the_breakout_on() -> None:
-    plan, pixels = layout(running()), picture(running())
     x = plan.sessions.right - 3
     assert pixels[int(plan.prices.y(110.7)), x] == Ink.REWARD
     assert pixels[int(plan.prices.y(98.3)), x] == Ink.RISK
@@ -212,13 +193,6 @@ def test_a_line_that_began_before_the_first_bar_is_cut_at_the_left_edge() -> Non
     plot = pixels[plan.prices.top : plan.prices.bottom]
     assert not (plot[:, : plan.sessions.left - 1] == Ink.LINE).any()
     assert (plot[:, plan.sessions.left] == Ink.LINE).any()
-
-
-def test_a_pennant_has_its_pole_drawn_from_base_to_tip() -> None:
-    plan, pixels = layout(pennant()), picture(pennant())
-    x, y = int(plan.sessions.x(103.5)), int(plan.prices.y(97 * (104 / 97) ** 0.35))
-    assert Ink.MUTED in pixels[y - 2 : y + 3, x]
-    assert Ink.MUTED not in picture(dataclasses.replace(pennant(), pole=None))[y - 2 : y + 3, x]
 
 
 @pytest.mark.parametrize(("target", "arrow"), [(5000.0, "↑"), (2.0, "↓")])
@@ -256,9 +230,7 @@ def test_volume_stands_below_the_price_and_leaves_its_room_to_price_where_it_is_
     plan, pixels = layout(view()), picture(view())
     columns = pixels[plan.sheet.volume[0] : plan.sheet.volume[1]]
     assert np.isin(columns, (Ink.VOLUME_UP, Ink.VOLUME_DOWN)).sum() > 5000
-    assert "Vol 5M" in [label.text for label in plan.labels] or "Vol 7M" in [
-        label.text for label in plan.labels
-    ]
+    assert "Vol 7M" in [label.text for label in plan.labels]
     for unknown in (None, [math.nan] * 120, [0.0] * 120):
         bare = view(volume=unknown)
         assert layout(bare).prices.bottom == plan.sheet.volume[1]
@@ -276,9 +248,7 @@ def test_one_busy_day_does_not_flatten_the_volume_of_the_others() -> None:
 def test_a_thumbnail_has_candles_lines_and_levels_and_no_text() -> None:
     for shown in (view(), running()):
         plan, pixels = layout(shown, THUMBNAIL), picture(shown, THUMBNAIL)
-        assert not (plan.labels)
-        assert not (plan.pills)
-        assert not (plan.flags)
+        assert not [*plan.labels, *plan.pills, *plan.flags]
         for ink in (Ink.UP, Ink.DOWN, Ink.LINE, Ink.TARGET, Ink.STOP):
             assert (pixels == ink).sum() > 20, ink
         assert not np.isin(pixels, (Ink.TITLE, Ink.GRID)).any()
@@ -331,12 +301,3 @@ def test_a_past_trade_has_its_exit_and_shades_no_further() -> None:
     shaded = np.flatnonzero(np.isin(pixels, [Ink.REWARD, Ink.RISK]).any(axis=0))
     assert shaded[-1] <= plan.exit.column
     assert not plan.sessions.is_folded
-
-
-def test_bars_that_cannot_be_drawn_are_refused() -> None:
-    with pytest.raises(ValueError, match="at least one bar"):
-        view(30, close=[1.0])
-    with pytest.raises(ValueError, match="at least one bar"):
-        view(30, volume=[1.0])
-    with pytest.raises(ValueError, match="at least one bar"):
-        dataclasses.replace(view(30), dates=(), open=(), high=(), low=(), close=(), volume=None)

@@ -58,22 +58,18 @@ def test_a_position_on_the_axis_has_its_session_and_the_session_its_position(
     assert axis.x(index) < axis.x(index + 0.5)
 
 
-def test_later_sessions_of_a_long_trade_share_candles_and_the_axis_says_so() -> None:
-    plan = layout(running(300, ago=140, length=40))
+def test_later_sessions_of_a_long_trade_share_candles_and_the_axis_and_a_cut_say_so() -> None:
+    shown = running(300, ago=140, length=40)
+    plan, pixels = layout(shown), picture(shown)
     assert plan.sessions.folded == 5
     assert plan.sessions.pack == 1
     (words,) = [flag.label.text for flag in plan.flags if flag.ink is Ink.FOLD]
     assert words == "from here 5 sessions a candle"
     assert plan.breakout is not None
     assert plan.sessions.fold_column > plan.breakout.column + LINGER * plan.sessions.slot // 2
-
-
-def test_where_the_scale_of_time_changes_the_plot_is_cut_through() -> None:
-    shown = running(300, ago=140, length=40)
-    plan, pixels = layout(shown), picture(shown)
-    column = plan.sessions.fold_column - 2
-    assert (pixels[plan.prices.top : plan.prices.bottom, column] == Ink.MUTED).mean() > 0.2
-    assert not (pixels[plan.prices.top : plan.prices.bottom, column - 9] == Ink.MUTED).any()
+    plot = pixels[plan.prices.top : plan.prices.bottom, : plan.sessions.fold_column]
+    assert (plot[:, -2] == Ink.MUTED).mean() > 0.2
+    assert not (plot[:, -11] == Ink.MUTED).any()
 
 
 def test_a_short_trade_has_a_candle_each_session() -> None:
@@ -104,21 +100,22 @@ def test_a_pattern_too_long_for_a_small_picture_has_two_sessions_a_candle_and_sa
     assert "2 sessions a candle, log price axis" in [label.text for label in plan.labels]
 
 
-def test_the_pole_belongs_to_the_pattern_and_is_in_the_window() -> None:
-    plan = layout(pennant())
+def test_the_pole_of_a_pennant_is_in_the_window_and_drawn_from_base_to_tip() -> None:
+    shown = pennant()
+    plan, pixels = layout(shown), picture(shown)
     assert plan.sessions.first < 100
     assert plan.pole is not None
-    assert plan.pole.start[0] == plan.sessions.x(100)
-    assert plan.pole.end[0] == plan.sessions.x(110)
+    assert [plan.pole.start[0], plan.pole.end[0]] == [plan.sessions.x(100), plan.sessions.x(110)]
+    x, y = int(plan.sessions.x(103.5)), int(plan.prices.y(97 * (104 / 97) ** 0.35))
+    assert Ink.MUTED in pixels[y - 2 : y + 3, x]
+    assert Ink.MUTED not in picture(dataclasses.replace(shown, pole=None))[y - 2 : y + 3, x]
 
 
 def test_bars_are_evenly_spaced_whatever_the_calendar_does() -> None:
     shown = view(40)
     gap = [*shown.dates[:20], *(day + dt.timedelta(days=30) for day in shown.dates[20:])]
-    moved = dataclasses.replace(
-        shown, dates=gap, upper=line(tuple(gap), 20, 39, 108, 104), as_of=gap[-1]
-    )
-    moved = dataclasses.replace(moved, lower=line(tuple(gap), 20, 39, 94, 96))
+    upper, lower = line(tuple(gap), 20, 39, 108, 104), line(tuple(gap), 20, 39, 94, 96)
+    moved = dataclasses.replace(shown, dates=gap, upper=upper, lower=lower, as_of=gap[-1])
     assert layout(moved).segments == layout(shown).segments
 
 

@@ -68,29 +68,18 @@ def test_no_label_ever_overlaps_another_or_leaves_the_picture(
     attempt: int,
     width: Width,
 ) -> None:
-    shown = view(
-        bars, price, disclaimer=text * 3, source=text, symbol=text[:24] or "X", name=text * 2
-    )
-    trigger, stop, target = (price * level for level in levels)
+    texts = {"disclaimer": text * 3, "source": text, "symbol": text[:24] or "X", "name": text * 2}
+    prices = zip(("trigger", "stop", "target"), (price * level for level in levels), strict=True)
+    shown = view(bars, price, attempt=attempt, **texts, **dict(prices))
     entry = None if entered is None else (shown.dates[entered % bars], price * 1.01)
-    shown = dataclasses.replace(
-        shown,
-        trigger=trigger,
-        stop=stop,
-        target=target,
-        entry=entry,
-        volume=None if volume is None else [volume] * bars,
-        attempt=attempt,
-    )
+    volumes = None if volume is None else [volume] * bars
+    shown = dataclasses.replace(shown, entry=entry, volume=volumes)
     look = Look(width=width)
     written = boxes(layout(shown, look))
     for one, other in itertools.combinations(written, 2):
         assert not overlaps(one, other), (one, other)
     for left, top, right, bottom in written:
-        assert left >= 0
-        assert top >= 0
-        assert right <= width
-        assert bottom <= look.height
+        assert (min(left, top) >= 0, right <= width, bottom <= look.height) == (True,) * 3
 
 
 @pytest.mark.parametrize("width", [720, 1200])
