@@ -92,13 +92,6 @@ async def test_a_chart_carries_what_the_page_draws_beside_the_same_content(
     assert "RateLimit" in (result.meta or {})
 
 
-async def test_the_demo_carries_the_first_setups_chart(service: Service) -> None:
-    async with connected(f"{service.mcp_url}/demo") as client:
-        result = await call(client, "demo", symbol="AAPL")
-
-    assert (result.meta or {})[DATA_KEY]["symbol"] == "AAPL"
-
-
 def test_a_client_of_2026_gets_the_bars_only_if_it_declares_the_extension(service: Service) -> None:
     arguments = {"symbol": "AAPL"}
     plain = raw(service, "tools/call", name="demo", arguments=arguments)

@@ -45,11 +45,10 @@ def tracked(service: Service, key: str) -> list[str]:
 
 
 async def replace(
-    service: Service, key: str, user: User | None, *symbols: str, era: str = MODERN
+    service: Service, key: str, user: User, *symbols: str, tool: str = "set_tracked_tickers"
 ) -> types.CallToolResult:
-    ask = user.asked if user else None
-    async with connected(service.mcp_url, key, era, ask=ask) as client:
-        return await call(client, "set_tracked_tickers", symbols=list(symbols))
+    async with connected(f"{service.mcp_url}/extended", key, MODERN, ask=user.asked) as client:
+        return await call(client, tool, symbols=list(symbols))
 
 
 async def test_the_user_agrees_and_the_tickers_are_dropped(service: Service, key: str) -> None:
@@ -90,8 +89,7 @@ async def test_the_user_is_asked_before_a_ticker_is_removed_by_name(
 ) -> None:
     user = User(action)
 
-    async with connected(f"{service.mcp_url}/extended", key, MODERN, ask=user.asked) as client:
-        await call(client, "remove_tickers", symbols=["GOOG", "FB"])
+    await replace(service, key, user, "GOOG", "FB", tool="remove_tickers")
 
     assert user.questions == [
         "This drops 1 of 3 tracked tickers: GOOG. The new list has 2. Continue?"
@@ -130,25 +128,21 @@ async def test_an_agreement_counts_for_the_change_that_was_asked_about_alone(
     assert tracked(service, key) == ["AAPL"]
 
 
-@pytest.mark.parametrize("era", ["legacy", MODERN])
-async def test_a_client_that_cannot_ask_is_answered_at_once(
-    service: Service, key: str, era: str
-) -> None:
-    result = await replace(service, key, None, "AAPL", era=era)
-
-    assert result.structured_content is not None
-    assert result.structured_content["removed"] == ["GOOG", "IBM"]
-
-
 @pytest.mark.parametrize(
-    ("elicitation", "status"),
-    [({}, "input_required"), ({"form": {}}, "input_required"), ({"url": {}}, "complete")],
+    ("capabilities", "status"),
+    [
+        ({"elicitation": {}}, "input_required"),
+        ({"elicitation": {"form": {}}}, "input_required"),
+        ({"elicitation": {"url": {}}}, "complete"),
+        ({}, "complete"),
+    ],
 )
-def test_only_a_client_that_shows_forms_is_asked(
-    service: Service, key: str, elicitation: dict[str, Any], status: str
+def test_only_a_client_that_shows_forms_is_asked_and_others_are_answered_at_once(
+    service: Service, key: str, capabilities: dict[str, Any], status: str
 ) -> None:
     call = {"name": "set_tracked_tickers", "arguments": {"symbols": ["AAPL"]}}
 
-    result = modern(service.mcp_url, key, "tools/call", {"elicitation": elicitation}, **call)
+    result = modern(service.mcp_url, key, "tools/call", capabilities, **call)
 
     assert result["resultType"] == status
+    assert tracked(service, key) == (["AAPL"] if status == "complete" else ["AAPL", "GOOG", "IBM"])

@@ -8,30 +8,14 @@ import httpx
 import jsonschema
 import pytest
 
-from mcp_server.mcp.toolsets import SEVEN
-from tests.agent import ERAS, call, connected, texts
+from tests.agent import call, connected, texts
 from tests.oauth.conversation import answer_in, new_host
 from tests.service import Service, new_key, serving
-
-MORE = {
-    *("scan_setups", "add_tickers", "remove_tickers", "get_universe", "get_changes"),
-    "get_ticker_record",
-}
 
 
 @pytest.fixture
 def url(service: Service) -> str:
     return f"{service.mcp_url}/extended"
-
-
-@pytest.mark.parametrize("era", ERAS)
-async def test_it_lists_the_seven_and_more(service: Service, url: str, era: str) -> None:
-    async with connected(url, service.key, era) as client:
-        listed = await client.list_tools()
-
-    names = [tool.name for tool in listed.tools]
-    assert names[:7] == list(SEVEN)
-    assert set(names[7:]) == MORE
 
 
 async def test_the_best_setups_are_one_call_and_a_win_rate_has_its_sample_and_average_loss(

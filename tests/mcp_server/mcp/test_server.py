@@ -61,14 +61,6 @@ def test_the_seven_tools_take_their_arguments(toolset: Toolset) -> None:
         assert set(schemas[name].get("required", ())) == required
 
 
-def test_a_host_is_told_which_tools_change_the_list_and_which_drop_from_it() -> None:
-    for tool in LISTED:
-        changes = tool.name in {"set_tracked_tickers", "add_tickers", "remove_tickers"}
-        assert tool.annotations is not None
-        assert tool.annotations.read_only_hint is not changes
-        assert tool.annotations.destructive_hint is (changes and tool.name != "add_tickers")
-
-
 @pytest.mark.proves("MCP-seven")
 def test_a_tool_of_another_address_is_a_protocol_error(service: Service) -> None:
     answer = post(service.mcp_url, service.key, "tools/call", name="add_tickers", arguments={})
@@ -81,11 +73,10 @@ def test_the_endpoint_answers_json_rpc_over_post_without_a_session_or_a_call_bef
     service: Service,
 ) -> None:
     tool = {"name": "get_ticker_patterns", "arguments": {"symbol": "AAPL"}}
+    calls = {"tools/call": tool, "ping": {}, "tools/list": {}, "initialize": INITIALIZE}
     answers = {
         method: post(service.mcp_url, service.key, method, **params)
-        for method, params in (
-            *(("tools/call", tool), ("ping", {}), ("tools/list", {}), ("initialize", INITIALIZE)),
-        )
+        for method, params in calls.items()
     }
 
     for answer in answers.values():
@@ -131,26 +122,18 @@ async def test_who_called_is_recorded_as_the_client_names_itself(data_dir: Path)
 @pytest.mark.proves("MCP-405")
 @pytest.mark.parametrize("path", ["/mcp", "/mcp/demo"])
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
-def test_anything_but_post_is_405_and_says_how_to_connect(
+def test_anything_but_post_is_405_and_says_to_programs_and_people_how_to_connect(
     service: Service, path: str, method: str
 ) -> None:
     answer = httpx.request(method, service.url + path)
+    page = httpx.request(method, service.url + path, headers={"Accept": "text/html,*/*;q=0.8"})
 
-    assert answer.status_code == 405
-    assert answer.headers["allow"] == "POST"
+    for each in (answer, page):
+        assert (each.status_code, each.headers["allow"]) == (405, "POST")
+        assert ("www-authenticate" in each.headers) is (path == "/mcp")
     assert answer.json()["error"] == "method_not_allowed"
-    assert ("www-authenticate" in answer.headers) is (path == "/mcp")
-
-
-@pytest.mark.parametrize("path", ["/mcp", "/mcp/demo"])
-def test_a_person_who_opens_the_address_reads_what_it_is_for(service: Service, path: str) -> None:
-    accept = "text/html,application/xhtml+xml,*/*;q=0.8"
-    answer = httpx.get(service.url + path, headers={"Accept": accept})
-
-    assert answer.status_code == 405
-    assert answer.headers["allow"] == "POST"
-    assert answer.headers["content-type"].startswith("text/html")
-    assert f'href="{service.url}/docs"' in answer.text
+    assert page.headers["content-type"].startswith("text/html")
+    assert f'href="{service.url}/docs"' in page.text
 
 
 async def test_the_server_says_who_it_is(service: Service) -> None:
