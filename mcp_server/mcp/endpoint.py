@@ -245,8 +245,7 @@ class McpEndpoint:
         route = classify_inbound_request(decoded, headers=routing)
         request = _request(decoded)
         if isinstance(route, InboundLadderRejection):
-            await self._services.limiter.count_other(scope["caller"], "list")
-            return _rejection(route, request.id)
+            raise Refused(_rejection(route, request.id))
         version = route.protocol_version
         result = await self._tool_result(request, version, scope["caller"], key, self._stamp)
         if result is not None:
