@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +13,14 @@ from mcp_server.mcp.app_page import chart_page
 from tests.node import install_node
 
 if TYPE_CHECKING:
-    from playwright.sync_api import ConsoleMessage, Frame, Page
+    from playwright.sync_api import ConsoleMessage, Frame, Page, Route
 
 HERE = Path(__file__).parent
+PLAIN = (HERE / "plain.js").read_bytes()
+"""The script of a host in a few lines."""
+
+ADDRESS = "http://host.test"
+"""Where the host page and the chart page seem to be: no request leaves the browser."""
 
 POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
@@ -29,37 +31,6 @@ POLICY = (
 HOST_PAGE = b"""<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">
 <style>body { margin: 0 } iframe { display: block; width: 100%; height: 1200px; border: 0 }</style>
 <iframe id="app" sandbox="allow-scripts"></iframe><script src="/host.js"></script>"""
-
-
-@contextmanager
-def host_site(script: bytes, page: str = "") -> Iterator[str]:
-    """The address of a host page that runs a script, with the chart page beside it."""
-    files = {
-        "/": ("text/html; charset=utf-8", HOST_PAGE, ""),
-        "/host.js": ("text/javascript; charset=utf-8", script, ""),
-        "/app": ("text/html; charset=utf-8", (page or chart_page()).encode(), POLICY),
-    }
-
-    class Site(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            media_type, body, policy = files[self.path]
-            self.send_response(200)
-            self.send_header("Content-Type", media_type)
-            self.send_header("Content-Length", str(len(body)))
-            if policy:
-                self.send_header("Content-Security-Policy", policy)
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Site) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-        thread.join(timeout=30)
 
 
 def official_script(folder: Path) -> bytes:
@@ -86,12 +57,26 @@ class Host:
     complaints: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
 
-    def open(self, address: str, **context: Any) -> None:
-        """Open the chart page and shake hands with it; `context` is the hostContext."""
+    def open(self, script: bytes = PLAIN, chart: str = "", **context: Any) -> None:
+        """Open a host page that runs a script, have it open the chart page, and shake hands with
+        that; `context` is the hostContext.
+        """
+        files: dict[str, tuple[str, str | bytes, dict[str, str]]] = {
+            "/": ("text/html", HOST_PAGE, {}),
+            "/host.js": ("text/javascript", script, {}),
+            "/app": ("text/html", chart or chart_page(), {"Content-Security-Policy": POLICY}),
+        }
+
+        def respond(route: Route) -> None:
+            media_type, body, fields = files[route.request.url.removeprefix(ADDRESS)]
+            headers = {"Content-Type": f"{media_type}; charset=utf-8", **fields}
+            route.fulfill(headers=headers, body=body)
+
+        self.page.route(f"{ADDRESS}/**", respond)
         self.page.on("console", self._hear)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(address)
+        self.page.goto(ADDRESS)
         frame = "document.getElementById('app')"
         self.page.evaluate(f"context => host.open({frame}, context)", context)
 

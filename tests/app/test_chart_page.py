@@ -17,8 +17,7 @@ from PIL import Image
 
 from mcp_server.charts.chart_data import chart_data
 from mcp_server.mcp.app_page import DATA_KEY, PAGE_URI
-from tests.app.hosts import DRAWN, Host, host_site, official_script
-from tests.app.hosts import HERE as HOSTS
+from tests.app.hosts import ADDRESS, DRAWN, PLAIN, Host, official_script
 from tests.chromium import launched, profile_of
 from tests.contract.market import active_book
 from tests.mcp_server.mcp.test_server import post
@@ -60,21 +59,9 @@ def official(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 @pytest.fixture(params=["plain", "official"])
-def address(request: pytest.FixtureRequest) -> Iterator[str]:
-    """The address of a host page."""
-    if request.param == "plain":
-        script = (HOSTS / "plain.js").read_bytes()
-    else:
-        script = request.getfixturevalue("official")
-    with host_site(script) as address:
-        yield address
-
-
-@pytest.fixture
-def plain() -> Iterator[str]:
-    """The address of the plain host, for what the page does by itself."""
-    with host_site((HOSTS / "plain.js").read_bytes()) as address:
-        yield address
+def script(request: pytest.FixtureRequest) -> bytes:
+    """The script of a host page."""
+    return PLAIN if request.param == "plain" else request.getfixturevalue("official")
 
 
 @pytest.fixture(scope="module")
@@ -91,8 +78,8 @@ def host(browser: Browser) -> Iterator[Host]:
         used = Host(profile.new_page())
         yield used
     assert used.complaints == []
-    paths = {"/" + url.split("/", 3)[3] for url in used.requests if not url.startswith("data:")}
-    assert paths <= {"/", "/host.js", "/app"}
+    own = {f"{ADDRESS}{path}" for path in ("/", "/host.js", "/app")}
+    assert {url for url in used.requests if not url.startswith("data:")} <= own
 
 
 def result_of(data: dict[str, Any], **fields: Any) -> dict[str, Any]:
@@ -140,10 +127,10 @@ def stands_at(shot: Image.Image, x: float, y: float, wanted: tuple[int, ...]) ->
 
 
 def test_the_page_shows_the_texts_of_the_setup_whole(
-    host: Host, address: str, data: dict[str, Any]
+    host: Host, script: bytes, data: dict[str, Any]
 ) -> None:
     shown = data["IBM"]
-    host.open(address, theme="light")
+    host.open(script, theme="light")
     host.show(result_of(shown), symbol="IBM", setup_id="any")
 
     assert host.text("#title").startswith("IBM · Rising wedge")
@@ -167,11 +154,9 @@ def test_the_page_shows_the_texts_of_the_setup_whole(
     assert host.seen["app"]["name"] == "pattern-screener-chart"
 
 
-def test_the_crosshair_reads_the_values_of_its_bar(
-    host: Host, plain: str, data: dict[str, Any]
-) -> None:
+def test_the_crosshair_reads_the_values_of_its_bar(host: Host, data: dict[str, Any]) -> None:
     shown = data["AAPL"]
-    host.open(plain)
+    host.open()
     host.show(result_of(shown))
     last = values_of(shown, -1)
     assert last in host.text("#legend")
@@ -193,8 +178,8 @@ def values_of(data: dict[str, Any], at: int) -> str:
     return " ".join(f"{name} {bars[column][at]:,.2f}" for name, column in columns)
 
 
-def test_bars_are_read_by_keyboard(host: Host, plain: str, data: dict[str, Any]) -> None:
-    host.open(plain)
+def test_bars_are_read_by_keyboard(host: Host, data: dict[str, Any]) -> None:
+    host.open()
     host.show(result_of(data["GOOG"]))
     host.frame.locator("#chart").focus()
 
@@ -212,10 +197,10 @@ def test_bars_are_read_by_keyboard(host: Host, plain: str, data: dict[str, Any])
 
 @pytest.mark.parametrize("symbol", SETUPS)
 def test_lines_touches_and_levels_are_drawn_where_they_belong(
-    host: Host, plain: str, data: dict[str, Any], symbol: str
+    host: Host, data: dict[str, Any], symbol: str
 ) -> None:
     shown = data[symbol]
-    host.open(plain)
+    host.open()
     host.show(result_of(shown))
     drawn = places(host)
 
@@ -285,13 +270,13 @@ def share_on_line(host: Host, drawn: Any, side: str) -> float:
     return hits / 39
 
 
-def test_two_plans_stand_side_by_side(host: Host, plain: str, data: dict[str, Any]) -> None:
+def test_two_plans_stand_side_by_side(host: Host, data: dict[str, Any]) -> None:
     shown = dict(data["GOOG"])
     first = shown["plans"][0]
     second = {"direction": "bearish", "trigger_price": 752.0, "stop_price": 766.0}
     moves = {"start_price": 752.0, "stop_pct": 1.86, "target_pct": -6.91, "reward_to_risk": 3.71}
     shown["plans"] = [first, {**second, "target_price": 700.0, **moves}]
-    host.open(plain)
+    host.open()
     host.show(result_of(shown))
 
     left, right = places(host)["boxes"]
@@ -302,9 +287,9 @@ def test_two_plans_stand_side_by_side(host: Host, plain: str, data: dict[str, An
 
 
 def test_the_page_follows_the_hosts_theme_and_colours(
-    host: Host, address: str, data: dict[str, Any]
+    host: Host, script: bytes, data: dict[str, Any]
 ) -> None:
-    host.open(address, theme="light")
+    host.open(script, theme="light")
     host.show(result_of(data["AAPL"]))
     drawn = places(host)
     corner = drawn["left"] + 3, drawn["top"] + 3
@@ -324,10 +309,10 @@ def test_the_page_follows_the_hosts_theme_and_colours(
 
 
 def test_a_phone_shows_everything_without_scrolling_sideways(
-    host: Host, plain: str, data: dict[str, Any]
+    host: Host, data: dict[str, Any]
 ) -> None:
     host.page.set_viewport_size(PHONE)  # type: ignore[arg-type]
-    host.open(plain, availableDisplayModes=["inline", "fullscreen"])
+    host.open(availableDisplayModes=["inline", "fullscreen"])
     for symbol in SETUPS:
         host.show(result_of(data[symbol]))
         host.frame.wait_for_function("name => title.textContent.startsWith(name)", arg=symbol)
@@ -342,9 +327,9 @@ def test_a_phone_shows_everything_without_scrolling_sideways(
 
 
 def test_the_host_is_told_the_height_and_gives_full_screen_and_links_until_the_page_is_torn_down(
-    host: Host, address: str, data: dict[str, Any]
+    host: Host, script: bytes, data: dict[str, Any]
 ) -> None:
-    host.open(address, availableDisplayModes=["inline", "fullscreen"], displayMode="inline")
+    host.open(script, availableDisplayModes=["inline", "fullscreen"], displayMode="inline")
     before = host.page.wait_for_function("() => host.seen.sizes.at(-1)?.height").json_value()
     host.show(result_of(data["AAPL"]))
     host.page.wait_for_function(
@@ -367,7 +352,7 @@ def test_the_host_is_told_the_height_and_gives_full_screen_and_links_until_the_p
     host.change(theme="dark")
 
 
-def test_hostile_text_is_shown_as_text(host: Host, plain: str, data: dict[str, Any]) -> None:
+def test_hostile_text_is_shown_as_text(host: Host, data: dict[str, Any]) -> None:
     def spoil(value: Any) -> Any:
         if isinstance(value, dict):
             return {name: v if name == "date" else spoil(v) for name, v in value.items()}
@@ -377,7 +362,7 @@ def test_hostile_text_is_shown_as_text(host: Host, plain: str, data: dict[str, A
 
     shown = spoil(data["AAPL"])
     shown |= {name: data["AAPL"][name] for name in ("as_of_session", "next_session")}
-    host.open(plain)
+    host.open()
     host.show(result_of(shown))
 
     for place in ("#title", "#rule", "#records", "#disclaimer", "#source"):
@@ -401,14 +386,14 @@ UNDRAWABLE: tuple[dict[str, Any], ...] = (
 
 
 def test_what_has_no_chart_says_why_and_leaves_no_earlier_setup(
-    host: Host, address: str, data: dict[str, Any]
+    host: Host, script: bytes, data: dict[str, Any]
 ) -> None:
     drawn = result_of(data["AAPL"], structuredContent={"setups": [{}, {}]})
     no_day = {"bars": {**data["AAPL"]["bars"], "day": [-1e300, *data["AAPL"]["bars"]["day"][1:]]}}
     spoilt = (result_of({**data["AAPL"], **change}) for change in (*UNDRAWABLE, no_day))
     refusal = "setup_not_found: this setup is not current. Ask get_ticker_patterns for <ids>."
     none = {"content": [], "structuredContent": {"setups": []}}
-    host.open(address)
+    host.open(script)
     host.page.evaluate("host.cancel('by the user')")
     host.frame.wait_for_function("() => message.textContent === 'The call was cancelled.'")
 
@@ -430,11 +415,11 @@ def test_what_has_no_chart_says_why_and_leaves_no_earlier_setup(
 
 
 def test_a_current_night_is_not_called_old_and_one_without_volume_has_a_chart(
-    host: Host, plain: str, data: dict[str, Any]
+    host: Host, data: dict[str, Any]
 ) -> None:
     today = dt.datetime.now(dt.UTC).date().isoformat()
     bars = {**data["AAPL"]["bars"], "volume": None}
-    host.open(plain)
+    host.open()
     host.show(result_of({**data["AAPL"], "bars": bars, "next_session": today}))
 
     assert host.frame.locator("#age").is_hidden()
@@ -443,8 +428,8 @@ def test_a_current_night_is_not_called_old_and_one_without_volume_has_a_chart(
     assert host.frame.evaluate("() => patternChart.chart.panes().length") == 1
 
 
-def test_pings_are_answered_and_unknown_requests_refused(host: Host, plain: str) -> None:
-    host.open(plain)
+def test_pings_are_answered_and_unknown_requests_refused(host: Host) -> None:
+    host.open()
 
     assert host.page.evaluate("host.ask('ping', {})") == {}
     assert host.page.evaluate("host.ask('toString', {})")["code"] == -32601
@@ -454,9 +439,8 @@ def test_the_page_of_the_service_draws_a_call_of_the_service(host: Host, service
     read = post(service.mcp_url, service.key, "resources/read", uri=PAGE_URI).json()["result"]
     call = {"name": "demo", "arguments": {"symbol": "AAPL"}}
     result = post(f"{service.mcp_url}/demo", "", "tools/call", **call).json()["result"]
-    with host_site((HOSTS / "plain.js").read_bytes(), read["contents"][0]["text"]) as address:
-        host.open(address)
-        host.show(result, symbol="AAPL")
+    host.open(chart=read["contents"][0]["text"])
+    host.show(result, symbol="AAPL")
 
     setup = result["structuredContent"]["setups"][0]
     title = host.text("#title").lower()
