@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import mcp_types as types
 import orjson
 import pytest
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -24,7 +25,7 @@ from mcp_server.mcp.toolsets import FULL
 from screener.service.account_store import AccountStore
 from screener.service.app import services_of
 from screener.settings.settings import Settings
-from store.accounts.keys import Keys, Principal
+from store.accounts.keys import Keys
 from store.database.database import Database
 from tests.agent import INITIALIZE
 from tests.service import new_key
@@ -33,11 +34,10 @@ Scope = MutableMapping[str, Any]
 App = Callable[[Any, Any, Any], Awaitable[None]]
 Headers = dict[str, str] | list[tuple[str, str]]
 
-CAPABILITIES: dict[str, Any] = {}
-MODERN = {
-    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-    "io.modelcontextprotocol/clientInfo": {"name": "probe", "version": "1"},
-    "io.modelcontextprotocol/clientCapabilities": CAPABILITIES,
+MODERN: dict[str, Any] = {
+    types.PROTOCOL_VERSION_META_KEY: "2026-07-28",
+    types.CLIENT_INFO_META_KEY: {"name": "probe", "version": "1"},
+    types.CLIENT_CAPABILITIES_META_KEY: {},
 }
 JSON_BODY = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 
@@ -84,11 +84,15 @@ class Pair:
     ours: httpx.AsyncClient
     stock: httpx.AsyncClient
 
+    async def ask(self, body: Any, headers: Headers | None = None) -> httpx.Response:
+        """What our endpoint answers."""
+        return await self.ours.post("/mcp", content=body, headers=headers or JSON_BODY)
+
     async def both(self, body: bytes, headers: Headers) -> int:
         """The status with which both answer, and answer the same: ours also from memory."""
         stock = await self.stock.post("/mcp", content=body, headers=headers)
         for _ in range(2):
-            ours = await self.ours.post("/mcp", content=body, headers=headers)
+            ours = await self.ask(body, headers)
             assert comparable(ours) == comparable(stock)
         return ours.status_code
 
@@ -102,20 +106,11 @@ class SignedIn:
     async def identify(self, _scope: Scope) -> Caller:
         return self.caller
 
-    async def refuse(self, _scope: Scope, _caller: Caller) -> None:
+    async def refuse(self, *_: object) -> None:
         raise AssertionError("Nobody is refused.")
 
 
-def with_caller(app: App, caller: Caller) -> App:
-    """The SDK's app with a given caller."""
-
-    async def wrapped(scope: Scope, receive: Any, send: Any) -> None:
-        await app({**scope, "caller": caller}, receive, send)
-
-    return wrapped
-
-
-async def nobody(*_: object) -> None:
+async def no_page(*_: object) -> None:
     raise AssertionError("No page is asked for.")
 
 
@@ -123,10 +118,10 @@ async def nobody(*_: object) -> None:
 async def paired(data_dir: Path) -> AsyncIterator[Pair]:
     """Both servers over one data folder, for one caller."""
     settings = Settings(data_dir=data_dir)
-    principal = await principal_of(settings, new_key(settings))
+    key = new_key(settings)
     async with AsyncExitStack() as stack:
-        database = Database(settings.accounts_url)
-        stack.push_async_callback(database.close)
+        database = await stack.enter_async_context(Database(settings.accounts_url))
+        principal = await Keys(database).principal(key)
         services = services_of(AccountStore(settings, database))
         await services.active_night.poll()
         stack.callback(services.active_night.close)
@@ -135,21 +130,18 @@ async def paired(data_dir: Path) -> AsyncIterator[Pair]:
         origins = Origins(["testserver"], ["http://testserver"])
         ours = McpEndpoint(server, FULL, services, origins, SignedIn(caller))
         agents = {"/mcp": ours.respond}
-        edge = Edge(nobody, None, agents, at_once=64, is_https=False, docs_url="https://x/docs")
+        edge = Edge(no_page, None, agents, at_once=64, is_https=False, docs_url="https://x")
         stock = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
+
+        async def with_caller(scope: Scope, receive: Any, send: Any) -> None:
+            await stock.handle_request({**scope, "caller": caller}, receive, send)
+
         await stack.enter_async_context(ours.running())
         await stack.enter_async_context(stock.run())
         yield Pair(
             await stack.enter_async_context(client(edge)),
-            await stack.enter_async_context(client(with_caller(stock.handle_request, caller))),
+            await stack.enter_async_context(client(with_caller)),
         )
-
-
-async def principal_of(settings: Settings, key: str) -> Principal:
-    async with Database(settings.accounts_url) as database:
-        principal = await Keys(database).principal(key)
-    assert principal is not None
-    return principal
 
 
 @asynccontextmanager
@@ -201,7 +193,7 @@ async def test_an_answer_carries_the_id_of_its_request(
                 call = {"name": "list_tracked_tickers"}
                 body = {"jsonrpc": "2.0", "id": identity, "method": "tools/call", "params": call}
 
-                answer = await pair.ours.post("/mcp", content=orjson.dumps(body), headers=JSON_BODY)
+                answer = await pair.ask(orjson.dumps(body))
 
                 assert answer.json()["id"] == identity
 
@@ -221,7 +213,7 @@ async def test_routing_headers_say_once_what_the_body_says(
         for headers, status in cases:
             with subtests.test(headers=headers):
                 assert await pair.both(body, headers) == status
-        assert (await pair.ours.post("/mcp", content=body, headers=spaced)).status_code == 200
+        assert (await pair.ask(body, spaced)).status_code == 200
 
 
 @pytest.mark.parametrize("era", ["", "2026-07-28"])
@@ -230,7 +222,7 @@ async def test_a_notification_is_acknowledged_without_an_answer(data_dir: Path, 
         headers = dict(JSON_BODY) | ({"mcp-protocol-version": era} if era else {})
         body = orjson.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
-        answer = await pair.ours.post("/mcp", content=body, headers=headers)
+        answer = await pair.ask(body, headers)
 
         assert (answer.status_code, answer.content) == (202, b"")
 
@@ -255,7 +247,7 @@ async def test_what_is_no_request_is_a_json_rpc_error(
     async with paired(data_dir) as pair:
         for body in unread + odd:
             with subtests.test(body=body[:80]):
-                answer = await pair.ours.post("/mcp", content=body, headers=JSON_BODY)
+                answer = await pair.ask(body)
 
                 assert answer.status_code == 400
                 assert answer.json()["error"]["code"] == (-32700 if body in unread else -32600)
@@ -279,7 +271,7 @@ async def test_a_remembered_call_changes_no_answer_to_one_that_differs(
     odd = [orjson.dumps(orjson.loads(body) | change) for change in ODD]
 
     async def answers(bodies: list[bytes]) -> list[tuple[int, Any]]:
-        sent = [await pair.ours.post("/mcp", content=each, headers=headers) for each in bodies]
+        sent = [await pair.ask(each, headers) for each in bodies]
         return [comparable(each) if each.content else (each.status_code, None) for each in sent]
 
     async with paired(data_dir) as pair:
@@ -304,7 +296,7 @@ async def test_what_a_caller_adds_to_a_request_is_not_kept(data_dir: Path, metho
     async def ask(pair: Pair, numbers: range) -> None:
         for number in numbers:
             body, headers = request("2025-06-18", method, {"uri": f"x:{number}" + "x" * 30_000})
-            await pair.ours.post("/mcp", content=body, headers=headers)
+            await pair.ask(body, headers)
 
     async with paired(data_dir) as pair:
         tracemalloc.start()
@@ -340,7 +332,7 @@ async def test_http_is_checked_before_any_json_rpc(
     async with paired(data_dir) as pair:
         for name, value, status in cases:
             with subtests.test(name=name, value=value):
-                answer = await pair.ours.post("/mcp", content=body, headers=usual | {name: value})
+                answer = await pair.ask(body, usual | {name: value})
 
                 assert answer.status_code == status
 
@@ -352,8 +344,8 @@ async def test_a_long_request_is_refused_as_too_large(data_dir: Path) -> None:
             for _ in range(64):
                 yield b" " * 4096
 
-        declared = await pair.ours.post("/mcp", content=b" " * (MAX_BODY + 1), headers=JSON_BODY)
-        streamed = await pair.ours.post("/mcp", content=endless(), headers=JSON_BODY)
+        declared = await pair.ask(b" " * (MAX_BODY + 1))
+        streamed = await pair.ask(endless())
 
         assert (declared.status_code, streamed.status_code) == (413, 413)
 
@@ -376,6 +368,6 @@ async def test_odd_envelopes_are_judged_by_the_sdk(
             ):
                 body, headers = request("", "initialize", {**INITIALIZE, "_meta": meta})
 
-                answer = await pair.ours.post("/mcp", content=body, headers=headers)
+                answer = await pair.ask(body, headers)
 
                 assert answer.json().get("error", {}).get("code") != -32603

@@ -9,6 +9,7 @@ import jsonschema
 import pytest
 
 from tests.agent import call, connected, texts
+from tests.mcp_server.mcp.test_server import post
 from tests.oauth.conversation import answer_in, new_host
 from tests.service import Service, new_key, serving
 
@@ -34,9 +35,9 @@ async def test_the_best_setups_are_one_call_and_a_win_rate_has_its_sample_and_av
     assert (result["count"], result["limit"]) == (rows["count"], 10)
     assert sum(result["counts"].values()) == rows["count"]
     assert any(row["win_rate_pct"] for row in result["setups"])
+    same = ("rank", "symbol", "setup_id", "family", "direction", "status", "last_close")
     for row, full in zip(result["setups"], rows["setups"], strict=True):
-        for name in ("rank", "symbol", "setup_id", "family", "direction", "status", "last_close"):
-            assert row[name] == full[name]
+        assert [row[name] for name in same] == [full[name] for name in same]
         assert row["attempt"] == full["attempt"]["number"]
         assert row["stop_price"] == full["plans"][0]["stop_price"]
         if row["win_rate_pct"] is None:
@@ -114,13 +115,8 @@ def test_a_token_for_either_address_works_on_both(service: Service, asked: str) 
     code = answer_in(approved)["code"][0]
     tokens = host.exchange(code, resource=f"{service.mcp_url}/extended").json()
 
-    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    headers = {
-        "Authorization": f"Bearer {tokens['access_token']}",
-        "Accept": "application/json, text/event-stream",
-    }
     for path in ("/mcp", "/mcp/extended"):
-        answer = httpx.post(service.url + path, json=body, headers=headers)
+        answer = post(service.url + path, tokens["access_token"], "tools/list")
         assert len(answer.json()["result"]["tools"]) >= 7
 
 
