@@ -22,7 +22,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from mcp_server.calls.callers import Caller
 from mcp_server.mcp.app_page import PAGE_URI, page_content
 from mcp_server.mcp.tool_calls import ToolCall, call_tool, host_name
-from mcp_server.mcp.toolsets import EXTENDED, Tool, Toolset
+from mcp_server.mcp.toolsets import EXTENDED, Toolset
 from mcp_server.operations.services import Services
 from mcp_server.presentation.identity import NAME, icons
 from mcp_server.presentation.offer import Offer
@@ -41,8 +41,25 @@ RESOURCE_NOT_FOUND = -32002
 
 
 def tools(toolset: Toolset, offer: Offer) -> list[types.Tool]:
-    """What an address lists."""
-    return [_tool(tool, offer) for tool in toolset.tools.values()]
+    """What an address lists: each row of its toolset as a tool of the SDK."""
+    return [
+        types.Tool(
+            name=tool.name,
+            title=tool.title,
+            description=tool.describe(offer),
+            input_schema=tool.input_schema,
+            output_schema=tool.output_schema,
+            annotations=types.ToolAnnotations(
+                title=tool.title,
+                read_only_hint=not tool.operation.changes,
+                destructive_hint=tool.operation.drops,
+                idempotent_hint=True,
+                open_world_hint=False,
+            ),
+            _meta={"ui": {"resourceUri": PAGE_URI}} if tool.operation.pictured else None,
+        )
+        for tool in toolset.tools.values()
+    ]
 
 
 def build_server(services: Services, toolset: Toolset) -> Server[Any]:
@@ -63,8 +80,8 @@ def build_server(services: Services, toolset: Toolset) -> Server[Any]:
         return types.CallToolResult.model_validate_json(result)
 
     async def record_host(ctx: Context, call_next: CallNext) -> HandlerResult:
-        if ctx.method == "initialize":
-            _record_host(_caller(ctx), services)
+        if ctx.method == "initialize" and (caller := _caller(ctx)).principal is not None:
+            services.usage.record(caller.principal, "initialize", caller.client, caller.host)
         return await call_next(ctx)
 
     page_content()  # A part that is missing is noticed at the start.
@@ -146,34 +163,10 @@ async def _read_page(
     return types.ReadResourceResult(contents=[page_content()])
 
 
-def _record_host(caller: Caller, services: Services) -> None:
-    if caller.principal is not None:
-        services.usage.record(caller.principal, "initialize", caller.client, caller.host)
-
-
 def _caller(context: Context) -> Caller:
     """The caller, with the host's name from `initialize` or, since 2026, from any request."""
     caller: Caller = context.request["caller"]  # type: ignore[index]
     params = context.params or {}
     meta = params.get("_meta")
     named = meta.get(types.CLIENT_INFO_META_KEY) if isinstance(meta, Mapping) else None
-    said = params.get("clientInfo") or named
-    return caller._replace(host=host_name(said))
-
-
-def _tool(tool: Tool, offer: Offer) -> types.Tool:
-    return types.Tool(
-        name=tool.name,
-        title=tool.title,
-        description=tool.describe(offer),
-        input_schema=tool.input_schema,
-        output_schema=tool.output_schema,
-        annotations=types.ToolAnnotations(
-            title=tool.title,
-            read_only_hint=not tool.operation.changes,
-            destructive_hint=tool.operation.drops,
-            idempotent_hint=True,
-            open_world_hint=False,
-        ),
-        _meta={"ui": {"resourceUri": PAGE_URI}} if tool.operation.pictured else None,
-    )
+    return caller._replace(host=host_name(params.get("clientInfo") or named))

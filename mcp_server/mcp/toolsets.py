@@ -1,6 +1,8 @@
 """The toolsets: which operations agents see as tools at which address, and what they read of each.
 
-A tool takes only the arguments that it shows, and refuses any other.
+`SEVEN` is the table of the interface's seven tools; `DEMO` is the same table for anybody, and
+`EXTENDED` has more. `server.py` makes a server of the official MCP SDK of each toolset. A tool
+takes only the arguments that it shows, and refuses any other.
 """
 
 from __future__ import annotations

@@ -103,12 +103,14 @@ def test_a_pattern_too_long_for_a_small_picture_has_two_sessions_a_candle_and_sa
 def test_the_pole_of_a_pennant_is_in_the_window_and_drawn_from_base_to_tip() -> None:
     shown = pennant()
     plan, pixels = layout(shown), picture(shown)
-    assert plan.sessions.first < 100
     assert plan.pole is not None
+    assert shown.pole is not None
     assert [plan.pole.start[0], plan.pole.end[0]] == [plan.sessions.x(100), plan.sessions.x(110)]
     x, y = int(plan.sessions.x(103.5)), int(plan.prices.y(97 * (104 / 97) ** 0.35))
     assert Ink.MUTED in pixels[y - 2 : y + 3, x]
     assert Ink.MUTED not in picture(dataclasses.replace(shown, pole=None))[y - 2 : y + 3, x]
+    longer = dataclasses.replace(shown, pole=((shown.dates[20], 90.0), shown.pole[1]))
+    assert layout(longer).sessions.first <= 20 < plan.sessions.first
 
 
 def test_bars_are_evenly_spaced_whatever_the_calendar_does() -> None:
