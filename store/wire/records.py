@@ -1,9 +1,9 @@
 """Wire records: the shapes that the nightly writes and that every answer serves.
 
 The nightly validates each record against these models before it seals a night, so a reader may
-splice the stored JSON without looking at it again. Field descriptions are what clients read; some
-have shorter words as well, for agents. The module is long because everything that clients are told
-of a shape stands here.
+splice the stored JSON without looking at it again. The text below a field is what clients read of
+it; some fields have shorter words as well, for agents. The module is long because everything that
+clients are told of a shape stands here.
 """
 
 from __future__ import annotations
@@ -15,11 +15,14 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    GetJsonSchemaHandler,
     SerializerFunctionWrapHandler,
     WithJsonSchema,
     model_serializer,
 )
 from pydantic.config import JsonDict
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from store.wire.families import Direction, Family
 
@@ -86,7 +89,18 @@ PatternType = Literal[
 class Record(BaseModel):
     """A frozen record that refuses fields it does not know."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """The schema, in which a description that takes several lines here takes one."""
+        schema = handler(core_schema)
+        for field in handler.resolve_ref_schema(schema).get("properties", {}).values():
+            if "description" in field:
+                field["description"] = " ".join(field["description"].split())
+        return schema
 
 
 class PricePoint(Record):
@@ -131,21 +145,20 @@ class AfterCosts(Record):
 class SideRecord(Record):
     """How the trades of one direction did, in a family that is traded both ways."""
 
-    sample_size: Annotated[int, Field(ge=1)] = Field(description="Resolved trades.")
+    sample_size: Annotated[int, Field(ge=1)]
+    """Resolved trades."""
     wins: Count
     win_rate_pct: Share
-    win_rate_ci95: Interval | None = Field(
-        default=None, description="95% Wilson interval.", json_schema_extra=short()
-    )
+    win_rate_ci95: Interval | None = Field(default=None, json_schema_extra=short())
+    """95% Wilson interval."""
     avg_win_pct: Win = None
     avg_loss_pct: Loss
     avg_r: Number
     expected_r: Number
-    compared: Count = Field(
-        description="Trades with random entries of their own; the next four fields cover only "
-        "these, and are null if there are none.",
-        json_schema_extra=short("Trades with random entries of their own."),
-    )
+    compared: Count = Field(json_schema_extra=short("Trades with random entries of their own."))
+    """Trades with random entries of their own; the next four fields cover only these, and are null
+    if there are none.
+    """
     placebo_win_rate_pct: Share | None
     placebo_avg_r: Number | None
     lift_r: Number | None
@@ -168,87 +181,75 @@ class TrackRecord(Record):
         WithJsonSchema({"type": "string", "description": "`family` for a family record."}),
     ]
     family: Family
-    symbol: Symbol | None = Field(description="Null for a family record.")
+    symbol: Symbol | None
+    """Null for a family record."""
     win_rate_pct: Share
-    sample_size: Annotated[int, Field(ge=1)] = Field(description="Resolved trades.")
+    sample_size: Annotated[int, Field(ge=1)]
+    """Resolved trades."""
     wins: Count
     losses: Count
     avg_win_pct: Win
-    avg_loss_pct: Percent | None = Field(
-        description="Negative; null when no trade was lost.", json_schema_extra=short("Negative.")
-    )
+    avg_loss_pct: Percent | None = Field(json_schema_extra=short("Negative."))
+    """Negative; null when no trade was lost."""
     median_win_pct: Win
     avg_trade_pct: Percent
-    avg_r: Number = Field(description="Average R multiple per trade.")
+    avg_r: Number
+    """Average R multiple per trade."""
     expected_r: Number = Field(
-        description="Average R, each trade within -3 and 10, shrunk with the weight of 60 trades: "
-        "of a family towards zero; of a ticker, in the direction of its setup, towards the "
-        "family's in that direction. Drift is in it: compare placebo_avg_r.",
         json_schema_extra=short(
             "avg_r shrunk with the weight of 60 trades: of a family towards zero, of a ticker "
             "towards the family's in the setup's direction; drift is in it: compare placebo_avg_r."
-        ),
+        )
     )
-    profit_factor: Number | None = Field(
-        description="Null when there was no loss.", json_schema_extra=short()
-    )
-    avg_hold_bars: Number = Field(
-        description="Daily bars from entry to exit, of wins and losses together.",
-        json_schema_extra=short("Daily bars to the exit, won or lost."),
-    )
+    """Average R, each trade within -3 and 10, shrunk with the weight of 60 trades: of a family
+    towards zero; of a ticker, in the direction of its setup, towards the family's in that
+    direction. Drift is in it: compare placebo_avg_r.
+    """
+    profit_factor: Number | None = Field(json_schema_extra=short())
+    """Null when there was no loss."""
+    avg_hold_bars: Number = Field(json_schema_extra=short("Daily bars to the exit, won or lost."))
+    """Daily bars from entry to exit, of wins and losses together."""
     backtest_range: Annotated[list[dt.date], Field(min_length=2, max_length=2)]
     detector: int | None = Field(
-        default=None,
-        description="Version of the detector that drew the patterns.",
-        json_schema_extra=short("Version of the pattern detector."),
+        default=None, json_schema_extra=short("Version of the pattern detector.")
     )
-    method_version: int | None = Field(
-        default=None,
-        description="Version of the method that measured the trades.",
-        json_schema_extra=short(),
-    )
-    win_rate_ci95: Interval | None = Field(
-        default=None, description="95% Wilson interval of win_rate_pct."
-    )
-    compared: Count | None = Field(
-        default=None,
-        description="Trades with random entries of their own; the next four fields cover only "
-        "these, and are null if there are none.",
-    )
+    """Version of the detector that drew the patterns."""
+    method_version: int | None = Field(default=None, json_schema_extra=short())
+    """Version of the method that measured the trades."""
+    win_rate_ci95: Interval | None = None
+    """95% Wilson interval of win_rate_pct."""
+    compared: Count | None = None
+    """Trades with random entries of their own; the next four fields cover only these, and are null
+    if there are none.
+    """
     placebo_win_rate_pct: Share | None = Field(
-        default=None,
-        description="How often random entries with the same stops and targets reached the target.",
-        json_schema_extra=short("Of random entries with the same stops and targets."),
+        default=None, json_schema_extra=short("Of random entries with the same stops and targets.")
     )
+    """How often random entries with the same stops and targets reached the target."""
     placebo_avg_r: Number | None = Field(
-        default=None,
-        description="Average R of these random entries.",
-        json_schema_extra=short("Of the same random entries."),
+        default=None, json_schema_extra=short("Of the same random entries.")
     )
-    lift_r: Number | None = Field(
-        default=None,
-        description="Mean R of the `compared` trades minus that of their own random entries; "
-        "avg_r is of all trades, so do not subtract placebo_avg_r from it.",
-    )
-    lift_r_se: Number | None = Field(
-        default=None,
-        description="Standard error of lift_r, by half years of entry; null with too few trades.",
-    )
-    verdict: Verdict | None = Field(
-        default=None, description="What lift_r says, corrected for every comparison made."
-    )
+    """Average R of these random entries."""
+    lift_r: Number | None = None
+    """Mean R of the `compared` trades minus that of their own random entries; avg_r is of all
+    trades, so do not subtract placebo_avg_r from it.
+    """
+    lift_r_se: Number | None = None
+    """Standard error of lift_r, by half years of entry; null with too few trades."""
+    verdict: Verdict | None = None
+    """What lift_r says, corrected for every comparison made."""
     avg_r_after_costs: AfterCosts | None = Field(
-        default=None,
-        description="Average R after round trips of 10 and 25 basis points.",
-        json_schema_extra=short("After round trips of 10 and 25 basis points."),
+        default=None, json_schema_extra=short("After round trips of 10 and 25 basis points.")
     )
+    """Average R after round trips of 10 and 25 basis points."""
     by_direction: Sides | None = Field(
-        default=None,
-        description="Each direction separately; null in a family that is traded one way.",
-        json_schema_extra=short("Null in a family that is traded one way."),
+        default=None, json_schema_extra=short("Null in a family that is traded one way.")
     )
-    measured: str = Field(description="What was measured, without open trades.")
-    summary: str = Field(description="Quote it whole.")
+    """Each direction separately; null in a family that is traded one way."""
+    measured: str
+    """What was measured, without open trades."""
+    summary: str
+    """Quote it whole."""
 
 
 class TrackRecords(Record):
@@ -268,7 +269,8 @@ class Attempt(Record):
 class Setup(Record):
     """One current pattern on a ticker."""
 
-    setup_id: str = Field(description="Valid for this session only.")
+    setup_id: str
+    """Valid for this session only."""
     lineage_id: str
     symbol: Symbol
     interval: Literal["D"]
@@ -282,57 +284,52 @@ class Setup(Record):
     as_of_session: dt.date
     last_close: Dollars
     price_scale: Literal["log"]
-    lines: Lines = Field(description="Straight over sessions on a log price axis.")
+    lines: Lines
+    """Straight over sessions on a log price axis."""
     trigger_rule: str
-    plans: Annotated[list[Plan], Field(min_length=1)] = Field(
-        description="Trigger, stop and target of a trade, in dollars."
-    )
+    plans: Annotated[list[Plan], Field(min_length=1)]
+    """Trigger, stop and target of a trade, in dollars."""
     track_record: TrackRecords
-    attempt: Attempt | None = Field(
-        default=None,
-        description="`number` above 1: a later attempt, which track records do not count.",
-    )
-    sessions_since_trigger: Count | None = Field(
-        default=None, description="Since the breakout bar; null while forming."
-    )
-    last_close_side: CloseSide | None = Field(
-        default=None,
-        description="Which side of the next session's trigger, of either plan, the last close is "
-        "on; null while running.",
-    )
+    attempt: Attempt | None = None
+    """`number` above 1: a later attempt, which track records do not count."""
+    sessions_since_trigger: Count | None = None
+    """Since the breakout bar; null while forming."""
+    last_close_side: CloseSide | None = None
+    """Which side of the next session's trigger, of either plan, the last close is on; null while
+    running.
+    """
     entry_price: Dollars | None = Field(
         default=None,
-        description="Close of the breakout bar, where a running trade began; null while forming. "
-        "Its stop, target and gain count from here, not from `trigger_price`.",
         json_schema_extra=short("Of a running trade: stop, target and gain count from here."),
     )
-    entry_date: dt.date | None = Field(default=None, description="Session of the entry.")
+    """Close of the breakout bar, where a running trade began; null while forming. Its stop, target
+    and gain count from here, not from `trigger_price`.
+    """
+    entry_date: dt.date | None = None
+    """Session of the entry."""
     gain_pct: Percent | None = Field(
-        default=None,
-        description="Gain of a running trade at the last close, percent of `entry_price`, positive "
-        "in its favour; null while forming.",
-        json_schema_extra=short("Of a running trade so far, positive in its favour."),
+        default=None, json_schema_extra=short("Of a running trade so far, positive in its favour.")
     )
-    gain_r: Number | None = Field(
-        default=None,
-        description="The same as a multiple of the distance from entry to stop.",
-        json_schema_extra=short("The same as R."),
-    )
+    """Gain of a running trade at the last close, percent of `entry_price`, positive in its favour;
+    null while forming.
+    """
+    gain_r: Number | None = Field(default=None, json_schema_extra=short("The same as R."))
+    """The same as a multiple of the distance from entry to stop."""
 
 
 class ScanSetup(Setup):
     """A row of the market-wide scan: a setup with its rank and the numbers behind the rank."""
 
-    rank: Annotated[int, Field(ge=1)] = Field(
-        description="1 has the largest `expected_gain_pct`; that says nothing about the odds."
-    )
-    expected_gain_pct: Percent | None = Field(description="Typical gain if it wins, percent.")
+    rank: Annotated[int, Field(ge=1)]
+    """1 has the largest `expected_gain_pct`; that says nothing about the odds."""
+    expected_gain_pct: Percent | None
+    """Typical gain if it wins, percent."""
     win_rate_pct: Share | None
     win_rate_trades: Count
-    distance_to_trigger_pct: Percent = Field(
-        description="From the last close to the trigger; of a running trade, to its entry: for its "
-        "gain read `gain_pct`."
-    )
+    distance_to_trigger_pct: Percent
+    """From the last close to the trigger; of a running trade, to its entry: for its gain read
+    `gain_pct`.
+    """
 
 
 class HistoryRow(Record):
@@ -346,7 +343,8 @@ class HistoryRow(Record):
     direction: Direction | None
     outcome: Outcome
     entry_date: dt.date | None
-    entry_price: Dollars | None = Field(description="Close of the breakout bar.")
+    entry_price: Dollars | None
+    """Close of the breakout bar."""
     stop_price: Dollars | None
     target_price: Dollars | None
     exit_date: dt.date | None
@@ -359,19 +357,21 @@ class HistoryRow(Record):
     attempt: Attempt
     exit_reason: ExitReason | None = Field(
         default=None,
-        description="Null while open. A delisted trade closed at the last close of its symbol; it "
-        "counts as a loss, since the target was not reached.",
         json_schema_extra=short(
             "Null while open; `delisted` closed at the last close of its symbol, a loss."
         ),
     )
+    """Null while open. A delisted trade closed at the last close of its symbol; it counts as a
+    loss, since the target was not reached.
+    """
 
 
 class Envelope(Record):
     """What every JSON success answer begins with."""
 
     api_version: Literal["v1"]
-    as_of_session: dt.date | None = Field(description="Null before the first night.")
+    as_of_session: dt.date | None
+    """Null before the first night."""
     data_version: Annotated[
         str | None,
         WithJsonSchema(
@@ -383,12 +383,12 @@ class Envelope(Record):
         ),
     ]
     source: Annotated[str, WithJsonSchema({"description": "Data source."})]
-    disclaimer: str = Field(description="Repeat it where a person might act.")
+    disclaimer: str
+    """Repeat it where a person might act."""
     next_session: dt.date | None = Field(
-        default=None,
-        description="The next session that a night is due for; once it is over, this night is old.",
-        json_schema_extra=short("Once it is over, this night is old."),
+        default=None, json_schema_extra=short("Once it is over, this night is old.")
     )
+    """The next session that a night is due for; once it is over, this night is old."""
 
 
 class Availability(Record):
@@ -416,21 +416,21 @@ class Patterns(Availability):
 class TickerRecord(Availability):
     """The own records of one ticker, also without a current setup."""
 
-    reason: Literal["not_covered", "not_sealed"] | None = Field(
-        default=None, description="`not_sealed`: the night was sealed without such records."
-    )
-    records: list[TrackRecord] = Field(
-        description="One for each family in which the ticker has a resolved trade. `expected_r` of "
-        "a family that is traded both ways is of both directions, shrunk towards the family's; "
-        "`by_direction` has that of each."
-    )
+    reason: Literal["not_covered", "not_sealed"] | None = None
+    """`not_sealed`: the night was sealed without such records."""
+    records: list[TrackRecord]
+    """One for each family in which the ticker has a resolved trade. `expected_r` of a family that
+    is traded both ways is of both directions, shrunk towards the family's; `by_direction` has that
+    of each.
+    """
 
 
 class Demo(Patterns):
     """The setups of one demo symbol."""
 
     demo: Literal[True]
-    next: str = Field(description="How to get a key.")
+    next: str
+    """How to get a key."""
 
 
 class History(Record):
@@ -451,9 +451,8 @@ class AsServed(Record):
     between two nights. A trade whose symbol left the bars stays open.
     """
 
-    sample_size: Annotated[int, Field(ge=1)] = Field(
-        description="Resolved first attempts entered after `first_session`."
-    )
+    sample_size: Annotated[int, Field(ge=1)]
+    """Resolved first attempts entered after `first_session`."""
     wins: Count
     losses: Count
     win_rate_pct: Share
@@ -461,13 +460,13 @@ class AsServed(Record):
     avg_win_pct: Win
     avg_loss_pct: Loss
     avg_r: Number
-    open: Count = Field(
-        description="Served trades that are not resolved, even if the symbol left the bars.",
-        json_schema_extra=short("Not resolved, even if the symbol left the bars."),
-    )
-    first_session: dt.date = Field(description="The first night of the ledger.")
+    open: Count = Field(json_schema_extra=short("Not resolved, even if the symbol left the bars."))
+    """Served trades that are not resolved, even if the symbol left the bars."""
+    first_session: dt.date
+    """The first night of the ledger."""
     last_session: dt.date
-    summary: str = Field(description="Quote it whole.")
+    summary: str
+    """Quote it whole."""
 
 
 class FamilyEntry(Record):
@@ -478,12 +477,13 @@ class FamilyEntry(Record):
     track_record: TrackRecord | None
     as_served: AsServed | None = Field(
         default=None,
-        description="The record of trades that nights served before they ended, unlike the "
-        "backtest of `track_record`; null until 30 of the family are resolved.",
         json_schema_extra=short(
             "Record of trades that nights served before they ended; null until 30 are resolved."
         ),
     )
+    """The record of trades that nights served before they ended, unlike the backtest of
+    `track_record`; null until 30 of the family are resolved.
+    """
 
 
 class Families(Record):
@@ -505,8 +505,10 @@ class TrackedTickers(Record):
     tickers: list[TrackedTicker]
     count: Count
     cap: Count
-    added: list[Symbol] = Field(description="What this change added.")
-    removed: list[str] = Field(description="What it dropped.")
+    added: list[Symbol]
+    """What this change added."""
+    removed: list[str]
+    """What it dropped."""
 
 
 class AppliedFilters(Record):
@@ -515,7 +517,8 @@ class AppliedFilters(Record):
     family: Family | None
     direction: Direction | None
     max_distance_pct: Number | None
-    predicates: list[dict[str, Any]] = Field(description="In canonical form and order.")
+    predicates: list[dict[str, Any]]
+    """In canonical form and order."""
 
 
 WITHOUT_EVIDENCE: Final = (
@@ -528,13 +531,16 @@ NOTES: Final = "What filters mean that count another number than rows show."
 class Scan(Record):
     """One page of the scan."""
 
-    available: bool = Field(description="False when no book exists for the session.")
+    available: bool
+    """False when no book exists for the session."""
     status: Literal["forming", "in_progress", "all"]
     filters: AppliedFilters
-    sort: str = Field(default="rank", description="The order of the rows.")
+    sort: str = "rank"
+    """The order of the rows."""
     without_evidence: dict[str, int] = Field(default={}, description=WITHOUT_EVIDENCE)
     notes: list[str] = Field(default=[], description=NOTES)
-    count: Count = Field(description="Matches before paging.")
+    count: Count
+    """Matches before paging."""
     limit: Count
     offset: Count
     setups: list[ScanSetup]
@@ -549,50 +555,61 @@ class ScanRows(Record):
     sort: str
     without_evidence: dict[str, int] = Field(description=WITHOUT_EVIDENCE)
     notes: list[str] = Field(description=NOTES)
-    count: Count = Field(description="Matches before paging.")
+    count: Count
+    """Matches before paging."""
     limit: Count
     offset: Count
-    covered: dict[str, int] = Field(description="Symbols that the night covers, by asset type.")
-    counts: dict[str, int] = Field(description="Matches by status, including those not asked for.")
-    setups: list[dict[str, Any]] = Field(
-        description="Compact rows: rank, symbol, setup_id, family, direction, status, attempt, "
-        "distance_to_trigger_pct and last_close_side (forming), gain_pct, gain_r, entry_price and "
-        "entry_date (in_progress), last_close, trigger_price, stop_price, target_price, "
-        "reward_to_risk (from the entry once running), expected_r and verdict (against random "
-        "entries), expected_gain_pct (if it wins), and win_rate_pct with win_rate_scope, "
-        "win_rate_trades and avg_loss_pct; other_attempts: setup_ids of the "
-        "same formation; opposite_plan: of a triangle that may break either way."
-    )
+    covered: dict[str, int]
+    """Symbols that the night covers, by asset type."""
+    counts: dict[str, int]
+    """Matches by status, including those not asked for."""
+    setups: list[dict[str, Any]]
+    """Compact rows: rank, symbol, setup_id, family, direction, status, attempt,
+    distance_to_trigger_pct and last_close_side (forming), gain_pct, gain_r, entry_price and
+    entry_date (in_progress), last_close, trigger_price, stop_price, target_price, reward_to_risk
+    (from the entry once running), expected_r and verdict (against random entries),
+    expected_gain_pct (if it wins), and win_rate_pct with win_rate_scope, win_rate_trades and
+    avg_loss_pct; other_attempts: setup_ids of the same formation; opposite_plan: of a triangle that
+    may break either way.
+    """
 
 
 class Change(Record):
     """What became of a setup since the night before."""
 
-    change: ChangeKind = Field(
-        description="`expired`: no longer served, even if the trade still runs."
-    )
-    reason: ChangeReason = Field(description="Why; the agent reference explains each.")
+    change: ChangeKind
+    """`expired`: no longer served, even if the trade still runs."""
+    reason: ChangeReason
+    """Why; the agent reference explains each."""
     symbol: Symbol
     family: Family
     family_label: str
     pattern_type: PatternType
     direction: Direction
     lineage_id: str
-    setup_id: str | None = Field(description="This night's id; null if no longer served.")
-    attempt: Annotated[int, Field(ge=1)] = Field(description="Which attempt of the lineage.")
-    session: dt.date | None = Field(description="Of the breakout or the exit, if there was one.")
-    price: Dollars | None = Field(description="Entry or exit price.")
-    r_multiple: Number | None = Field(description="Of a trade that ended.")
+    setup_id: str | None
+    """This night's id; null if no longer served."""
+    attempt: Annotated[int, Field(ge=1)]
+    """Which attempt of the lineage."""
+    session: dt.date | None
+    """Of the breakout or the exit, if there was one."""
+    price: Dollars | None
+    """Entry or exit price."""
+    r_multiple: Number | None
+    """Of a trade that ended."""
 
 
 class Changes(Record):
     """What changed since the night before, the last one of an earlier session."""
 
-    available: bool = Field(description="False when there is no earlier night.")
+    available: bool
+    """False when there is no earlier night."""
     since_session: dt.date | None
     since_version: str | None
-    change: ChangeKind | None = Field(description="The kind asked for; null for all.")
-    count: Count = Field(description="Matches before paging.")
+    change: ChangeKind | None
+    """The kind asked for; null for all."""
+    count: Count
+    """Matches before paging."""
     limit: Count
     offset: Count
     changes: list[Change]
@@ -604,10 +621,10 @@ class KeyView(Record):
     prefix: Annotated[str, Field(min_length=16, max_length=16)]
     name: str
     created_at: dt.datetime
-    expires_at: dt.datetime | None = Field(
-        description="When the key stops working; null if never, or for a connected app."
-    )
-    read_only: bool = Field(description="Whether it cannot change the list of tracked tickers.")
+    expires_at: dt.datetime | None
+    """When the key stops working; null if never, or for a connected app."""
+    read_only: bool
+    """Whether it cannot change the list of tracked tickers."""
 
 
 class LimitsView(Record):
@@ -616,7 +633,8 @@ class LimitsView(Record):
     tracked_tickers: Count
     requests_per_minute: Count
     requests_per_day: Count
-    account_requests_per_minute: Count = Field(description="Of all keys and apps together.")
+    account_requests_per_minute: Count
+    """Of all keys and apps together."""
     account_requests_per_day: Count
 
 
@@ -624,7 +642,8 @@ class Me(Record):
     """The calling account."""
 
     key: KeyView
-    plan: str = Field(description="`beta` while the API is in beta.")
+    plan: str
+    """`beta` while the API is in beta."""
     limits: LimitsView
     tracked_ticker_count: Count
     docs_url: str
