@@ -14,7 +14,8 @@ from nightly.formations import Formation
 from nightly.numbers import multiple, percent
 from nightly.scan import Candidate
 from nightly.since import Earlier, Since, Tonight, since
-from store.ledger.ledger import Ledger, NightEntry, Served
+from store.ledger.ledger import Ledger, NightEntry
+from store.ledger.objects import NightHead
 from store.ledger.served import (
     FollowedTrade,
     ServedChange,
@@ -35,7 +36,7 @@ from store.wire.words import FEW
 class LastNight:
     """The night that tonight is compared with."""
 
-    served: Served
+    head: NightHead
     symbols: Mapping[str, Earlier]
     """What it served, and what was followed on it, by symbol."""
 
@@ -46,20 +47,18 @@ class LastNight:
         Raises:
             LedgerError: its object is damaged.
         """
-        served = ledger.before(session, sample=sample)
-        if served is None:
-            return None
-        return cls(served, _by_symbol(served))
+        earlier = ledger.before(session, sample=sample)
+        return cls(earlier[0], _by_symbol(*earlier)) if earlier else None
 
     @property
     def session(self) -> dt.date:
         """Its session."""
-        return self.served.head.as_of_session
+        return self.head.as_of_session
 
     @property
     def version(self) -> str:
         """Its data version."""
-        return self.served.head.data_version
+        return self.head.data_version
 
     def of_symbols(self, symbols: Iterable[str]) -> dict[str, Earlier]:
         """What it served of some symbols, each of which may have nothing."""
@@ -94,7 +93,7 @@ class FollowUp:
         outcomes = [outcome for one in found for outcome in one.outcomes]
         followed = [trade for one in found for trade in one.followed]
         settled = [trade for one in found for trade in one.settled]
-        tally = last.served.head.as_served if last else Tally.begun(as_of)
+        tally = last.head.as_served if last else Tally.begun(as_of)
         changes = [change for one in found for change in one.changes]
         frozen = dict(chain.from_iterable(one.frozen.items() for one in found))
         over = {trade.key for trade in settled}
@@ -127,17 +126,17 @@ class FollowUp:
             detector=detector,
             method_version=method,
             published_at=now,
-            since=self.last.served.head.number if self.last else None,
+            since=self.last.head.number if self.last else None,
             as_served=self.tally,
             lines=[*setups, *self.lines, *changes],
         )
 
 
-def _by_symbol(served: Served) -> dict[str, Earlier]:
+def _by_symbol(head: NightHead, lines: Iterable[LedgerLine]) -> dict[str, Earlier]:
     setups: dict[str, list[ServedSetup]] = {}
     followed: dict[str, list[FollowedTrade]] = {}
     settled: dict[str, list[SettledTrade]] = {}
-    for line in served.lines:
+    for line in lines:
         if isinstance(line, ServedSetup):
             setups.setdefault(line.symbol, []).append(line)
         elif isinstance(line, FollowedTrade):
@@ -146,7 +145,7 @@ def _by_symbol(served: Served) -> dict[str, Earlier]:
             settled.setdefault(line.symbol, []).append(line)
     return {
         symbol: Earlier(
-            served.head.as_of_session,
+            head.as_of_session,
             setups.get(symbol, ()),
             followed.get(symbol, ()),
             settled.get(symbol, ()),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +25,7 @@ from store.database.migration import check_known, revision_of
 from store.errors import BackupError, BusyError
 from store.folder.lock import refuse_over_restore
 from store.ledger.manifest import Manifest, read_manifest
-from store.ledger.objects import NEWEST, NOTHING, Name, Newest
+from store.ledger.objects import NEWEST, Name, Newest
 from store.ledger.verify import walk_objects
 from store.nights.nights import Nights
 
@@ -61,9 +61,8 @@ class Taken:
     """The files of one moment: what is active, and the ledger that it stands in."""
 
     manifest: Manifest | None
-    pointer: bytes
-    names: tuple[Name, ...]
-    newest: Newest | None
+    names: Sequence[Name]
+    newest: Newest
 
 
 async def back_up(
@@ -124,10 +123,10 @@ async def _add_rows(
 
 def _add_ledger(archive: ArchiveWriter, nights: Nights, taken: Taken, progress: Progress) -> None:
     sources = nights.ledger.sources(taken.names)
-    for name, body in walk_objects(sources, lambda: taken.newest or NOTHING):
+    for name, body in walk_objects(sources, lambda: taken.newest):
         progress("the ledger", name.number, len(taken.names))
         archive.add(f"ledger/{name.file}", body)
-    if taken.newest is not None:
+    if taken.names:
         archive.add(f"ledger/{NEWEST}", taken.newest.encode())
 
 
@@ -177,24 +176,13 @@ def _taken(nights: Nights) -> Taken:
 
 
 def _look(nights: Nights) -> Taken:
-    pointer, newest = _bytes(nights.pointer), nights.ledger.newest()
-    manifest = None if pointer is None else read_manifest(nights.pointer)
-    return Taken(manifest, pointer or b"", tuple(nights.ledger.names()), newest)
+    manifest = read_manifest(nights.pointer) if nights.pointer.exists() else None
+    newest = nights.ledger.newest()
+    return Taken(manifest, nights.ledger.names(), newest)
 
 
 def _is_settled(nights: Nights, taken: Taken) -> bool:
     newest = taken.newest
-    if newest is None:
-        return not taken.names
     active = taken.manifest.data_version if taken.manifest else None
     gone = active in nights.ledger.withdrawals()
     return newest.number == len(taken.names) and not newest.pending and not gone
-
-
-def _bytes(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise BackupError(f"{path} cannot be read ({error.strerror}).") from error

@@ -23,7 +23,7 @@ from pydantic import ValidationError
 
 from store.backup.archive import ArchiveReader, Member, Progress, silent
 from store.backup.backup import HEADER, MANIFEST, Header
-from store.backup.rows import Loading, is_marked, mark_restored, read_chunk
+from store.backup.rows import Loading, mark_restored, newest_mark, read_chunk
 from store.database import tables
 from store.database.database import Database
 from store.database.migration import HEAD, check_known
@@ -143,7 +143,8 @@ async def _replace(
         await loading.end()
         await mark_restored(connection, mark)
         with _room(data_dir):
-            _sync(stage)
+            for folder in (stage / "night", stage / "ledger", stage):
+                sync_directory(folder)
             replace_file(place.stage_ready, f"{mark} {_where(database, data_dir)}".encode())
 
 
@@ -186,7 +187,7 @@ async def _is_committed(database: Database, data_dir: Path, ready: str) -> bool:
         )
     # Not a snapshot: a COMMIT of the killed restore may still be under way.
     async with database.exclusive() as connection:
-        return await is_marked(connection, mark)
+        return await newest_mark(connection) == mark
 
 
 def _where(database: Database, data_dir: Path) -> str:
@@ -291,11 +292,6 @@ def _check_files(stage: Path, header: Header) -> None:
 def _staged(stage: Path) -> Manifest | None:
     path = stage / MANIFEST
     return read_manifest(path) if path.exists() else None
-
-
-def _sync(stage: Path) -> None:
-    for folder in (stage / "night", stage / "ledger", stage):
-        sync_directory(folder)
 
 
 def _move(stage: Path, data_dir: Path) -> None:

@@ -24,8 +24,6 @@ from store.errors import BackupError, DatabaseMovedError, MissingTablesError
 CHUNK_BYTES = 2**20
 """Bytes of a chunk, from which the next one begins."""
 
-Loader = Callable[[str, bytes], None]
-
 
 async def chunks(connection: AsyncConnection) -> AsyncIterator[tuple[str, bytes]]:
     """All rows of all tables, each table after those that its rows name: table and chunk. The same
@@ -124,14 +122,6 @@ async def mark_restored(connection: AsyncConnection, mark: str) -> None:
     known.
     """
     await note(connection, EventKind.RESTORED, OPERATOR, utc_now(), subject=mark)
-
-
-async def is_marked(connection: AsyncConnection, mark: str) -> bool:
-    """Whether a restore under a mark was committed."""
-    if not await connection.run_sync(lambda sync: sa.inspect(sync).has_table(audit.name)):
-        return False
-    query = sa.select(audit.c.id).where(audit.c.kind == EventKind.RESTORED, audit.c.subject == mark)
-    return (await connection.execute(query.limit(1))).first() is not None
 
 
 async def newest_mark(connection: AsyncConnection) -> str | None:

@@ -6,10 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-MANIFEST: Final = "manifest.json"
-NIGHTS: Final = "nights"
-LEDGER: Final = "ledger"
-
 STAGE: Final = ".restore"
 """The folder in the data folder in which a restore puts everything first."""
 
@@ -23,10 +19,10 @@ class DataFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.manifest = path / MANIFEST
+        self.manifest = path / "manifest.json"
         """The manifest of the active night; replacing it activates another one."""
-        self.nights = path / NIGHTS
-        self.ledger = path / LEDGER
+        self.nights = path / "nights"
+        self.ledger = path / "ledger"
         self.charts = path / "charts"
         self.bars = path / "bars"
         self.checkpoints = path / "checkpoints.sqlite"

@@ -65,14 +65,6 @@ class NightEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
-    """An earlier night as the ledger has it."""
-
-    head: NightHead
-    lines: Sequence[Line]
-
-
-@dataclass(frozen=True, slots=True)
 class Withdrawn:
     """A night that is not to be used any more, as clients are told."""
 
@@ -155,7 +147,7 @@ class Ledger:
             names, before = self.names(), noted
             noted = self.newest()
             if noted == before:  # else an object was appended while the folder was listed
-                return names, noted or NOTHING
+                return names, noted
 
     def sources(self, names: Iterable[Name]) -> Iterator[tuple[Name, Callable[[], bytes]]]:
         """Objects by their names, each with what reads its bytes."""
@@ -195,9 +187,10 @@ class Ledger:
         """
         return head_of(name, self.bytes_of(name, LONGEST_HEAD))
 
-    def before(self, session: dt.date, *, sample: bool) -> Served | None:
-        """The night to compare one of a session with: the last one of an earlier session that is
-        not withdrawn; of the sample if the night is, else of other bars. None if there is none.
+    def before(self, session: dt.date, *, sample: bool) -> tuple[NightHead, list[Line]] | None:
+        """The head and the lines of the night to compare one of a session with: the last one of an
+        earlier session that is not withdrawn; of the sample if the night is, else of other bars.
+        None if there is none.
 
         Raises:
             LedgerError: the object of that night is damaged.
@@ -210,7 +203,7 @@ class Ledger:
                 continue
             head = self.head(name)
             if isinstance(head, NightHead) and head.sample == sample:
-                return Served(head, self.read(name).lines())
+                return head, self.read(name).lines()
         return None
 
     def running(self, key: TradeKey, entered: dt.date, left: dt.date | None) -> ServedSetup | None:
@@ -337,8 +330,8 @@ class Ledger:
         """
         self._note(self._newest().model_copy(update={"pending": False}))
 
-    def newest(self) -> Newest | None:
-        """What `head.json` says; None without it.
+    def newest(self) -> Newest:
+        """What `head.json` says; `NOTHING` without it.
 
         Raises:
             LedgerError: it cannot be read.
@@ -346,7 +339,7 @@ class Ledger:
         try:
             return read_newest((self.folder / NEWEST).read_bytes())
         except FileNotFoundError:
-            return None
+            return NOTHING
         except OSError as error:
             raise DamageError(NEWEST, "it cannot be read") from error
 
@@ -383,7 +376,7 @@ class Ledger:
         later = [other for other in self.names() if other.number == name.number + 1]
         if later:
             return self.head(later[0]).previous
-        newest = self.newest() or NOTHING
+        newest = self.newest()
         if newest.number == name.number:
             return newest.sha256
         if newest.number == name.number - 1:
@@ -393,7 +386,7 @@ class Ledger:
     def _newest(self) -> Newest:
         """The newest object, even if a run was killed before noting it in `head.json`."""
         names = self.names()
-        noted = self.newest() or NOTHING
+        noted = self.newest()
         if not names:
             if noted.number:
                 raise DamageError(NEWEST, f"object {noted.number} is missing")

@@ -57,7 +57,10 @@ def walk_objects(
     """
     before: tuple[int, str | None] = (0, None)
     last = before
-    for this, following in _with_next(map(_Read.of, sources)):
+    objects = map(_Read.of, sources)
+    this = next(objects, None)
+    while this is not None:
+        following = next(objects, None)
         before, last = last, (this.name.number, this.digest)
         if last[0] != before[0] + 1 or this.follows_nothing:
             report(DamageError(this.name.file, "an object before it is missing"))
@@ -68,6 +71,7 @@ def walk_objects(
             report(DamageError(this.name.file, this.fault))
         else:
             yield this.name, this.body
+        this = following
     noted = newest()
     if noted is not None and noted.number > last[0]:
         report(DamageError(NEWEST, f"object {noted.number} is missing"))
@@ -114,35 +118,15 @@ class _Read:
         return noted is None or noted.number != self.name.number or noted.sha256 == self.digest
 
 
-def _with_next(objects: Iterator[_Read]) -> Iterator[tuple[_Read, _Read | None]]:
-    this = next(objects, None)
-    while this is not None:
-        following = next(objects, None)
-        yield this, following
-        this = following
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """What is wrong with a file of the ledger."""
-
-    file: str
-    what: str
-
-
 @dataclass(slots=True)
 class Verified:
     """What a ledger holds, and all that is wrong with it."""
 
     nights: dict[int, NightHead] = field(default_factory=dict)
     withdrawals: int = 0
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[DamageError] = field(default_factory=list)
     unnoted: bool = False
     """Whether a run was killed between the newest object and `head.json`; the next one notes it."""
-
-    def report(self, error: DamageError) -> None:
-        """Add a fault."""
-        self.faults.append(Fault(error.file, error.what))
 
 
 def verify(ledger: Ledger) -> Verified:
@@ -150,17 +134,17 @@ def verify(ledger: Ledger) -> Verified:
     verified = Verified()
     newest: Newest | None = None
     for file in ledger.strangers():
-        verified.report(DamageError(file, "it is not a file of a ledger"))
+        verified.faults.append(DamageError(file, "it is not a file of a ledger"))
     try:
         names, newest = ledger.snapshot()
     except DamageError as error:
-        verified.report(error)
+        verified.faults.append(error)
         names = ledger.names()
-    for name, body in walk_objects(ledger.sources(names), lambda: newest, verified.report):
+    for name, body in walk_objects(ledger.sources(names), lambda: newest, verified.faults.append):
         try:
             _add(verified, decoded(name, body), ledger.simulated)
         except DamageError as error:
-            verified.report(error)
+            verified.faults.append(error)
     last = max(names, default=None)
     verified.unnoted = newest is not None and last is not None and newest.number < last.number
     return verified
@@ -170,13 +154,13 @@ def _add(verified: Verified, written: Written, simulated: bool) -> None:
     head, file = written.head, written.name.file
     if head.simulated != simulated:
         what = "it is of a simulated night" if head.simulated else "its night was not simulated"
-        verified.report(DamageError(file, what))
+        verified.faults.append(DamageError(file, what))
     if not isinstance(head, NightHead):
         verified.withdrawals += 1
         return
     difference = _difference(verified.nights, head, _outcomes(written))
     if difference is not None:
-        verified.report(DamageError(file, difference))
+        verified.faults.append(DamageError(file, difference))
     verified.nights[head.number] = head
 
 

@@ -24,7 +24,7 @@ import orjson
 
 from store.errors import BookError
 from store.folder.files import open_unchanging
-from store.ledger.manifest import Counts, Manifest
+from store.ledger.manifest import Manifest
 from store.nights.evidence import Evidence
 from store.wire.briefs import Briefs
 from store.wire.families import Family
@@ -132,33 +132,30 @@ class Book:
     def __init__(
         self,
         connection: sqlite3.Connection,
-        *,
-        session: dt.date | None,
-        data_version: str | None,
         source: str,
         disclaimer: str,
-        next_session: dt.date | None = None,
-        sample: bool = False,
-        counts: Counts | None = None,
+        manifest: Manifest | None = None,
     ) -> None:
+        """The book that a manifest names; without one the empty one."""
         self._connection = connection
         sealed = Evidence.read(connection)
         self.scan = Briefs.of(map(self._view, sealed.bodies))
         self.evidence = replace(sealed, numbers={**sealed.numbers, **self.scan.columns})
-        self.session = session
-        self.data_version = data_version
-        self.disclaimer = disclaimer
         self.source = source
-        self.next_session = next_session
-        self.sample = sample
+        self.disclaimer = disclaimer
+        self.session = manifest.as_of_session if manifest else None
+        self.data_version = manifest.data_version if manifest else None
+        self.next_session = manifest.next_session if manifest else None
+        self.sample = manifest is not None and manifest.sample
         """Whether the night was made of the bars that come with the program."""
-        self.counts = counts
+        self.counts = manifest.counts if manifest else None
         """How much the night holds; None before the first one."""
         self.holds_ticker_records = (
             self._row("SELECT 1 FROM sqlite_master WHERE name = 'ticker_records'") is not None
         )
         """Whether tickers have records of their own; False in a night sealed before they had."""
-        self.envelope = envelope(session, data_version, source, disclaimer, next_session)
+        night = self.session, self.data_version
+        self.envelope = envelope(*night, source, disclaimer, self.next_session)
 
     @classmethod
     def open(cls, path: Path, manifest: Manifest) -> Book:
@@ -181,16 +178,7 @@ class Book:
                     f"{path} has schema {found}, not {manifest.schema_version} as its manifest "
                     "says; run `screener nightly`."
                 )
-            book = cls(
-                connection,
-                session=manifest.as_of_session,
-                data_version=manifest.data_version,
-                source=manifest.source,
-                disclaimer=manifest.disclaimer,
-                next_session=manifest.next_session,
-                sample=manifest.sample,
-                counts=manifest.counts,
-            )
+            book = cls(connection, manifest.source, manifest.disclaimer, manifest)
             unless_opened.pop_all()
         return book
 
@@ -205,9 +193,7 @@ class Book:
                 "INSERT INTO families VALUES (?, ?)", (family, entry.model_dump_json().encode())
             )
         connection.execute("INSERT INTO meta VALUES ('universe', ?)", (b'"count":0,"symbols":[]',))
-        return cls(
-            connection, session=None, data_version=None, source=source, disclaimer=disclaimer
-        )
+        return cls(connection, source, disclaimer)
 
     def close(self) -> None:
         """Close the file; look-ups fail from here on."""

@@ -68,8 +68,7 @@ class Nights:
 
     def _end_killed_run(self) -> None:
         self.ledger.note()
-        newest = self.ledger.newest()
-        if newest is not None and newest.pending:
+        if self.ledger.newest().pending:
             with contextlib.suppress(ManifestError, WithdrawnError):
                 self.activate(max(self.ledger.names()).version)
         self.leave_withdrawn()
@@ -125,7 +124,7 @@ class Nights:
             ManifestError: the pointer, or the book it names, is damaged or missing.
         """
         manifest = read_manifest(self.pointer)
-        self._known(manifest)
+        known_book(self.folder, manifest)
         return manifest
 
     def get(self, version: str) -> Manifest:
@@ -160,9 +159,6 @@ class Nights:
         """What changed with a night, as `Book.changes`; None if there was no night before it."""
         with closing(Book.open(self._verified(manifest), manifest)) as book:
             return book.changes()
-
-    def _known(self, manifest: Manifest) -> Path:
-        return known_book(self.folder, manifest)
 
     def _verified(self, manifest: Manifest) -> Path:
         return verify_book(self.folder, manifest)

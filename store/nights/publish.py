@@ -8,7 +8,6 @@ import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -88,12 +87,7 @@ class BookWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         self._db.close()
         self._path.unlink(missing_ok=True)
         if isinstance(error, sqlite3.Error):
@@ -216,10 +210,10 @@ class BookWriter:
             ("setups", Setup),
             ("scan", ScanSetup),
             ("ticker_records", TickerRecord),
+            ("families", FamilyEntry),
         )
         for table, model in tables:
             self._validate(table, "body", model.model_validate_json)
-        self._validate("families", "body", FamilyEntry.model_validate_json)
         self._validate("history", "rows", _validate_history)
         if self._count("families") != len(Family):
             raise PublishError("The new book lacks a family; run `screener nightly` again.")

@@ -27,7 +27,7 @@ from store.folder.files import (
 )
 from store.folder.layout import DataFolder
 from store.ledger.manifest import Manifest, check_readable, known_book, stamp_path
-from store.ledger.objects import LARGEST, NEWEST, NOTHING, Name, Newest, Withdrawal, first_line
+from store.ledger.objects import LARGEST, NEWEST, Name, Newest, Withdrawal, first_line
 from store.nights.active_night import LISTED
 from store.nights.nights import Nights
 from store.remote.objects import Objects
@@ -40,9 +40,6 @@ from store.remote.pointer import (
     manifest_object,
     version_of,
 )
-
-MOST_BOOK: Final = 64 * 2**30
-"""A larger book is not one of ours."""
 
 SPARE_BYTES: Final = 16_000_000
 """What a book must leave free on the disk, for accounts and logs."""
@@ -85,7 +82,7 @@ class PulledNights(Nights):
     def pull_ledger(self, newest: Newest) -> None:
         """Bring the ledger into line with the chain that an object ends, as `pull_commit`."""
         present = {name.number: name for name in self.ledger.names()}
-        noted = self.ledger.newest() or NOTHING
+        noted = self.ledger.newest()
         last = max(present, default=0)
         if max(last, noted.number) > newest.number:
             raise self._forked(newest.number + 1)
@@ -140,7 +137,7 @@ class PulledNights(Nights):
         name = book_object(key_of(manifest))
         draft = private_file(self.draft_path(manifest.data_version))
         try:
-            self._objects.fetch(name, draft, min(manifest.book.bytes, MOST_BOOK))
+            self._objects.fetch(name, draft, manifest.book.bytes)
             with draft.open("rb") as file:
                 os.fsync(file.fileno())
             if digest_file(draft) != manifest.book.sha256:

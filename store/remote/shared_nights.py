@@ -25,7 +25,7 @@ from store.errors import (
 from store.folder.trouble import trouble_of
 from store.ledger.ledger import Appended
 from store.ledger.manifest import Manifest
-from store.ledger.objects import NOTHING, Newest
+from store.ledger.objects import Newest
 from store.ledger.verify import walk
 from store.remote.objects import Objects
 from store.remote.pointer import (
@@ -194,7 +194,7 @@ class SharedNights(PulledNights):
         if self._published:
             return self._published.newest
         self.ledger.note()
-        return (self.ledger.newest() or NOTHING).model_copy(update={"pending": False})
+        return self.ledger.newest().model_copy(update={"pending": False})
 
     def prune(self, keep: int) -> list[str]:
         """Remove all but the newest `keep` nights from the store and the folder, as `Nights.prune`.

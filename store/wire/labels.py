@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -44,86 +43,78 @@ INDUSTRIES = (
     "Commodities",
 )
 
-CHANGE_KINDS: Final[Mapping[ChangeKind, str]] = MappingProxyType(
-    {
-        "new": "New",
-        "triggered": "Triggered",
-        "stopped": "Stopped",
-        "reached": "Reached the target",
-        "expired": "No longer served",
-    }
-)
+CHANGE_KINDS: Final[Mapping[ChangeKind, str]] = {
+    "new": "New",
+    "triggered": "Triggered",
+    "stopped": "Stopped",
+    "reached": "Reached the target",
+    "expired": "No longer served",
+}
 """The kinds of changes in the order in which they are shown, each with its heading."""
 
-CHANGE_REASONS: Final[Mapping[ChangeReason, str]] = MappingProxyType(
-    {
-        "found": "found in this night's bars",
-        "breakout": "a close beyond the trigger opened the trade",
-        "stop": "the trade ended at its stop",
-        "target": "the trade ended at its target",
-        "delisted": "the listing ended",
-        "too_old": "the trade still runs, but is too old to be served",
-        "missed": "it broke out too far or before its trigger was announced: there was no trade",
-        "invalidated": "a close beyond the other line",
-        "superseded": "another setup took its place",
-        "apex": "it came too close to where its lines meet",
-        "stale": "no touch of a line for too long",
-        "too_long": "it has become too long",
-        "data_gap": "bars are missing before the last one",
-        "faded": "its lines no longer fit the bars well",
-        "left_out": "its symbol is left out of this night",
-        "revised": "this night's bars show it differently",
-    }
-)
+CHANGE_REASONS: Final[Mapping[ChangeReason, str]] = {
+    "found": "found in this night's bars",
+    "breakout": "a close beyond the trigger opened the trade",
+    "stop": "the trade ended at its stop",
+    "target": "the trade ended at its target",
+    "delisted": "the listing ended",
+    "too_old": "the trade still runs, but is too old to be served",
+    "missed": "it broke out too far or before its trigger was announced: there was no trade",
+    "invalidated": "a close beyond the other line",
+    "superseded": "another setup took its place",
+    "apex": "it came too close to where its lines meet",
+    "stale": "no touch of a line for too long",
+    "too_long": "it has become too long",
+    "data_gap": "bars are missing before the last one",
+    "faded": "its lines no longer fit the bars well",
+    "left_out": "its symbol is left out of this night",
+    "revised": "this night's bars show it differently",
+}
 """Why a setup changed, in words."""
 
-LEFT_OUT: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "bad_symbol": "the name cannot be a symbol",
-        "duplicate_symbol": "a second name for one symbol",
-        "no_bars": "there are no bars for it",
-        "unreadable_file": "its file cannot be read",
-        "other_interval": "its bars are not daily",
-        "foreign_listing": "a listing abroad, with other trading days",
-        "other_currency": "its prices are not in dollars",
-        "bad_bars": "too many of its bars contradict themselves",
-        "price_jumps": "its price jumps too often or too far",
-        "unconfirmed_close": "its last close is far from the one before; the next bar will tell",
-        "flat_bars": "too many bars have no range or no volume",
-        "too_few_bars": "it has too few bars so far",
-        "stepped_price": "its price moves in steps too coarse for lines",
-        "low_volatility": "its price hardly moves",
-        "behind": "its last bar is missing",
-        "stale": "its bars stopped long before this session",
-    }
-)
+LEFT_OUT: Final[Mapping[str, str]] = {
+    "bad_symbol": "the name cannot be a symbol",
+    "duplicate_symbol": "a second name for one symbol",
+    "no_bars": "there are no bars for it",
+    "unreadable_file": "its file cannot be read",
+    "other_interval": "its bars are not daily",
+    "foreign_listing": "a listing abroad, with other trading days",
+    "other_currency": "its prices are not in dollars",
+    "bad_bars": "too many of its bars contradict themselves",
+    "price_jumps": "its price jumps too often or too far",
+    "unconfirmed_close": "its last close is far from the one before; the next bar will tell",
+    "flat_bars": "too many bars have no range or no volume",
+    "too_few_bars": "it has too few bars so far",
+    "stepped_price": "its price moves in steps too coarse for lines",
+    "low_volatility": "its price hardly moves",
+    "behind": "its last bar is missing",
+    "stale": "its bars stopped long before this session",
+}
 """Why a symbol is left out, by code."""
 
-FOUND: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "undated_row": "rows without a readable date",
-        "repeated_date": "a second row for one day",
-        "second_file": "a second file with the same name",
-        "bad_bar": "a missing or impossible price",
-        "bad_volume": "a missing or negative volume",
-        "range_widened": "open or close outside the day's range",
-        "price_outside_range": "open or close far outside the day's range",
-        "future_date": "a day in the future",
-        "weekend": "a weekend bar of a stock or fund",
-        "holiday": "a bar on an exchange holiday",
-        "split_applied": "a split from the reference, applied",
-        "misprint": "an open far from everything around it",
-        "price_spike": "a close that leaps and comes back",
-        "idle": "a stretch with hardly any trades",
-        "halted": "a day without volume and range",
-        "no_volume": "a day with a range but without volume",
-        "ticker_reuse": "a gap so long that the ticker may have another owner",
-        "unadjusted_split": "a split that the prices are not adjusted for",
-        "gap": "days missing between bars",
-        "flat_bar": "a bar with volume but without range",
-        "price_jump": "a close many times the one before, or a small part of it",
-    }
-)
+FOUND: Final[Mapping[str, str]] = {
+    "undated_row": "rows without a readable date",
+    "repeated_date": "a second row for one day",
+    "second_file": "a second file with the same name",
+    "bad_bar": "a missing or impossible price",
+    "bad_volume": "a missing or negative volume",
+    "range_widened": "open or close outside the day's range",
+    "price_outside_range": "open or close far outside the day's range",
+    "future_date": "a day in the future",
+    "weekend": "a weekend bar of a stock or fund",
+    "holiday": "a bar on an exchange holiday",
+    "split_applied": "a split from the reference, applied",
+    "misprint": "an open far from everything around it",
+    "price_spike": "a close that leaps and comes back",
+    "idle": "a stretch with hardly any trades",
+    "halted": "a day without volume and range",
+    "no_volume": "a day with a range but without volume",
+    "ticker_reuse": "a gap so long that the ticker may have another owner",
+    "unadjusted_split": "a split that the prices are not adjusted for",
+    "gap": "days missing between bars",
+    "flat_bar": "a bar with volume but without range",
+    "price_jump": "a close many times the one before, or a small part of it",
+}
 """What is found in bars, by rule."""
 
 

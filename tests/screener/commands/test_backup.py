@@ -13,7 +13,6 @@ import shutil
 import tarfile
 from collections.abc import Callable
 from contextlib import suppress
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -184,16 +183,6 @@ def held_by(path: Path, body: bytes) -> dict[str, bytes]:
         return {member.name: member.read() for member in archive.members()}
 
 
-def test_a_backup_that_ends_in_a_digest_as_older_ones_do_is_restored(
-    sealed: Path, backup: Path, tmp_path: Path
-) -> None:
-    body, older = backup.read_bytes(), tmp_path / "older"
-    older.write_bytes(body + bytes.fromhex("502a4d1820000000") + sha256(body).digest())
-
-    assert run(tmp_path / "data", "restore", str(older)).returncode == 0
-    assert files_of(tmp_path / "data") == files_of(sealed)
-
-
 def test_a_file_that_goes_on_after_its_contents_is_refused(backup: Path, tmp_path: Path) -> None:
     unpacked = zstandard.ZstdDecompressor().stream_reader(backup.read_bytes()).read()
     packer = zstandard.ZstdCompressor(write_checksum=True)
@@ -347,7 +336,6 @@ def publish_by_half(data: Path) -> Ledger:
     """As a nightly leaves it that was stopped between appending to the ledger and activating."""
     ledger = Ledger(data)
     newest = ledger.newest()
-    assert newest is not None
     (ledger.folder / NEWEST).write_bytes(newest.model_copy(update={"pending": True}).encode())
     return ledger
 

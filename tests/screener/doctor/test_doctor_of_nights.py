@@ -12,7 +12,7 @@ from store.remote.objects import Object, Objects
 from store.remote.pointer import book_object, key_of
 from tests.publishing import Publisher
 from tests.screener.command import Finished, run
-from tests.store.remote.test_follower import follower
+from tests.store.remote.test_follower import Server
 
 NAMES = ("store of nights", "night of the store", "publishing")
 
@@ -45,7 +45,7 @@ def test_a_store_is_looked_at_and_what_it_names_is_compared_with_what_is_here(
     )
     assert found["night of the store"][0] == "warning"
 
-    assert follower(publisher, folder).look()
+    assert Server(publisher, folder).look()
     assert examined(folder, url)["night of the store"][0] == "ok"
     before = set(publisher.objects.names("nights")) | set(publisher.objects.names("ledger"))
     publisher.objects.remove(book_object(key_of(night)))

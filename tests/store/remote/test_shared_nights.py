@@ -220,15 +220,6 @@ def test_an_empty_store_gets_neither_withdrawn_nights_nor_those_that_are_not_on_
     assert fresh.nights.ledger.withdrawals().keys() == {withdrawn.data_version}
 
 
-def test_a_folder_with_another_ledger_is_refused(machine: New, tmp_path: Path) -> None:
-    make(Nights(tmp_path / "b"), 7)
-    a = machine("a")
-    a.night(0)
-    with pytest.raises(LedgerError, match=r"differs from that of .* from object 1 on"):
-        machine("b").night(1)
-    assert a.published().newest.number == 1
-
-
 def test_a_folder_that_is_ahead_of_its_store_is_refused(publisher: Publisher) -> None:
     publisher.night(0)
     before = publisher.published()
@@ -236,25 +227,6 @@ def test_a_folder_that_is_ahead_of_its_store_is_refused(publisher: Publisher) ->
     publisher.objects.put(POINTER, before.encode())  # as of a copy of the store that was put back
     with pytest.raises(LedgerError, match="from object 2 on"):
         publisher.check()
-
-
-@pytest.mark.parametrize("kind", ["nights", "ledger", "pointer"])
-def test_wrong_bytes_in_the_store_are_refused(machine: New, tmp_path: Path, kind: str) -> None:
-    a, fresh = machine("a"), machine("fresh")
-    night = a.night(0)
-    if kind == "pointer":
-        a.objects.put(POINTER, b"{}")
-    elif kind == "ledger":
-        make(other := Nights(tmp_path / "other"), 1)  # a sound object, with another digest
-        (name,) = other.ledger.names()
-        a.objects.put(next(a.objects.names("ledger")), other.ledger.bytes_of(name))
-    else:
-        a.objects.put(book_object(key_of(night)), bytes(night.book.bytes))
-    with pytest.raises((ManifestError, LedgerError)):
-        fresh.check()
-    assert not (fresh.folder / "manifest.json").exists()
-    assert not list(fresh.folder.rglob("*.book"))
-    assert not list(fresh.folder.rglob("*.draft"))
 
 
 def test_a_damaged_book_in_the_store_does_not_stop_the_next_night(machine: New) -> None:
