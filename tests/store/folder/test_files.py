@@ -19,21 +19,18 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_the_data_folder_is_closed_to_others_whoever_makes_it_first(tmp_path: Path) -> None:
-    Nights(tmp_path / "data")
-
-    assert mode(tmp_path / "data") == 0o700
-    assert mode(tmp_path / "data" / "nights") == 0o700
-
-
-def test_a_data_folder_that_others_may_enter_is_closed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_there", [False, True])
+def test_the_data_folder_is_closed_to_others_whoever_makes_it_first(
+    tmp_path: Path, is_there: bool
+) -> None:
     folder = tmp_path / "data"
-    folder.mkdir(mode=0o755)
-    folder.chmod(0o755)
+    if is_there:
+        folder.mkdir()
+        folder.chmod(0o755)
 
     Nights(folder)
 
-    assert mode(folder) == 0o700
+    assert (mode(folder), mode(folder / "nights")) == (0o700, 0o700)
 
 
 def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:

@@ -17,28 +17,30 @@ from store.folder.progress import (
     MOST_NAMED,
     NAMED_FOR_EACH,
     STOPPED,
+    Progress,
     ProgressFile,
 )
+
+
+def record_of(file: ProgressFile) -> Progress:
+    """The record of the newest run, which is there."""
+    progress = file.read()
+    assert progress is not None
+    return progress
 
 
 def test_a_run_is_at_work_until_it_says_how_it_ended(tmp_path: Path) -> None:
     file = ProgressFile(tmp_path)
     with file.recording("bars") as record:
         record.step("finding patterns", 3, 9)
-        during = file.read()
+        during = record_of(file)
         record.end("published", data_version="20240328-0123456789ab")
         record.end("failed", "A second end is not one.")
-    after = file.read()
+    after = record_of(file)
 
-    assert during is not None
     assert during.working
-    assert (during.bars, during.step, during.done, during.total) == (
-        "bars",
-        "finding patterns",
-        3,
-        9,
-    )
-    assert after is not None
+    shown = during.bars, during.step, during.done, during.total
+    assert shown == ("bars", "finding patterns", 3, 9)
     assert (after.state, after.data_version) == ("published", "20240328-0123456789ab")
 
 
@@ -55,10 +57,8 @@ def test_a_record_without_its_lock_is_of_a_run_that_was_stopped(tmp_path: Path) 
     with ProgressFile(tmp_path).recording("bars"):
         pass
     DataFolder(tmp_path).lock.unlink()
-    found = ProgressFile(tmp_path).read()
 
-    assert found is not None
-    assert found.message == STOPPED
+    assert record_of(ProgressFile(tmp_path)).message == STOPPED
 
 
 def test_a_second_run_is_refused_and_leaves_the_record_of_the_first_alone(tmp_path: Path) -> None:
@@ -67,9 +67,8 @@ def test_a_second_run_is_refused_and_leaves_the_record_of_the_first_alone(tmp_pa
         with pytest.raises(BusyError), file.recording("second"):
             pass
         record.step("putting it together", 0, 0)
-        found = file.read()
+        found = record_of(file)
 
-    assert found is not None
     assert found.working
     assert (found.bars, found.step) == ("first", "putting it together")
 
@@ -78,13 +77,11 @@ def test_an_announced_run_is_at_work_for_a_minute_and_then_was_stopped(tmp_path:
     now = [dt.datetime(2026, 1, 2, 21, 30, tzinfo=dt.UTC)]
     file = ProgressFile(tmp_path, clock=lambda: now[0])
     file.announce("bars")
-    at_once = file.read()
+    at_once = record_of(file)
     now[0] += dt.timedelta(minutes=2)
-    later = file.read()
+    later = record_of(file)
 
-    assert at_once is not None
     assert (at_once.state, at_once.bars) == ("working", "bars")
-    assert later is not None
     assert later.state == "failed"
 
 
@@ -92,9 +89,8 @@ def test_an_announcement_does_not_hide_a_run_that_is_under_way(tmp_path: Path) -
     file = ProgressFile(tmp_path)
     with file.recording("first"):
         file.announce("second")
-        found = file.read()
+        found = record_of(file)
 
-    assert found is not None
     assert found.bars == "first"
 
 
@@ -106,9 +102,8 @@ def test_what_is_left_out_is_counted_and_a_bounded_part_is_named(tmp_path: Path)
             record.leave_out(name, "unreadable_file", f"{name} is empty.")
             record.leave_out(f"S{number}", f"code {number}", "It is.")
         record.step("finding patterns", 1, 1)
-        found = file.read()
+        found = record_of(file)
 
-    assert found is not None
     assert found.left[-1].count == 10_000
     assert len(found.left[-1].named) == NAMED_FOR_EACH
     assert sum(len(left.named) for left in found.left) == MOST_NAMED
@@ -123,9 +118,8 @@ def test_no_text_of_the_record_steers_who_reads_it(tmp_path: Path) -> None:
     with folder.recording("\u202esrab\x1b[2J") as record:
         record.leave_out("\x9b\u2066A.csv", "unreadable_file", "\x00\u200fis none")
         record.end("failed", "It\x07 failed.\n\u2069")
-    found = folder.read()
+    found = record_of(folder)
 
-    assert found is not None
     ((name, reason),) = found.left[0].named.items()
     texts = (found.bars, found.message, name, reason)
     assert all(text.isprintable() for text in texts)
@@ -137,9 +131,8 @@ def test_the_end_names_what_the_night_left_out_and_nothing_else(tmp_path: Path) 
     with file.recording("bars") as record:
         record.leave_out("AAPL", "gap", "It has a gap.")
         record.end("published", left={"behind": {"IBM": "It is behind."}})
-    found = file.read()
+    found = record_of(file)
 
-    assert found is not None
     assert [(left.code, left.count, left.named) for left in found.left] == [
         ("behind", 1, {"IBM": "It is behind."})
     ]

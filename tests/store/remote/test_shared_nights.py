@@ -229,6 +229,17 @@ def test_a_folder_that_is_ahead_of_its_store_is_refused(publisher: Publisher) ->
         publisher.check()
 
 
+def test_a_sound_object_of_another_ledger_is_refused(machine: New, tmp_path: Path) -> None:
+    a = machine("a")
+    a.night(0)
+    make(other := Nights(tmp_path / "other"), 1)
+    (name,) = other.ledger.names()
+    a.objects.put(next(a.objects.names("ledger")), other.ledger.bytes_of(name))
+
+    with pytest.raises(LedgerError, match="not what was appended"):
+        machine("fresh").check()
+
+
 def test_a_damaged_book_in_the_store_does_not_stop_the_next_night(machine: New) -> None:
     a = machine("a")
     night = a.night(0)
