@@ -21,7 +21,6 @@ SUMMARY = (
     "nightly market scan, each with its trend lines, trigger, stop, target and an honest record of "
     "how the same pattern did."
 )
-KEYWORDS = ("chart patterns", "stocks", "crypto", "screener", "mcp")
 
 PROTOCOL_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
 """The revisions of MCP that every endpoint speaks, oldest first."""
@@ -72,8 +71,3 @@ def host_of(offer: Offer) -> str:
     except ValueError:
         return host
     return "localhost"
-
-
-def operator_of(offer: Offer) -> str:
-    """Who runs the service; its host where nobody is named."""
-    return offer.operator or host_of(offer)

@@ -19,13 +19,11 @@ import mcp_types
 import pytest
 from PIL import Image
 
-from mcp_server.limits.limits import Quotas
 from mcp_server.mcp.toolsets import toolsets
 from mcp_server.presentation.hosts import hosts, install
 from mcp_server.presentation.identity import NAME, PROTOCOL_VERSIONS, icons, remotes
 from mcp_server.presentation.offer import Offer
-from rest_facade.listing import catalog, listing_files, server_card, server_json
-from rest_facade.reference import reference, skill
+from rest_facade.listing import server_card, server_json
 from tests.agent import INITIALIZE, message
 from tests.service import Service
 from tests.web.browser import Browser
@@ -39,25 +37,15 @@ OFFERS = [
     Offer("http://[::1]:8000", ("AAPL",)),
     replace(OFFER, registry_name="com.example/charts", operator="Example Ltd", extended=False),
 ]
-PLUGIN = {
-    f"{NAME}/.claude-plugin/plugin.json": "claude-plugin.excerpt.json",
-    ".claude-plugin/marketplace.json": "claude-marketplace.excerpt.json",
-}
 SERVED = {
     "/server.json": "application/json",
     "/mcp/server-card": "application/mcp-server-card+json",
-    "/.well-known/mcp/server-card.json": "application/mcp-server-card+json",
-    "/.well-known/ai-catalog.json": "application/ai-catalog+json",
 }
 
 
 def schema(name: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads((SCHEMAS / name).read_text(encoding="utf-8"))
     return found
-
-
-def files_of(offer: Offer) -> dict[str, bytes]:
-    return listing_files(offer, skill(reference(offer, Quotas())))
 
 
 def strings(node: Any) -> Iterator[str]:
@@ -76,9 +64,7 @@ def strings(node: Any) -> Iterator[str]:
 def test_each_document_fits_the_schema_of_its_owner_and_has_no_other_field(offer: Offer) -> None:
     registry, card = schema("server-2025-12-11.schema.json"), schema("server-card-v1.schema.json")
     of_registry, of_card = registry["definitions"]["ServerDetail"], card["$defs"]["ServerCard"]
-    files = files_of(offer)
-    rows = [(json.loads(files[path]), schema(name), schema(name)) for path, name in PLUGIN.items()]
-    rows += [
+    rows = [
         (server_json(offer), registry, of_registry),
         (server_card(offer), {**card, "$ref": "#/$defs/ServerCard"}, of_card),
     ]
@@ -114,36 +100,6 @@ def test_the_name_is_the_public_host_backwards_unless_the_operator_names_it() ->
     ]
 
 
-@pytest.mark.parametrize("offer", OFFERS)
-def test_the_catalog_has_what_the_draft_requires(offer: Offer) -> None:
-    document: Any = catalog(offer)
-
-    assert re.fullmatch(r"\d+\.\d+", document["specVersion"])
-    assert document["host"]["displayName"]
-    assert len({entry["identifier"] for entry in document["entries"]}) == 2
-    for entry in document["entries"]:
-        assert {"identifier", "type", "url"} <= set(entry)
-        assert "data" not in entry
-        assert re.fullmatch(r"urn:air:[a-z0-9.-]+:(mcp|skill):[a-z-]+", entry["identifier"])
-
-
-def test_the_plugin_is_a_skill_and_a_connector_where_claude_looks_for_them() -> None:
-    files = files_of(OFFER)
-    (plugin,) = json.loads(files[".claude-plugin/marketplace.json"])["plugins"]
-    folder = plugin["source"].removeprefix("./")
-    manifest = json.loads(files[f"{folder}/.claude-plugin/plugin.json"])
-    connector = json.loads(files[f"{folder}/.mcp.json"])
-    _, head, _ = files[f"{folder}/skills/{NAME}/SKILL.md"].decode().split("---\n", 2)
-    described = dict(line.split(": ", 1) for line in head.splitlines())
-
-    assert manifest["name"] == plugin["name"]
-    assert connector == {"mcpServers": {NAME: {"type": "http", "url": OFFER.mcp_url}}}
-    assert described["name"] == NAME
-    assert ": " not in described["description"]  # else it is no plain YAML
-    assert len(described["description"]) <= 1024
-    assert Image.open(io.BytesIO(files[f"{folder}/.claude-plugin/icon.png"])).size == (512, 512)
-
-
 @pytest.mark.parametrize(("path", "media_type"), SERVED.items())
 def test_a_document_is_served_to_every_site_for_an_hour(
     service: Service, path: str, media_type: str
@@ -163,14 +119,12 @@ def test_every_address_that_is_named_exists(service: Service) -> None:
     offer = service.settings.offer
     offer = replace(offer, public_url=service.url)
     documents = [httpx.get(service.url + path).json() for path in SERVED]
-    documents += [json.loads(c) for p, c in files_of(offer).items() if p.endswith(".json")]
     documents.append(service.get("/", key="").json())
     documents += [
         httpx.get(f"{service.url}/.well-known/{name}").json()
         for name in ("oauth-protected-resource/mcp", "oauth-authorization-server")
     ]
-    readme = files_of(offer)[f"{NAME}/README.md"].decode()
-    named = {text for document in documents for text in strings(document)} | {readme}
+    named = {text for document in documents for text in strings(document)}
     address = re.compile(re.escape(service.url) + r"[^\s\"'`<>]*")
     addresses = {found.rstrip(".,") for text in named for found in address.findall(text)}
 

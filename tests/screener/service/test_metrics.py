@@ -84,7 +84,7 @@ def test_a_tool_is_counted_as_its_operation_and_a_list_as_its_method(service: Me
 
 def test_a_page_is_counted_by_its_route(service: Measured) -> None:
     get(service, "/families/triangles")
-    listed = "/.well-known/ai-catalog.json"
+    listed = "/server.json"
     metadata = (
         "/.well-known/oauth-authorization-server",
         "/.well-known/oauth-protected-resource/mcp",
