@@ -1,4 +1,4 @@
-"""The documents: the map of links, the reference, the skill file and the OpenAPI document.
+"""The documents: the map of links, the agent reference, the skill file and the OpenAPI document.
 
 Each is rendered once, when the service starts; only the map changes with the night and its age.
 """
@@ -9,15 +9,26 @@ from collections.abc import Sequence
 
 import orjson
 
-from mcp_server.limits.limits import Quotas
+from mcp_server.calls.errors import CATALOGUE
+from mcp_server.filters.filters import MAX_PREDICATES
+from mcp_server.filters.kinds import KINDS
+from mcp_server.http.requests import MAX_FIELD_BYTES, MAX_FIELDS, MAX_QUERY
+from mcp_server.limits.limits import SITE, Quotas
+from mcp_server.mcp.toolsets import EXTENDED, SEVEN, Tool
 from mcp_server.operations.answers import Answer
+from mcp_server.operations.table import OPERATIONS
 from mcp_server.presentation.age import Age
-from mcp_server.presentation.hosts import install
+from mcp_server.presentation.hosts import ACCESS_WORDS, hosts, install
+from mcp_server.presentation.identity import NAME, SUMMARY, TITLE
+from mcp_server.presentation.markdown import render_markdown
 from mcp_server.presentation.offer import Offer
+from mcp_server.presentation.rules import CONTENT_RULES
 from rest_facade.listing import CARD_PATH, SERVER_JSON_PATH
 from rest_facade.openapi import openapi
-from rest_facade.reference import reference, skill
+from rest_facade.routes import ROUTES
 from store.ledger.ledger import Withdrawn
+from store.wire.families import Family
+from store.wire.labels import CHANGE_KINDS, CHANGE_REASONS
 
 MARKDOWN = "text/markdown; charset=utf-8"
 
@@ -25,11 +36,50 @@ MARKDOWN = "text/markdown; charset=utf-8"
 def documents(offer: Offer, quotas: Quotas) -> dict[str, Answer]:
     """The documents that need no envelope, by path below the REST base."""
     text = reference(offer, quotas)
+    skill = f"---\nname: {NAME}\ndescription: {SUMMARY}\n---\n\n{text}"
     return {
         "/llms.txt": Answer(text.encode(), MARKDOWN),
-        "/skill.md": Answer(skill(text).encode(), MARKDOWN),
+        "/skill.md": Answer(skill.encode(), MARKDOWN),
         "/openapi.json": Answer(orjson.dumps(openapi(offer))),
     }
+
+
+def reference(offer: Offer, quotas: Quotas) -> str:
+    """The agent reference: one Markdown text, its tables made of the code that they describe."""
+    return render_markdown(
+        __package__,
+        "reference.md.j2",
+        title=TITLE,
+        summary=SUMMARY,
+        offer=offer,
+        families=list(Family),
+        rules=CONTENT_RULES,
+        hosts=hosts(offer),
+        access_words=ACCESS_WORDS,
+        install=install(offer),
+        routes=ROUTES,
+        operations=OPERATIONS,
+        yes_or_no={"keyed": "yes", "keyless": "no"},
+        arguments_of=_arguments_of,
+        seven=SEVEN.values(),
+        more_tools=[tool for name, tool in EXTENDED.tools.items() if tool is not SEVEN.get(name)],
+        change_kinds=CHANGE_KINDS,
+        change_reasons=CHANGE_REASONS,
+        max_predicates=MAX_PREDICATES,
+        kinds=KINDS.values(),
+        errors=CATALOGUE.values(),
+        max_query=MAX_QUERY,
+        max_field_bytes=MAX_FIELD_BYTES,
+        max_fields=MAX_FIELDS,
+        quotas=quotas,
+        site_multiple=SITE,
+    )
+
+
+def _arguments_of(tool: Tool) -> list[str]:
+    schema = tool.input_schema
+    required = schema.get("required", ())
+    return [name if name in required else f"{name}?" for name in schema["properties"]]
 
 
 def night_fields(age: Age, withdrawn: Sequence[Withdrawn]) -> bytes:

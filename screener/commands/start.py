@@ -5,7 +5,8 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 
-from mcp_server.presentation.host_values import DEMO, claude_mcp_add
+from mcp_server.presentation.hosts import KEY, install
+from mcp_server.presentation.offer import Offer
 from screener.server.serving import check_active_night
 from screener.settings.settings import Settings
 from store.accounts.accounts import FIRST_EMAIL, AccountPlan, Accounts
@@ -85,15 +86,18 @@ def _of_the_sample(settings: Settings) -> str:
         "Ask a question with curl:\n"
         f"  {KEYED_CURL} {offer.base_url}/tickers/{symbol}/patterns\n\n"
         "Give it to Claude:\n"
-        f"  {claude_mcp_add(offer.mcp_url, key='$SCREENER_KEY')}\n\n"
+        f"  {_claude_command(offer)}\n\n"
         "Or try it without a key:\n"
         f"  curl {offer.base_url}/demo/{symbol}\n"
-        f"  {claude_mcp_add(offer.demo_url, DEMO)}\n\n"
+        f"  {install(offer)['claude_code_demo']}\n\n"
     )
 
 
 def _of_own_bars(settings: Settings) -> str:
     offer = settings.offer
+    command = _claude_command(offer)
+    if offer.extended:
+        command = command.replace(offer.mcp_url, offer.extended_url)
     return (
         "When the night is out, ask for its setups:\n"
         f"  {KEYED_CURL} '{offer.base_url}/scan?status=all'\n\n"
@@ -101,10 +105,10 @@ def _of_own_bars(settings: Settings) -> str:
         f"  {KEYED_CURL} -X PATCH -H 'Content-Type: application/json' "
         f'-d \'{{"add": ["SYMBOL"]}}\' {offer.base_url}/tickers\n\n'
         "Give it to Claude, with the tools that scan and change the list:\n"
-        f"  {claude_mcp_add(_most_tools(settings), key='$SCREENER_KEY')}\n\n"
+        f"  {command}\n\n"
     )
 
 
-def _most_tools(settings: Settings) -> str:
-    offer = settings.offer
-    return offer.extended_url if offer.extended else offer.mcp_url
+def _claude_command(offer: Offer) -> str:
+    """The command of Claude Code, which takes the key from the shell."""
+    return install(offer)["claude_code"].replace(KEY, "$SCREENER_KEY")

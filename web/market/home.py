@@ -9,7 +9,6 @@ from typing import Any
 
 import orjson
 
-from mcp_server.presentation.host_values import curl_demo
 from mcp_server.presentation.hosts import hosts
 from store.nights.book import Book, PerBook
 from store.wire.families import Family
@@ -62,11 +61,13 @@ class Home:
         found = [example_of(book, symbol) for symbol in offer.demo_symbols]
         examples = [example for example in found if example is not None]
         curl = self._ways["curl"].value
+        if examples:
+            curl = f"curl {offer.base_url}/demo/{examples[0].setup.symbol}"
         return {
             "offer": offer,
             "hosts": self._hosts,
             "examples": examples[:5],
-            "curl": curl_demo(offer.base_url, examples[0].setup.symbol) if examples else curl,
+            "curl": curl,
             "ways": self._ways,
             "tonight": self._tonight.of(book),
         }
