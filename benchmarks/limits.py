@@ -20,7 +20,7 @@ from importlib.util import find_spec
 
 from redis.asyncio import Redis
 
-from mcp_server.limits.counting import Counting, Window, counted
+from mcp_server.limits.counting import Counting, Window
 from mcp_server.limits.local_counting import LocalCounting
 from mcp_server.limits.redis_counting import RedisCounting
 from tests.redis_server import running_redis
@@ -40,7 +40,7 @@ def counts(counting: Counting) -> Ask:
 
     async def ask(n: int) -> object:
         caller = str(n % CALLERS)
-        return await counted(counting, (KEYS, caller), (ACCOUNTS, caller))
+        return await counting.hit((KEYS, caller), (ACCOUNTS, caller))
 
     return ask
 

@@ -7,7 +7,7 @@ that several windows bound is counted in all of them or in none.
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -103,8 +103,8 @@ class Counting(Protocol):
             CountersError: this machine cannot hold exact counts.
         """
 
-    def hit(self, *asked: Asked) -> Hits | Awaitable[Hits]:
-        """Count one call in each window, if all have room; what waits for nothing counts at once.
+    async def hit(self, *asked: Asked) -> Hits:
+        """Count one call in each window, if all have room.
 
         Each window is asked for one bucket; several are asked in one order always.
 
@@ -120,13 +120,3 @@ class Counting(Protocol):
 
     async def close(self) -> None:
         """Let go of what is held: files, or a connection."""
-
-
-async def counted(counting: Counting, *asked: Asked) -> Hits:
-    """The hits of one call, whether they are there at once or have to be waited for.
-
-    Raises:
-        UncountedError: it cannot be counted now.
-    """
-    hits = counting.hit(*asked)
-    return hits if isinstance(hits, Hits) else await hits

@@ -24,7 +24,6 @@ from mcp_server.limits.counting import (
     Hits,
     UncountedError,
     Window,
-    counted,
 )
 from mcp_server.limits.local_counting import LocalCounting
 from telemetry.metrics import limits_hit
@@ -119,21 +118,13 @@ class Limiter:
         principal = caller.principal
         if principal is None:
             return await self._count_keyless(surface, caller.network)
-        # Every call with a key runs through here: what is usual calls nothing but the count.
-        try:
-            prefix, account = principal.key.prefix, str(principal.account.id)
-            hits = self.counting.hit((self._keys, prefix), (self._accounts, account))
-            if not isinstance(hits, Hits):
-                hits = await hits
-        except UncountedError as error:
-            raise busy(error.wait) from error
+        prefix, account = principal.key.prefix, str(principal.account.id)
+        hits = await self._hit((self._keys, prefix), (self._accounts, account))
         key, whole = hits.each
         minute = key if key.left <= whole.left else whole
         per_key, per_account = self._per_day
-        today, account_today = per_key - key.today, per_account - whole.today
-        if account_today < today:
-            today = account_today
-        state = (minute.left, math.ceil(minute.reset), today if today > 0 else 0, hits.midnight)
+        today = max(0, min(per_key - key.today, per_account - whole.today))
+        state = (minute.left, math.ceil(minute.reset), today, hits.midnight)
         left = Allowance(self._key_policy, b'"minute";r=%d;t=%d, "day";r=%d;t=%d' % state)
         if not hits.counted:
             raise self._refusal_of_key(key, whole, hits.midnight, left)
@@ -148,10 +139,10 @@ class Limiter:
         principal, network = caller.principal, caller.network
         if principal is not None:
             asked = [(self._others, f"{kind} account {principal.account.id}")]
-            await self._count_other(asked, kind, "of one account")
         else:
             asked = self._near(self._others, f"{kind} address {network}", kind, network)
-            await self._count_other(asked, kind, "from one address")
+        whose = "from one address" if principal is None else "of one account"
+        await self._count_other(asked, kind, whose)
 
     async def count_page(self, network: str, session: str | None) -> None:
         """Count a page, for the session of who is signed in or else for the address.
@@ -220,7 +211,7 @@ class Limiter:
 
     async def _hit(self, *asked: Asked) -> Hits:
         try:
-            return await counted(self.counting, *asked)
+            return await self.counting.hit(*asked)
         except UncountedError as error:
             raise busy(error.wait) from error
 

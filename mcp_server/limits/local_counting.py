@@ -1,24 +1,27 @@
-"""Local counting: the windows of one machine, in memory that its workers may share."""
+"""Local counting: the windows of one machine, in blocks of memory that its workers may share.
+
+A ring holds the hits of a bucket that are still in its moving window, oldest first. The slots are
+an open-addressed hash table of fixed size, so memory does not grow with the number of callers, and
+two buckets never share a slot. A bucket that finds none free near its place takes that of the
+neighbour unseen for longest, unless days are counted: a count of a day is never given up, so the
+new bucket is refused.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import math
+import mmap
+import os
+import sys
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from fcntl import LOCK_EX, LOCK_UN, lockf
 from pathlib import Path
+from struct import Struct
+from typing import IO
 
-from mcp_server.limits.counters import (
-    HEAD,
-    LOCK_EX,
-    LOCK_UN,
-    Counters,
-    Moment,
-    Slot,
-    locked,
-    lockf,
-    open_shared,
-)
 from mcp_server.limits.counting import (
     SECONDS_A_DAY,
     Asked,
@@ -27,6 +30,42 @@ from mcp_server.limits.counting import (
     Hits,
     Window,
 )
+from store.errors import StoreError
+
+HEAD = Struct("4qd")
+"""The start of a slot: the UTC day, its calls, the place of the oldest hit, the number of hits from
+there, and when its bucket was last asked for; the times of the hits follow. Written in this order,
+after the time of a new hit: a process that dies in between leaves too many counted, never too few.
+The tags that say which bucket owns a slot stand together before all slots, since a search reads
+many of them.
+"""
+
+WORD = 8
+RING = HEAD.size // WORD
+KEY = 16
+"""Random bytes at the end of the memory, with which the names of buckets are hashed."""
+REACH = 16
+"""Slots that are probed for a bucket that may have to give way, from the one its tag points to."""
+
+KEPT_REACH = 512
+"""Slots that are probed for a bucket that is kept; a table half full never needs so many."""
+
+SLOTS = 131_072
+MOST_BYTES = 256 * 1024 * 1024
+"""Most address space of a table that counts days; memory is used only for slots that were hit."""
+STRANGERS_BYTES = 16 * 1024 * 1024
+"""The same of one whose buckets give way, since strangers can make any number of them."""
+STRANGERS_KNOWN = 4_096
+"""Of these so many places are remembered; of buckets that are kept, as many as there are slots."""
+
+Moment = tuple[float, float]
+"""One time on two clocks: seconds since some start, which all processes of a machine share and
+nobody can set; POSIX seconds."""
+
+
+Slot = tuple[int, int, int, int]
+"""Where a bucket counts as long as it owns the slot: its tag, the word that has the tag, the byte
+at which the slot begins, the word of the first time."""
 
 FULL_SECONDS = 60
 """For which it is told that a call found no room."""
@@ -39,10 +78,113 @@ NEW = tuple.__new__
 """What the constructor of a named tuple calls, without the call of a function for each hit."""
 
 
+class CountersError(StoreError):
+    """Several processes cannot count together here; the text says why."""
+
+
+class Counters:
+    """The slots of a window: at most `size` hits in any `seconds`, and at most `per_day` a UTC day.
+
+    Of several processes over one file, whoever looks at a slot holds a lock that they share.
+    """
+
+    def __init__(self, window: Window, file: Path | None = None) -> None:
+        self.size = window.size
+        self.seconds = window.seconds
+        self.per_day = sys.maxsize if window.per_day is None else window.per_day
+        self._gives_way = window.per_day is None
+        self._words = RING + self.size
+        most = STRANGERS_BYTES if self._gives_way else MOST_BYTES
+        self.slots = max(8, min(SLOTS, most // (WORD * self._words)))
+        self._reach = min(self.slots, REACH if self._gives_way else KEPT_REACH)
+        self._most_known = STRANGERS_KNOWN if self._gives_way else self.slots
+        self._path = file
+        length = self.slots * (1 + self._words) * WORD + KEY
+        self._file = None if file is None else open_shared(file, length)
+        self.memory = mmap.mmap(-1 if self._file is None else self._file.fileno(), length)
+        # Callers choose names of buckets: without the key they cannot find those of one place.
+        with locked(self._file):
+            self.key = self.memory[-KEY:]
+            if not any(self.key):
+                self.key = self.memory[-KEY:] = os.urandom(KEY)
+        if hasattr(mmap, "MADV_NOHUGEPAGE"):
+            # The used slots are scattered: each would occupy a huge page for its few bytes.
+            self.memory.madvise(mmap.MADV_NOHUGEPAGE)
+        self.tags = memoryview(self.memory).cast("q")
+        self.times = memoryview(self.memory).cast("d")
+        self.known: dict[str, Slot] = {}
+        """Where buckets were last; each is verified by its tag, since it may have given way."""
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._file is not None:
+            self._file.close()
+
+    def is_shared(self) -> bool:
+        """Whether a process that starts now would count in the same memory."""
+        if self._path is None or self._file is None:
+            return True
+        try:
+            return os.path.samestat(self._path.stat(), os.fstat(self._file.fileno()))
+        except OSError:
+            return False
+
+    def slot(self, bucket: str, at: Moment) -> Slot:
+        """The slot of a bucket: its own, a free one, or one that is given up.
+
+        Raises:
+            CountersFullError: the bucket is new, and every slot has calls of this day.
+        """
+        digest = hashlib.blake2b(bucket.encode(), digest_size=8, key=self.key).digest()
+        tag = int.from_bytes(digest, "big", signed=True) or 1
+        place, is_owned = self._place(tag, at)
+        first = self.slots + place * self._words
+        slot = tag, place, first * WORD, first + RING
+        if not is_owned:
+            HEAD.pack_into(self.memory, first * WORD, 0, 0, 0, 0, at[0])
+            self.tags[place] = tag
+        if len(self.known) >= self._most_known:
+            self.known.clear()
+        self.known[bucket] = slot
+        return slot
+
+    def _place(self, tag: int, at: Moment) -> tuple[int, bool]:
+        """The place of a tag's slot, and whether the tag has it already."""
+        free = None
+        for step in range(self._reach):
+            place = (tag + step) % self.slots
+            owner = self.tags[place]
+            if owner == tag:
+                return place, True
+            if free is None and (owner == 0 or self._is_spent(place, at)):
+                free = place
+            if owner == 0:
+                break  # no slot is ever emptied: the tag was never placed behind an empty one
+        if free is not None:
+            return free, False
+        if not self._gives_way:
+            raise CountersFullError
+        near = ((tag + step) % self.slots for step in range(self._reach))
+        return min(near, key=lambda place: self._head(place)[4]), False
+
+    def _is_spent(self, place: int, at: Moment) -> bool:
+        """Whether nothing of a slot counts any more."""
+        day, calls, oldest, live, _ = self._head(place)
+        if live:
+            newest = self.slots + place * self._words + RING + (oldest + live - 1) % self.size
+            if at[0] - self.times[newest] < self.seconds:
+                return False
+        return self._gives_way or not calls or day < int(at[1]) // SECONDS_A_DAY
+
+    def _head(self, place: int) -> tuple[int, int, int, int, float]:
+        at = (self.slots + place * self._words) * WORD
+        return HEAD.unpack_from(self.memory, at)
+
+
 class LocalCounting:
     """Counts in tables of memory; with a folder, in files there, which several processes share.
 
-    Nothing here waits, so a call is counted before anything else runs in its process.
+    Nothing in it waits, so a call is counted before anything else runs in its process.
     """
 
     def __init__(
@@ -78,7 +220,7 @@ class LocalCounting:
         self._tables[window.name] = Counters(window, file)
         return window
 
-    def hit(self, *asked: Asked) -> Hits:
+    async def hit(self, *asked: Asked) -> Hits:
         """Count one call in each window, if all have room: all are read before one is written.
 
         Every call of the service runs through here, so it is one function: a call less of a
@@ -170,3 +312,33 @@ class LocalCounting:
         except CountersFullError:
             self._full_at = at[0]
             raise
+
+
+@contextmanager
+def locked(file: IO[bytes] | None) -> Iterator[None]:
+    """Hold the lock of a file, if there is one. A process that dies releases it."""
+    if file is not None:
+        lockf(file, LOCK_EX)
+    try:
+        yield
+    finally:
+        if file is not None:
+            lockf(file, LOCK_UN)
+
+
+def open_shared(file: Path, length: int) -> IO[bytes]:
+    """A file of a length, which is made if it is absent.
+
+    Raises:
+        CountersError: it cannot be.
+    """
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        stream = os.fdopen(os.open(file, os.O_RDWR | os.O_CREAT, 0o600), "r+b")
+        stream.truncate(length)  # a sparse file, which reads as zeros: no hits
+    except OSError as error:
+        raise CountersError(
+            f"Several workers count together in {file}, which cannot be used ({error.strerror}); "
+            "run one worker, or set TMPDIR to a local folder."
+        ) from error
+    return stream

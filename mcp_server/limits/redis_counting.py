@@ -27,7 +27,6 @@ from mcp_server.limits.counting import (
     Hit,
     Hits,
     Window,
-    counted,
 )
 from telemetry.metrics import limits_away
 
@@ -122,7 +121,7 @@ class RedisCounting:
             self._away.inc()
             if self._meanwhile is None:
                 raise
-            return await counted(self._meanwhile, *asked)
+            return await self._meanwhile.hit(*asked)
         each = tuple(
             Hit(fits == 1, left, reset / 1_000_000, today)
             for fits, left, reset, today in zip(*[iter(states)] * 4, strict=True)

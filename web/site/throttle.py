@@ -13,7 +13,7 @@ import math
 from contextlib import suppress
 from typing import NamedTuple
 
-from mcp_server.limits.counting import Asked, Counting, Hits, UncountedError, Window, counted
+from mcp_server.limits.counting import Asked, Counting, Hits, UncountedError, Window
 from mcp_server.limits.local_counting import LocalCounting
 from store.accounts.accounts import hash_secret
 from telemetry.metrics import limits_hit
@@ -122,12 +122,12 @@ class Throttle:
     async def succeed(self, attempt: Attempt) -> None:
         """Undo the count of an attempt whose password was right, unless there were many of them."""
         with suppress(UncountedError):  # else it stays counted
-            if (await counted(self._counting, (self._right, attempt.account))).counted:
+            if (await self._counting.hit((self._right, attempt.account))).counted:
                 await self._counting.take_back(*attempt.buckets)
 
     async def _hit(self, *asked: Asked) -> Hits:
         try:
-            return await counted(self._counting, *asked)
+            return await self._counting.hit(*asked)
         except UncountedError as error:
             raise UncountedRefusal(error.wait) from error
 

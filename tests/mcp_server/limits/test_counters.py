@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from mcp_server.limits.counters import (
+from mcp_server.limits.counting import CountersFullError, Hit, Hits, Window
+from mcp_server.limits.local_counting import (
     MOST_BYTES,
     RING,
     STRANGERS_BYTES,
@@ -19,10 +20,9 @@ from mcp_server.limits.counters import (
     WORD,
     Counters,
     CountersError,
+    LocalCounting,
     Moment,
 )
-from mcp_server.limits.counting import CountersFullError, Hit, Window
-from mcp_server.limits.local_counting import LocalCounting
 
 DAY = 86_400
 NOON = 20_000 * DAY + 43_200.0
@@ -41,7 +41,12 @@ class Table:
     def hit(self, bucket: str, monotonic: float, utc: float | None = None) -> Hit:
         """What becomes of a call at a time that is the same on both clocks, unless it is told."""
         self._at = (monotonic, monotonic if utc is None else utc)
-        return self.counting.hit((self._window, bucket)).each[0]
+        try:
+            self.counting.hit((self._window, bucket)).send(None)
+        except StopIteration as ended:
+            hits: Hits = ended.value
+            return hits.each[0]
+        raise AssertionError("It waits for something.")
 
 
 Share = Callable[..., Table]

@@ -9,7 +9,7 @@ from bisect import bisect_right
 import numpy as np
 import pytest
 
-from mcp_server.limits.counting import Counting, Hit, Window, counted
+from mcp_server.limits.counting import Counting, Hit, Window
 from tests.counting import SHARED, Backend, Clock
 
 DAY = 86_400
@@ -94,7 +94,7 @@ async def test_each_call_is_told_its_window_and_its_day(
         if isinstance(expected, str):
             await counting.take_back(asked)
             continue
-        hits = await counted(counting, asked)
+        hits = await counting.hit(asked)
         assert hits.each == (expected,), number
         assert (hits.counted, hits.midnight) == (expected[0], DAY - int(clock.now) % DAY), number
         assert hits.wait == (1 if expected[0] else max(1, math.ceil(expected[2]))), number
@@ -106,7 +106,7 @@ async def test_no_window_ever_holds_more_calls_than_allowed(
     window, times = counting.open(Window("w", 5, 60)), list[float]()
     for pause in np.random.default_rng(1).exponential(6, 1_000):
         clock.now += round(float(pause), 3)
-        if (await counted(counting, (window, "a"))).counted:
+        if (await counting.hit((window, "a"))).counted:
             times.append(clock.now)
 
     assert all(n - bisect_right(times, at - 60) < 5 for n, at in enumerate(times))
@@ -116,18 +116,18 @@ async def test_no_window_ever_holds_more_calls_than_allowed(
 async def test_of_calls_at_once_so_many_are_counted_as_fit(counting: Counting) -> None:
     keys, accounts = (counting.open(Window(name, 50, 60, 99)) for name in ("keys", "accounts"))
     hits = await asyncio.gather(
-        *(counted(counting, (keys, "a"), (accounts, str(n % 2))) for n in range(60))
+        *(counting.hit((keys, "a"), (accounts, str(n % 2))) for n in range(60))
     )
 
     assert sum(each.counted for each in hits) == 50
-    assert (await counted(counting, (keys, "b"))).each[0].left == 49
+    assert (await counting.hit((keys, "b"))).each[0].left == 49
 
 
 async def test_a_full_window_keeps_the_others_from_counting(counting: Counting) -> None:
     wide, small = counting.open(Window("wide", 50, 60, 99)), counting.open(Window("s", 1, 60, 5))
-    hits = [await counted(counting, (wide, "a"), (small, "b")) for _ in range(3)]
-    first = await counted(counting, (small, "b"), (wide, "new"))
-    alone = await counted(counting, (wide, "a"))
+    hits = [await counting.hit((wide, "a"), (small, "b")) for _ in range(3)]
+    first = await counting.hit((small, "b"), (wide, "new"))
+    alone = await counting.hit((wide, "a"))
 
     assert [hit.counted for hit in hits] == [True, False, False]
     assert hits[2].each[0] == Hit(True, 49, 60, 1)
@@ -142,11 +142,11 @@ async def test_a_day_goes_on_where_others_left_it_however_often_that_is_said(
     for calls in (5, 5, 3):
         await counting.resume([(window, "a", calls)])
 
-    todays = [(await counted(counting, (window, "a"))).each[0] for _ in range(3)]
+    todays = [(await counting.hit((window, "a"))).each[0] for _ in range(3)]
     clock.now += DAY
 
     assert [(hit.fits, hit.today) for hit in todays] == [(True, 6), (True, 7), (False, 7)]
-    assert (await counted(counting, (window, "a"))).each[0].today == 1
+    assert (await counting.hit((window, "a"))).each[0].today == 1
 
 
 @pytest.mark.parametrize("backend", SHARED, indirect=True)
@@ -157,7 +157,7 @@ async def test_several_that_are_open_count_together(
     window, _ = (each.open(Window("w", 50, 60, 99)) for each in (one, other))
 
     async def admitted(counting: Counting, calls: int) -> int:
-        return sum([(await counted(counting, (window, "a"))).counted for _ in range(calls)])
+        return sum([(await counting.hit((window, "a"))).counted for _ in range(calls)])
 
     assert await admitted(one, 30) == 30
     clock.now += 20
@@ -167,4 +167,4 @@ async def test_several_that_are_open_count_together(
     clock.now += 0.5
     assert await admitted(other, 60) == 30
     await other.take_back((window, "a"))
-    assert (await counted(one, (window, "a"))).each[0].left == 0
+    assert (await one.hit((window, "a"))).each[0].left == 0

@@ -12,7 +12,7 @@ import pytest
 import redis
 
 from mcp_server.limits import redis_counting
-from mcp_server.limits.counting import CountersAwayError, Counting, Hit, Hits, Window, counted
+from mcp_server.limits.counting import CountersAwayError, Counting, Hit, Hits, Window
 from mcp_server.limits.local_counting import LocalCounting
 from mcp_server.limits.redis_counting import PREFIX, SCRIPT, RedisCounting
 from tests.counting import SET_SCRIPT, Clock
@@ -50,7 +50,7 @@ def client(shared_redis: RedisServer) -> Iterator[redis.Redis]:
 async def admitted(counting: Counting, calls: int) -> int:
     """How many of calls at once are admitted."""
     asked = (KEYS, "one"), (ACCOUNTS, "1")
-    hits = await asyncio.gather(*(counted(counting, *asked) for _ in range(calls)))
+    hits = await asyncio.gather(*(counting.hit(*asked) for _ in range(calls)))
     return sum(hit.counted for hit in hits)
 
 
@@ -128,7 +128,7 @@ async def test_one_of_all_processes_takes_over_the_day_of_a_new_redis(
 
 
 async def hit(counting: Counting) -> Hits:
-    return await counted(counting, (KEYS, "one"), (ACCOUNTS, "1"))
+    return await counting.hit((KEYS, "one"), (ACCOUNTS, "1"))
 
 
 AWAY = {
