@@ -13,15 +13,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from presenting import facts, footing, money, records, title, win_rate
 from screener_client import (
     Json,
     RefusedError,
     Screener,
     connected,
+    facts,
     finish,
-    key_from_environment,
+    footing,
+    money,
     parser,
+    records,
+    title,
+    win_rate,
 )
 
 HISTORY_ROWS = 5
@@ -52,7 +56,7 @@ class Findings:
 def main() -> None:
     """Track the tickers, read their setups, write the report and print what was changed."""
     options = _options()
-    with connected(options.url, key_from_environment()) as screener:
+    with connected(options.url, options.key) as screener:
         symbols = [symbol.upper() for symbol in options.symbols] or best(screener, options.best)
         if not symbols:
             print("No symbol of the market has a setup tonight; name the tickers to report on.")

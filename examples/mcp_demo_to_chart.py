@@ -18,18 +18,20 @@ import mcp_types as types
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
-from presenting import facts, footing, summaries, title
 from screener_client import (
     Json,
     RefusedError,
     ScreenerError,
     UnreachableError,
+    connected,
+    facts,
     finish,
-    key_from_environment,
+    footing,
     parser,
     refusal,
+    summaries,
+    title,
 )
-from screener_client import connected as screener_connected
 
 EPILOG = """\
 examples:
@@ -43,34 +45,34 @@ class ToolError(ScreenerError):
     """A tool refused; the message begins with the error code and ends with what to do."""
 
 
-async def run(options: argparse.Namespace, key: str) -> None:
+async def run(options: argparse.Namespace) -> None:
     """The demo and, with a key, a tracked ticker."""
-    symbol = options.symbol or shown_symbol(options.url, key)
-    async with connected(f"{options.url}/mcp/demo") as client:
+    symbol = options.symbol or shown_symbol(options.url, options.key)
+    async with connected_mcp(f"{options.url}/mcp/demo") as client:
         await show_tools(client)
         if not symbol:
             print("\nThe night covers no demo symbol, so there is nothing to show.")
             return
         await show_demo(client, symbol, options.folder)
-    if not key:
+    if not options.key:
         print("\nSet SCREENER_KEY to go on to the tickers that your account tracks.")
         return
-    with screener_connected(options.url, key) as screener:
+    with connected(options.url, options.key) as screener:
         screener.patch("/tickers", {"add": [symbol]})
     print(f"\nYour account tracks {symbol} from now on.")
-    async with connected(f"{options.url}/mcp", key) as client:
+    async with connected_mcp(f"{options.url}/mcp", options.key) as client:
         await show_tracked(client, symbol, options.folder)
 
 
 def shown_symbol(url: str, key: str) -> str:
     """The demo symbol with the most setups tonight; empty if the night covers none."""
-    with screener_connected(url, key) as screener:
+    with connected(url, key) as screener:
         entries = [each for each in screener.get("/demo")["symbols"] if each["covered"]]
     return max(entries, key=lambda each: each["setups"], default={"symbol": ""})["symbol"]
 
 
 @asynccontextmanager
-async def connected(url: str, key: str = "") -> AsyncIterator[Client]:
+async def connected_mcp(url: str, key: str = "") -> AsyncIterator[Client]:
     """A connected MCP client; without a key it sends no credentials."""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     hooks = {"response": [say_why]}
@@ -168,7 +170,7 @@ def main() -> None:
     )
     options = made.parse_args()
     try:
-        anyio.run(run, options, key_from_environment())
+        anyio.run(run, options)
     except (ExceptionGroup, MCPError, httpx2.HTTPError) as error:
         cause = innermost(error)
         if isinstance(cause, ScreenerError):

@@ -7,15 +7,16 @@ import json
 import re
 from collections.abc import Sequence
 
-from presenting import footing, money, win_rate
 from screener_client import (
     PATIENCE,
     Json,
     Screener,
     connected,
     finish,
-    key_from_environment,
+    footing,
+    money,
     parser,
+    win_rate,
 )
 
 FAMILIES = ("rising_wedge", "falling_wedge", "bullish_pennant", "bearish_pennant", "triangle")
@@ -48,7 +49,7 @@ reading the table:
 def main() -> None:
     """Read the scan within one session and print it."""
     options = _options()
-    with connected(options.url, key_from_environment(), options.patience) as screener:
+    with connected(options.url, options.key, options.patience) as screener:
         pages = screener.in_one_session(lambda: read_pages(screener, _query(options)))
     setups = [setup for page in pages for setup in page["setups"]]
     print(report(pages[0], setups))

@@ -28,7 +28,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 DISCLAIMER = "Educational chart analysis, not investment advice."
 PYTHON_SCRIPTS = ("agent_report.py", "mcp_demo_to_chart.py", "morning_scan.py")
 SCRIPTS = ("curl_tour.sh", *PYTHON_SCRIPTS)
-SHARED = ("presenting.py", "screener_client.py")
+SHARED = ("screener_client.py",)
 """What the scripts import; run with them, and by `test_shared`."""
 
 PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])

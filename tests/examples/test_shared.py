@@ -109,7 +109,7 @@ def test_an_answer_that_is_not_of_this_service_is_said_to_be_none(service: Servi
 
 
 def test_a_win_rate_is_phrased_with_its_sample_and_the_loss_or_that_there_was_none() -> None:
-    words = load("presenting")
+    words = load("screener_client")
     record = {"win_rate_pct": 100.0, "sample_size": 3, "avg_loss_pct": None}
 
     assert words.win_rate(record) == "100.00% of 3 trades, no loss among them"
@@ -120,7 +120,7 @@ def test_a_win_rate_is_phrased_with_its_sample_and_the_loss_or_that_there_was_no
 
 
 def test_a_price_below_a_dollar_keeps_its_digits() -> None:
-    words = load("presenting")
+    words = load("screener_client")
 
     assert [words.money(price) for price in (1234.5, 1.0, 0.061234)] == [
         "$1,234.50",
