@@ -155,7 +155,7 @@ def connected(url: str, key: str, patience: float = PATIENCE) -> Iterator[Screen
 
 
 def parser(description: str, epilog: str) -> argparse.ArgumentParser:
-    """An argument parser with what every example is given: an address, and a key if there is one."""
+    """An argument parser with what every example is given: an address, and a key if any."""
     made = argparse.ArgumentParser(
         description=description,
         epilog=f"{epilog}\nThe API key is read from SCREENER_KEY, never from the command line.\n"

@@ -5,8 +5,6 @@ An answer whose shape the interface leaves open is an object without fields here
 
 from __future__ import annotations
 
-from typing import Any
-
 from mcp_server.calls.errors import CATALOGUE
 from mcp_server.operations.lean import Schema
 from mcp_server.operations.schemas import input_schema, record_schemas
@@ -20,6 +18,24 @@ from store.wire.records import Envelope, Record
 
 SECURITY: list[Schema] = [{"api_key": []}, {"oauth2": [SCOPE]}]
 REFERENCE = "#/components/schemas/"
+
+QUOTA_HEADERS = {
+    name: {"$ref": f"#/components/headers/{name}"} for name in ("RateLimit", "RateLimit-Policy")
+}
+RETRY_AFTER = {"Retry-After": {"$ref": "#/components/headers/Retry-After"}}
+UNCHANGED = {"304": {"description": "The ETag in If-None-Match still matches the answer."}}
+IF_MATCH = {
+    "name": "If-Match",
+    "in": "header",
+    "description": "The ETag that GET gave; a list that has changed since stays.",
+    "schema": {"type": "string"},
+}
+CLIENT_NAME = {
+    "name": "X-Service-Client",
+    "in": "header",
+    "description": "A client name for the account's usage log.",
+    "schema": {"type": "string"},
+}
 
 DOCUMENTS = {
     "/": ("index", "Map of links, install commands and limits.", "application/json"),
@@ -101,15 +117,11 @@ def _error_responses() -> Schema:
                 for entry in CATALOGUE.values()
                 if entry.status == status
             ),
-            "headers": _error_headers(status),
+            "headers": RETRY_AFTER if status == 429 else {},
             "content": {"application/json": {"schema": {"$ref": f"{REFERENCE}Error"}}},
         }
         for status in sorted({entry.status for entry in CATALOGUE.values()})
     }
-
-
-def _error_headers(status: int) -> Schema:
-    return {"Retry-After": {"$ref": "#/components/headers/Retry-After"}} if status == 429 else {}
 
 
 def _headers() -> Schema:
@@ -154,32 +166,18 @@ def _security_schemes(offer: Offer) -> Schema:
 def _document(path: str, name: str, summary: str, media_type: str) -> Schema:
     schema: Schema = {"type": "object"} if media_type == "application/json" else {"type": "string"}
     if path == "/":
-        schema = {"allOf": [{"$ref": f"{REFERENCE}Envelope"}]}
-    success = {
-        "description": summary,
-        "headers": _quota_headers(),
-        "content": {media_type: {"schema": schema}},
-    }
+        schema = {"allOf": [_reference_to(Envelope)]}
     return {
         "operationId": name,
         "summary": summary,
         "tags": ["documents"],
         "security": [{}, *SECURITY],
-        "responses": {"200": success, **_unchanged(), **_refusals({401, 429, 500, 503})},
+        "responses": {
+            "200": _success(summary, media_type, schema),
+            **UNCHANGED,
+            **_refusals({401, 429, 500, 503}),
+        },
     }
-
-
-def _refusals(statuses: set[int]) -> Schema:
-    return {str(code): {"$ref": f"#/components/responses/{code}"} for code in sorted(statuses)}
-
-
-def _unchanged() -> Schema:
-    return {"304": {"description": "The ETag in If-None-Match still matches the answer."}}
-
-
-def _quota_headers() -> Schema:
-    names = ("RateLimit", "RateLimit-Policy")
-    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
 
 
 def _operation(route: RestRoute) -> Schema:
@@ -192,9 +190,8 @@ def _operation(route: RestRoute) -> Schema:
         "parameters": _parameters(route, operation),
         "responses": _responses(route, operation),
     }
-    if route.method in ("PUT", "PATCH"):
-        schema = input_schema(operation)
-        content = {"application/json": {"schema": schema}}
+    if route.method != "GET":
+        content = {"application/json": {"schema": input_schema(operation)}}
         result["requestBody"] = {"required": True, "content": content}
     return result
 
@@ -207,68 +204,39 @@ def _operation_id(route: RestRoute) -> str:
 
 
 def _parameters(route: RestRoute, operation: Operation) -> list[Schema]:
-    fields = input_schema(operation)
-    in_path = [name for name in fields["properties"] if f"{{{name}}}" in route.path]
-    parameters: list[Schema] = [
-        {
+    arguments = input_schema(operation)
+    in_path = [name for name in arguments["properties"] if f"{{{name}}}" in route.path]
+    parameters: list[Schema] = []
+    for name in (*in_path, *route.query):
+        schema = dict(arguments["properties"][name])
+        description = schema.pop("description")
+        parameter = {
             "name": name,
             "in": "path" if name in in_path else "query",
-            "required": name in in_path or name in fields.get("required", ()),
-            "schema": _bare(fields["properties"][name]),
-            "description": fields["properties"][name]["description"],
+            "required": name in in_path or name in arguments.get("required", ()),
+            "schema": schema,
+            "description": description,
         }
-        for name in (*in_path, *route.query)
-    ]
+        parameters.append(parameter)
     if operation.changes:
-        parameters.append(
-            {
-                "name": "If-Match",
-                "in": "header",
-                "description": "The ETag that GET gave; a list that has changed since stays.",
-                "schema": {"type": "string"},
-            }
-        )
+        parameters.append(IF_MATCH)
     if operation.access == "keyed":
-        parameters.append(
-            {
-                "name": "X-Service-Client",
-                "in": "header",
-                "description": "A client name for the account's usage log.",
-                "schema": {"type": "string"},
-            }
-        )
+        parameters.append(CLIENT_NAME)
     return parameters
-
-
-def _bare(field: Schema) -> Schema:
-    """A parameter's schema; its description stands beside it."""
-    return {key: value for key, value in field.items() if key != "description"}
 
 
 def _responses(route: RestRoute, operation: Operation) -> Schema:
     statuses = {CATALOGUE[code].status for code in operation.codes} | {500, 503}
-    if route.method != "GET":
-        success = _success(route, operation)
-        return {"200": success, **_refusals(statuses | {400, 413})}
-    return {"200": _success(route, operation), **_unchanged(), **_refusals(statuses)}
-
-
-def _success(route: RestRoute, operation: Operation) -> Schema:
     if operation.produces == "image/png":
-        picture = {"schema": {"type": "string", "contentMediaType": "image/png"}}
-        return {
-            "description": "A PNG; cacheable for one hour.",
-            "headers": _quota_headers(),
-            "content": {"image/png": picture},
-        }
-    answer: Schema = {
-        "allOf": [{"$ref": f"{REFERENCE}Envelope"}, *(_ref(m) for m in _answers(route, operation))]
-    }
-    return {
-        "description": operation.summary,
-        "headers": _quota_headers(),
-        "content": {"application/json": {"schema": answer}},
-    }
+        picture = {"type": "string", "contentMediaType": "image/png"}
+        success = _success("A PNG; cacheable for one hour.", "image/png", picture)
+    else:
+        models: list[type[Record]] = [Envelope, *_answers(route, operation)]
+        body = {"allOf": [_reference_to(model) for model in models]}
+        success = _success(operation.summary, "application/json", body)
+    if route.method != "GET":
+        return {"200": success, **_refusals(statuses | {400, 413})}
+    return {"200": success, **UNCHANGED, **_refusals(statuses)}
 
 
 def _answers(route: RestRoute, operation: Operation) -> list[type[Record]]:
@@ -279,5 +247,17 @@ def _answers(route: RestRoute, operation: Operation) -> list[type[Record]]:
     return [by_name if "{" in route.path else of_all]
 
 
-def _ref(model: type[Record]) -> dict[str, Any]:
+def _success(description: str, media_type: str, schema: Schema) -> Schema:
+    return {
+        "description": description,
+        "headers": QUOTA_HEADERS,
+        "content": {media_type: {"schema": schema}},
+    }
+
+
+def _refusals(statuses: set[int]) -> Schema:
+    return {str(code): {"$ref": f"#/components/responses/{code}"} for code in sorted(statuses)}
+
+
+def _reference_to(model: type[Record]) -> Schema:
     return {"$ref": REFERENCE + model.__name__}
