@@ -7,6 +7,7 @@ import io
 import os
 import re
 import runpy
+import shlex
 import shutil
 import socket
 import struct
@@ -86,9 +87,10 @@ def process(script: str, *arguments: str, url: str, key: str = "", folder: Path)
     return Finished(done.returncode, done.stdout, done.stderr)
 
 
-def succeed(script: str, *arguments: str, url: str, key: str = "", folder: Path) -> str:
+def succeed(command: str, *, of: Service, folder: Path, key: str | None = None) -> str:
     """The output of a run that must succeed and print nothing on stderr."""
-    result = run(script, *arguments, url=url, key=key, folder=folder)
+    key = of.key if key is None else key
+    result = run(*shlex.split(command), url=of.url, key=key, folder=folder)
     assert (result.returncode, result.stderr) == (0, "")
     return result.stdout
 
@@ -155,7 +157,7 @@ def test_the_curl_tour_shows_every_answer_and_saves_a_chart(
     live: str, session: dt.date, rank: int, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     service: Service = request.getfixturevalue(live)
-    text = succeed("curl_tour.sh", "msft.png", url=service.url, key=service.key, folder=tmp_path)
+    text = succeed("curl_tour.sh msft.png", of=service, folder=tmp_path)
 
     check_pictures(tmp_path, ["msft.png"])
     assert text.count("\n== ") == 10
@@ -203,7 +205,7 @@ def test_the_readme_shows_what_its_commands_print_of_the_sample(
 def test_the_curl_tour_shows_what_needs_no_key_and_then_asks_for_one(
     service: Service, tmp_path: Path
 ) -> None:
-    text = succeed("curl_tour.sh", url=service.url, folder=tmp_path)
+    text = succeed("curl_tour.sh", of=service, key="", folder=tmp_path)
 
     assert text.count("\n== ") == 3
     assert text.endswith("Set SCREENER_KEY to go on: the rest needs a key.\n")
@@ -227,7 +229,7 @@ def test_every_example_ends_well_for_a_new_account_whatever_the_night_holds(
     with serving(tmp_path / "data", demo_symbols=symbols) as live:
         key = new_key(live.settings, "new@example.com", tracked=())
         text = {
-            script: succeed(script, url=live.url, key=key, folder=_new(tmp_path / script))
+            script: succeed(script, of=live, key=key, folder=_new(tmp_path / script))
             for script in SCRIPTS
         }
         tracked = [row["symbol"] for row in live.get("/tickers", key=key).json()["tickers"]]
@@ -242,8 +244,7 @@ def test_every_example_ends_well_for_a_new_account_whatever_the_night_holds(
 def test_every_example_says_in_a_sentence_that_there_is_no_setup(tmp_path: Path) -> None:
     with serving(_new(tmp_path / "data")) as live:
         text = {
-            script: succeed(script, url=live.url, key=live.key, folder=_new(tmp_path / script))
-            for script in SCRIPTS
+            script: succeed(script, of=live, folder=_new(tmp_path / script)) for script in SCRIPTS
         }
 
     assert "No symbol has a setup tonight" in text["curl_tour.sh"]
@@ -258,7 +259,7 @@ def _new(folder: Path) -> Path:
 
 
 def test_the_mcp_demo_draws_a_chart_without_a_key(product: Service, tmp_path: Path) -> None:
-    text = succeed("mcp_demo_to_chart.py", url=product.url, folder=tmp_path)
+    text = succeed("mcp_demo_to_chart.py", of=product, key="", folder=tmp_path)
 
     check_content_rules(text, SAMPLE_SESSION)
     check_pictures(tmp_path, ["demo-MSFT.png"])
@@ -276,9 +277,8 @@ def test_the_mcp_demo_goes_on_to_a_tracked_ticker_with_a_key(
     service: Service, tmp_path: Path
 ) -> None:
     text = succeed(
-        *("mcp_demo_to_chart.py", "--symbol", "goog", "--folder", "charts"),
-        url=service.url,
-        key=service.key,
+        "mcp_demo_to_chart.py --symbol goog --folder charts",
+        of=service,
         folder=tmp_path,
     )
 
@@ -289,12 +289,7 @@ def test_the_mcp_demo_goes_on_to_a_tracked_ticker_with_a_key(
 
 
 def test_the_morning_scan_reads_every_page_into_one_table(service: Service, tmp_path: Path) -> None:
-    text = succeed(
-        *("morning_scan.py", "--status", "all", "--page-size", "2"),
-        url=service.url,
-        key=service.key,
-        folder=tmp_path,
-    )
+    text = succeed("morning_scan.py --status all --page-size 2", of=service, folder=tmp_path)
 
     setups = service.get("/scan?status=all").json()["setups"]
     check_content_rules(text)
@@ -311,11 +306,9 @@ def test_the_morning_scan_reads_every_page_into_one_table(service: Service, tmp_
 
 def test_the_morning_scan_turns_conditions_into_filters(service: Service, tmp_path: Path) -> None:
     text = succeed(
-        *("morning_scan.py", "--status", "all", "--direction", "bullish"),
-        *("--where", "price > 100", "--where", "price_above_sma:50 is true"),
-        *("--where", "industry is Hardware & Electronics"),
-        url=service.url,
-        key=service.key,
+        "morning_scan.py --status all --direction bullish --where 'price > 100' "
+        "--where 'price_above_sma:50 is true' --where 'industry is Hardware & Electronics'",
+        of=service,
         folder=tmp_path,
     )
 
@@ -324,12 +317,7 @@ def test_the_morning_scan_turns_conditions_into_filters(service: Service, tmp_pa
 
 
 def test_the_morning_scan_says_when_nothing_matches(service: Service, tmp_path: Path) -> None:
-    text = succeed(
-        *("morning_scan.py", "--max-distance", "0"),
-        url=service.url,
-        key=service.key,
-        folder=tmp_path,
-    )
+    text = succeed("morning_scan.py --max-distance 0", of=service, folder=tmp_path)
 
     assert text.startswith("No setup matches.\n")
     assert f"As of session {NIGHT_SESSION} " in text
@@ -337,8 +325,10 @@ def test_the_morning_scan_says_when_nothing_matches(service: Service, tmp_path: 
 
 
 @pytest.mark.parametrize("script", PYTHON_SCRIPTS)
-def test_help_teaches_by_examples_and_names_the_exit_codes(script: str, tmp_path: Path) -> None:
-    text = succeed(script, "--help", url="http://127.0.0.1:1", folder=tmp_path)
+def test_help_teaches_by_examples_and_names_the_exit_codes(
+    service: Service, script: str, tmp_path: Path
+) -> None:
+    text = succeed(f"{script} --help", of=service, folder=tmp_path)
 
     assert text.count(script) >= 3
     assert "Exit codes: 0 done" in text
@@ -349,8 +339,8 @@ def test_the_agent_adds_what_is_missing_says_so_and_reports(
 ) -> None:
     key = new_key(service.settings, "reporter@example.com")
     text = succeed(
-        *("agent_report.py", "goog", "FB", "--out", "out/report.md"),
-        url=service.url,
+        "agent_report.py goog FB --out out/report.md",
+        of=service,
         key=key,
         folder=tmp_path,
     )
@@ -374,9 +364,7 @@ def test_the_agent_adds_what_is_missing_says_so_and_reports(
 def test_the_agent_reports_on_the_best_of_the_scan_and_changes_nothing_tracked(
     service: Service, tmp_path: Path
 ) -> None:
-    text = succeed(
-        "agent_report.py", "--best", "2", url=service.url, key=service.key, folder=tmp_path
-    )
+    text = succeed("agent_report.py --best 2", of=service, folder=tmp_path)
     report = (tmp_path / "report.md").read_text()
 
     assert text.startswith("Changed nothing: all of AAPL, MSFT were tracked already.\n")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
+import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import httpx
@@ -13,16 +13,9 @@ import pytest
 from tests.service import Service, new_key, serving
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-
-
-def load(name: str) -> ModuleType:
-    """A shared module of the examples, which are scripts and not a package."""
-    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+sys.path.insert(0, str(EXAMPLES))  # they are scripts, and no package
+client = importlib.import_module("screener_client")
+sys.path.remove(str(EXAMPLES))
 
 
 def _http(service: Service) -> httpx.Client:
@@ -31,7 +24,6 @@ def _http(service: Service) -> httpx.Client:
 
 
 def test_the_client_waits_as_asked_once_and_then_goes_on(data_dir: Path) -> None:
-    client = load("screener_client")
     waits: list[float] = []
 
     def a_minute_passes(seconds: float) -> None:
@@ -51,7 +43,6 @@ def test_the_client_waits_as_asked_once_and_then_goes_on(data_dir: Path) -> None
 
 
 def test_the_client_backs_off_and_gives_up_when_waiting_does_not_help(data_dir: Path) -> None:
-    client = load("screener_client")
     waits: list[float] = []
 
     with serving(data_dir, key_per_minute=1) as service, _http(service) as http:
@@ -65,7 +56,6 @@ def test_the_client_backs_off_and_gives_up_when_waiting_does_not_help(data_dir: 
 
 
 def test_the_client_waits_before_it_would_be_refused(data_dir: Path) -> None:
-    client = load("screener_client")
     waits: list[float] = []
 
     with serving(data_dir, key_per_minute=1) as service, _http(service) as http:
@@ -81,7 +71,6 @@ def test_the_client_waits_before_it_would_be_refused(data_dir: Path) -> None:
 def test_work_starts_over_when_the_night_changes_between_two_answers(
     service: Service, tmp_path: Path
 ) -> None:
-    client = load("screener_client")
     starts: list[int] = []
 
     with serving(tmp_path) as other, _http(service) as http:
@@ -101,28 +90,23 @@ def test_work_starts_over_when_the_night_changes_between_two_answers(
 
 
 def test_an_answer_that_is_not_of_this_service_is_said_to_be_none(service: Service) -> None:
-    client = load("screener_client")
-
     refused = pytest.raises(client.UnreachableError, match="does not answer like")
     with httpx.Client(base_url=service.url) as http, refused:
         client.Screener(http).get("/docs")
 
 
 def test_a_win_rate_is_phrased_with_its_sample_and_the_loss_or_that_there_was_none() -> None:
-    words = load("screener_client")
     record = {"win_rate_pct": 100.0, "sample_size": 3, "avg_loss_pct": None}
 
-    assert words.win_rate(record) == "100.00% of 3 trades, no loss among them"
-    assert words.win_rate({**record, "win_rate_pct": 50.0, "avg_loss_pct": -7.5}) == (
+    assert client.win_rate(record) == "100.00% of 3 trades, no loss among them"
+    assert client.win_rate({**record, "win_rate_pct": 50.0, "avg_loss_pct": -7.5}) == (
         "50.00% of 3 trades, average loss -7.50%"
     )
-    assert words.win_rate(None) == "no record yet"
+    assert client.win_rate(None) == "no record yet"
 
 
 def test_a_price_below_a_dollar_keeps_its_digits() -> None:
-    words = load("screener_client")
-
-    assert [words.money(price) for price in (1234.5, 1.0, 0.061234)] == [
+    assert [client.money(price) for price in (1234.5, 1.0, 0.061234)] == [
         "$1,234.50",
         "$1.00",
         "$0.06123",
