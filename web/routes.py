@@ -1,8 +1,8 @@
-"""The routes of the pages."""
+"""The routes of the pages: where each is, and who may open it and send its form."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 from starlette.requests import Request
@@ -10,118 +10,118 @@ from starlette.routing import Route
 
 from mcp_server.http.responses import PUBLIC_HOUR, HttpResponse
 from mcp_server.presentation.offer import PRIVACY_PATH, TERMS_PATH
-from web.about.connect import PATH as CONNECT
-from web.about.connect import connect_page
-from web.about.docs import PATH as DOCS
-from web.about.docs import docs_page
-from web.about.markdown import rendered
-from web.about.robots import PATH as ROBOTS
-from web.about.robots import robots
-from web.account.account import ACTIVITY, AccountPage, Activity, Usage
-from web.account.account import PATH as ACCOUNT
+from store.accounts.accounts import Account
+from web.about import connect, docs, robots
+from web.account import account
 from web.account.consent import AUTHORIZE, ConsentPage
 from web.account.keys import KeysPage
 from web.account.sign_in import Password, SignIn, SignUp
-from web.market.changes import PATH as CHANGES
-from web.market.changes import ChangesPage
-from web.market.charts import DATA_PATH, PNG_PATH, SetupCharts
-from web.market.families import ONE_PATH as FAMILY
-from web.market.families import PATH as FAMILIES
-from web.market.families import FamilyPages
-from web.market.home import Home
-from web.market.method import PATH as METHOD
-from web.market.method import MethodPage
-from web.market.scan_query import PATH as SCREEN
-from web.market.screen import ScreenPage
-from web.market.status import PATH as STATUS
-from web.market.status import StatusPage
-from web.market.symbol import PATH as SYMBOL
-from web.market.symbol import SEARCH_PATH, SymbolPage
-from web.market.symbol import TRADE_PATH as TRADE
-from web.market.watchlist import PATH as WATCHLIST
-from web.market.watchlist import WatchlistPage
-from web.site.access import Access
-from web.site.assets import load_assets
-from web.site.events import PATH as EVENTS
-from web.site.events import Events
-from web.site.night_head import NightPages
-from web.site.pages import Context, Page, Pages
+from web.market import (
+    changes,
+    charts,
+    families,
+    home,
+    method,
+    scan_query,
+    screen,
+    status,
+    symbol,
+    watchlist,
+)
+from web.site import assets, live
+from web.site.access import sees_scan
+from web.site.pages import Context, Page
 from web.site.site import Site
+from web.site.visit import Visit
 from web.site.visits import Endpoint, Visits
 
 
 def web_routes(site: Site, reference: str) -> list[Route]:
     """Every page, and the documentation rendered from the agent reference."""
-    assets = load_assets()
-    pages = NightPages(site, assets)
-    visits, access = Visits(site, pages), Access(site)
-    home, usage = Home(site, pages), Usage(site, pages)
-    keys, watchlist = KeysPage(site, pages), WatchlistPage(site, pages)
-    account = AccountPage(site, pages)
-    families = FamilyPages(site, pages)
-    consent = ConsentPage(site, pages)
-    charts, symbol = SetupCharts(site, access), SymbolPage(site, pages, access)
+    visits, offer = Visits(site), site.services.offer
+    anyone, members, parts = visits.anyone, visits.members, visits.parts
     return [
-        *assets.routes(),
-        _fixed(pages, DOCS, "docs.html", docs_page, site.services.offer, reference),
-        _fixed(pages, PRIVACY_PATH, "text.html", _text, "Privacy", site.policies.privacy),
-        _fixed(pages, TERMS_PATH, "text.html", _text, "Terms", site.policies.terms),
-        Route(METHOD, MethodPage(site, pages).respond),
-        Route(ROBOTS, robots),
-        _fixed(pages, CONNECT, "connect.html", connect_page, site.services.offer),
-        Route(STATUS, visits.anyone(StatusPage(site, pages).show)),
-        Route("/", visits.anyone(home.show)),
-        Route(SCREEN, visits.anyone(ScreenPage(site, pages).show)),
-        Route(FAMILIES, visits.anyone(families.show_all)),
-        Route(FAMILY, visits.anyone(families.show)),
-        Route(SEARCH_PATH, visits.anyone(symbol.find)),
-        _page(SYMBOL, visits.anyone(symbol.show), visits.members(symbol.change)),
-        Route(TRADE, visits.anyone(symbol.trade)),
-        Route(PNG_PATH, visits.parts(charts.png)),
-        Route(DATA_PATH, visits.parts(charts.data)),
-        Route(EVENTS, visits.anyone(Events(access, site.news).open)),
-        _page(AUTHORIZE, visits.anyone(consent.show), visits.members(consent.decide, once=True)),
-        _page("/keys", visits.members(keys.show), visits.members(keys.change)),
-        _page(WATCHLIST, visits.members(watchlist.show), visits.members(watchlist.change)),
-        Route(CHANGES, visits.anyone(ChangesPage(site, pages).show)),
-        _page(ACCOUNT, visits.members(account.show), visits.members(account.change)),
-        Route("/usage", visits.members(usage.show)),
-        Route(ACTIVITY, visits.members(Activity(site, pages).show)),
-        *_sign_in_routes(site, pages, visits),
+        Route(home.PATH, anyone(home.show)),
+        Route(scan_query.PATH, anyone(screen.show)),
+        Route(symbol.SEARCH_PATH, anyone(symbol.find)),
+        _form(symbol.PATH, anyone(symbol.show), members(symbol.change)),
+        Route(symbol.TRADE_PATH, anyone(symbol.trade)),
+        Route(charts.PNG_PATH, parts(charts.png)),
+        Route(charts.DATA_PATH, parts(charts.data)),
+        Route(families.PATH, anyone(families.show_all)),
+        Route(families.ONE_PATH, anyone(families.show)),
+        Route(changes.PATH, anyone(changes.show)),
+        Route(status.PATH, anyone(status.show)),
+        _form(watchlist.PATH, members(watchlist.show), members(watchlist.change)),
+        Route(live.PATH, anyone(_news)),
+        Route(method.PATH, partial(method.show, site=site)),
+        _fixed(site, connect.PATH, "connect.html", partial(connect.connect_page, offer)),
+        _fixed(site, docs.PATH, "docs.html", partial(docs.docs_page, offer, reference)),
+        _text(site, PRIVACY_PATH, "Privacy", site.policies.privacy),
+        _text(site, TERMS_PATH, "Terms", site.policies.terms),
+        Route(robots.PATH, robots.robots),
+        Route(assets.PATH, assets.load_assets().respond),
+        *_account_routes(site, visits),
     ]
 
 
-def _fixed(
-    pages: Pages, path: str, template: str, make: Callable[..., Context], *settings: object
-) -> Route:
-    """A page that changes with the program and its settings alone."""
-    made = partial(make, *settings)
-
-    async def respond(request: Request) -> HttpResponse:
-        return pages.public(template, request, PUBLIC_HOUR, made)
-
-    return Route(path, respond)
+async def _news(visit: Visit, site: Site) -> Page:
+    return site.news.open(visit.network, sees_scan=sees_scan(visit, site))
 
 
-def _text(title: str, source: str) -> Context:
-    return {"title": title, "source": source, "text": rendered(source).html}
+def _form(path: str, show: Endpoint, change: Endpoint) -> Route:
+    """A page, and what takes the form on it."""
 
-
-def _sign_in_routes(site: Site, pages: Pages, visits: Visits) -> list[Route]:
-    sign_in, sign_up = SignIn(site, pages, visits), SignUp(site, pages, visits)
-    password = Password(site, pages, visits)
-    routes = [
-        _page("/sign-in", visits.anyone(sign_in.show), visits.anyone(sign_in.submit)),
-        Route("/sign-out", visits.anyone(sign_in.leave), methods=["POST"]),
-        _page("/account/password", visits.members(password.show), visits.members(password.change)),
-    ]
-    if site.sign_up:
-        routes.append(_page("/sign-up", visits.anyone(sign_up.show), visits.anyone(sign_up.submit)))
-    return routes
-
-
-def _page(path: str, show: Endpoint, change: Endpoint) -> Route:
     async def respond(request: Request) -> Page:
         return await (change if request.method == "POST" else show)(request)
 
     return Route(path, respond, methods=["GET", "POST"])
+
+
+def _fixed(site: Site, path: str, template: str, make: Callable[[], Context]) -> Route:
+    """A page that changes with the program and its settings alone."""
+
+    async def respond(request: Request) -> HttpResponse:
+        return site.pages.public(template, request, PUBLIC_HOUR, make)
+
+    return Route(path, respond)
+
+
+def _text(site: Site, path: str, title: str, source: str) -> Route:
+    return _fixed(site, path, "text.html", partial(docs.text_page, title, source))
+
+
+def _account_routes(site: Site, visits: Visits) -> list[Route]:
+    """The pages of accounts, whose handlers have the site by themselves."""
+    pages = site.pages
+    own, keys = account.AccountPage(site, pages), KeysPage(site, pages)
+    consent, password = ConsentPage(site, pages), Password(site, pages, visits)
+    sign_in, sign_up = SignIn(site, pages, visits), SignUp(site, pages, visits)
+
+    def anyone(handler: Callable[[Visit], Awaitable[Page]]) -> Endpoint:
+        async def show(visit: Visit, _site: Site) -> Page:
+            return await handler(visit)
+
+        return visits.anyone(show)
+
+    def members(
+        handler: Callable[[Visit, Account], Awaitable[Page]], *, once: bool = False
+    ) -> Endpoint:
+        async def show(visit: Visit, _site: Site, owner: Account) -> Page:
+            return await handler(visit, owner)
+
+        return visits.members(show, once=once)
+
+    routes = [
+        _form(AUTHORIZE, anyone(consent.show), members(consent.decide, once=True)),
+        _form("/keys", members(keys.show), members(keys.change)),
+        _form(account.PATH, members(own.show), members(own.change)),
+        Route("/usage", members(account.Usage(site, pages).show)),
+        Route(account.ACTIVITY, members(account.Activity(site, pages).show)),
+        _form("/sign-in", anyone(sign_in.show), anyone(sign_in.submit)),
+        Route("/sign-out", anyone(sign_in.leave), methods=["POST"]),
+        _form("/account/password", members(password.show), members(password.change)),
+    ]
+    if site.sign_up:
+        routes.append(_form("/sign-up", anyone(sign_up.show), anyone(sign_up.submit)))
+    return routes

@@ -65,8 +65,8 @@ from store.nights.book import PerBook
 from telemetry.metrics import record
 from web.routes import web_routes
 from web.site.errors import exception_handlers
-from web.site.news import News
-from web.site.pages import compile_templates
+from web.site.live import News
+from web.site.pages import Pages, compile_templates
 from web.site.site import Site
 from web.site.throttle import SIGN_UPS, Throttle
 
@@ -105,7 +105,7 @@ def build_app(
         _endpoint(toolset, services, bearer, resources, site.origins) for toolset in toolsets(offer)
     ]
     resume = partial(resume_days, services.limiter, services.usage)
-    loops = [*_loops(store, services, site.news, health, resume, counting)]
+    loops = [*_loops(store, services, health, resume, counting)]
     if follower:
         loops.append(Loop("nights", "that follows the store of nights", follower.keep_following))
     facade = Facade(services, bearer.identify, resource, BASE, clock)
@@ -137,7 +137,7 @@ def build_app(
             gc.freeze()
             yield
 
-    handlers = exception_handlers(offer.docs_url, services.limiter)
+    handlers = exception_handlers(site.pages, offer.docs_url, services.limiter)
     probes = Probes(health, site.origins)
     app: ASGIApp = Edge(
         Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers),
@@ -198,8 +198,15 @@ def _site(
 ) -> Site:
     """What the pages use."""
     settings, counting = store.settings, services.limiter.counting
+    pages = Pages(
+        services.active_night,
+        store.clock,
+        services.offer.public_url,
+        sign_up=settings.sign_up,
+    )
     return Site(
         services=services,
+        pages=pages,
         accounts=store.accounts,
         keys=store.keys,
         sessions=store.sessions,
@@ -239,7 +246,6 @@ def _endpoint(
 def _loops(
     store: AccountStore,
     services: Services,
-    news: News,
     health: Health,
     resume: Callable[[], Awaitable[None]],
     counting: LocalCounting | RedisCounting,
@@ -247,7 +253,6 @@ def _loops(
     """What runs as long as the service."""
     settings, changes = store.settings, services.principals.changes
     yield Loop("night", "that looks for a new night", services.active_night.keep_polling)
-    yield Loop("news", "that looks for news of open pages", news.keep_looking)
     yield Loop("usage", "that writes the usage log", services.usage.keep_writing)
     yield Loop("expired", "that removes what is expired", store.sweeper.keep_sweeping)
     yield Loop("changes", "that watches for changes of accounts", changes.keep_watching)

@@ -11,7 +11,7 @@ import pytest
 from tests.chromium import profile_of
 from tests.service import Service
 from tests.web.browser import Browser
-from web.about.samples import load_samples
+from web.about.docs import load_samples
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser as Program

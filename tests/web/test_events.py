@@ -17,7 +17,7 @@ from store.nights.nights import Nights
 from tests.service import Service, copy_night, serving
 from tests.web.people import new_person, signed_in
 from tests.web.streams import stream
-from web.site.events import LASTS, MOST, MOST_OF_STRANGERS
+from web.site.live import LASTS, MOST, MOST_OF_STRANGERS
 
 SHARE = MOST // 4
 STRANGER = {"Host": "stranger.example"}

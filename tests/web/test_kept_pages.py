@@ -32,7 +32,8 @@ VISITORS = {"open": {}, "closed": {"Via": "1.1 proxy.example"}, "member": {}}
 DOCUMENTS = ("/connect", "/docs", "/method", "/privacy", "/terms", "/nowhere")
 UNSIGNED = {("member", address) for address in DOCUMENTS}
 """What does not say who is signed in."""
-FORMS = ("text/html", "text/markdown")
+FORMS = dict.fromkeys(("/", *DOCUMENTS[:3]), ("text/html", "text/markdown"))
+"""What else than HTML a page is sent as."""
 OF_ONE_ANSWER = {"date", "x-request-id", "set-cookie"}
 
 
@@ -41,7 +42,7 @@ def read(browsers: dict[str, Browser]) -> dict[tuple[str, str, str], tuple[Any, 
     found = {}
     for who, browser in browsers.items():
         for address in ADDRESSES:
-            for form in FORMS[: 1 if who == "member" else 2]:
+            for form in FORMS.get(address, ("text/html",)):
                 answer = browser.get(address, headers={**VISITORS[who], "Accept": form})
                 fields = {n: v for n, v in answer.headers.items() if n not in OF_ONE_ANSWER}
                 found[who, address, form] = answer.status_code, fields, answer.text

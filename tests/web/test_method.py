@@ -16,11 +16,8 @@ from store.wire.words import FEW
 from tests.service import Service
 from tests.web.browser import Browser
 from tests.web.tree import words
-from web.market.method import name_of, named, picture
-from web.market.whiskers import Picture
-from web.site.assets import load_assets
-from web.site.night_head import NightHead
-from web.site.pages import Pages
+from web.market.method import context_of
+from web.site.pages import NightStatus, environment
 
 CURRENT = Age(dt.date(2024, 3, 8), dt.date(2024, 3, 11), 0, 252, False)
 
@@ -71,18 +68,11 @@ def method(*measures: Measure) -> Method:
 
 
 def rendered(record: Method | None) -> str:
-    pages = Pages(load_assets(), sign_up=False)
-    session = dt.date(2024, 3, 8)
-    page = pages.render(
-        "method.html",
-        "/method",
-        method=record,
-        picture=picture(record) if record else None,
-        named=named(record) if record else None,
-        name=name_of,
-        night=NightHead(session, "20240308-0", CURRENT, None, "Not advice."),
-        few=30,
-        few_half_years=10,
+    night = NightStatus(dt.date(2024, 3, 8), "20240308-0", CURRENT, None, "Not advice.")
+    page = (
+        environment()
+        .get_template("method.html")
+        .render(context_of(record), visit=None, path="/method", public_url="", night=night)
     )
     return html.unescape(page)
 
@@ -154,10 +144,9 @@ def test_the_picture_has_a_dot_for_each_group_and_says_it_in_words() -> None:
         measure(Family.TRIANGLE, 500, 0.1, verdict="above_random"),
         measure(Family.RISING_WEDGE, 12, 0.5),
     )
-    drawn = picture(record)
+    drawn = context_of(record)["picture"]
     page = rendered(record)
 
-    assert isinstance(drawn, Picture)
     assert [dot.name for dot in drawn.dots] == ["Triangle, bullish", "All"]
     assert [dot.clear for dot in drawn.dots] == [True, False]
     for dot in drawn.dots:

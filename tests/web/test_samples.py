@@ -20,7 +20,7 @@ from mcp_server.mcp.toolsets import EXTENDED
 from rest_facade.routes import ROUTES
 from tests.agent import call, connected
 from tests.service import Service, copy_night, serving
-from web.about.samples import FILE, HOME, load_samples
+from web.about.docs import FILE, HOME, load_samples
 
 PATH = Path(web.__file__).parent / FILE
 MOST_LETTERS, FEW_LETTERS, MOST_LINES, DEEPEST = 600, 12, 190, 9

@@ -31,8 +31,7 @@ from tests.web.market import evidence_of
 from tests.web.people import new_person, signed_in
 from tests.web.tree import words
 from web.market.condition_words import COMPARISONS, LABELS
-from web.market.conditions import PARTS
-from web.market.scan_query import ADD, DEFAULTS, read_query
+from web.market.scan_query import ADD, DEFAULTS, PARTS, read_query
 
 RSI = '[{"kind":"rsi","op":"<","value":20}]'
 

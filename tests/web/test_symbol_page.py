@@ -20,8 +20,8 @@ from tests.service import Service, copy_night, serving
 from tests.web.browser import Browser
 from tests.web.people import new_person, signed_in, tracked_by
 from tests.web.tree import Document, words
-from web.market.histogram import Histogram
-from web.market.history import PAGE
+from web.market.figures import histogram
+from web.market.symbol import OCCURRENCES
 from web.site.forms import form_token
 
 
@@ -73,25 +73,25 @@ def test_the_picture_of_results_has_the_numbers_of_the_history(service: Service)
     page = Browser(service).get("/symbols/AAPL").text
     rows = service.get("/tickers/AAPL/history?limit=100").json()["occurrences"]
     results = [row["r_multiple"] for row in rows if row["r_multiple"] is not None]
-    picture = Histogram.of(Distribution.of(results))
+    picture = histogram(Distribution.of(results))
     assert picture is not None
 
     drawn = [int(count) for count in re.findall(r'<text class="count"[^>]*>(\d+)<', page)]
     table = re.findall(r'<th scope="row">([^<]+ R[^<]*)</th><td class="number">(\d+)</td>', page)
     described = re.search(r'<desc id="results-picture-words">([^<]*)</desc>', page)
 
-    assert drawn == [bar.count for bar in picture.filled]
+    assert drawn == [bar.count for bar in picture.bars]
     assert sum(drawn) == len(results)
-    ends = Histogram.of(Distribution.of([-99.0, 0.5, 99.0]))
+    ends = histogram(Distribution.of([-99.0, 0.5, 99.0]))
     assert ends is not None
-    assert [bar.count for bar in ends.filled] == [1, 1, 1]
-    assert table == [(bar.label, str(bar.count)) for bar in picture.filled]
+    assert [bar.count for bar in ends.bars] == [1, 1, 1]
+    assert table == [(bar.label, str(bar.count)) for bar in picture.bars]
     assert described is not None
     assert described[1] == picture.words
     gained = page.count('<rect class="gained"')
-    assert gained == len([bar for bar in picture.filled if bar.gained])
+    assert gained == len([bar for bar in picture.bars if bar.gained])
     heights = {float(h) for h in re.findall(r'<rect[^>]*height="([\d.]+)"', page)}
-    assert max(heights) == max(bar.height for bar in picture.filled)
+    assert max(heights) == max(bar.height for bar in picture.bars)
 
 
 def test_few_trades_are_said_to_be_few(service: Service) -> None:
@@ -217,11 +217,10 @@ def test_a_symbol_that_is_left_out_says_why_in_words(data_dir: Path) -> None:
         browser = Browser(live)
         assert "The last bar is &lt;old&gt;." in browser.get("/symbols/FB").text
         assert "There are no bars for it." in browser.get("/symbols/INTC").text
-        for accept in ("text/html", "text/markdown"):
-            page = browser.get("/symbols/INTC", headers={"Accept": accept}).text
-            assert "Not covered this night." in page
-            assert "forms no pattern" not in page
-            assert "This night has no history of INTC." in page
+        page = browser.get("/symbols/INTC").text
+        assert "Not covered this night." in page
+        assert "No pattern on INTC" not in page
+        assert "This night has no history of INTC." in page
 
 
 def test_a_very_long_name_is_cut_wherever_people_read_it(data_dir: Path) -> None:
@@ -253,7 +252,7 @@ def test_a_long_history_has_pages(data_dir: Path) -> None:
     def lengthen(connection: sqlite3.Connection) -> None:
         rows = connection.execute("SELECT rows FROM history WHERE symbol = 'AAPL'").fetchone()[0]
         row = rows.split(b"\n")[-1]
-        most = 2 * PAGE + 1
+        most = 2 * OCCURRENCES + 1
         connection.execute(
             "UPDATE history SET outcomes = ?, rows = ? WHERE symbol = 'AAPL'",
             ("w" * most, b"\n".join([row] * most)),
@@ -266,24 +265,12 @@ def test_a_long_history_has_pages(data_dir: Path) -> None:
             browser.get(f"/symbols/AAPL?page={page}").text.count('<th scope="row"><time')
             for page in ("1", "3", "99999", "-1", "x", "9" * 400)
         ]
-        assert counts == [PAGE, 1, 1, PAGE, PAGE, PAGE]
-        markdown = browser.get("/symbols/AAPL?page=2", headers={"Accept": "text/markdown"}).text
+        assert counts == [OCCURRENCES, 1, 1, OCCURRENCES, OCCURRENCES, OCCURRENCES]
+        second = browser.get("/symbols/AAPL?page=2").text
 
-    assert f"{2 * PAGE + 1} first attempts, newest entry first; page 2 of 3." in markdown
-    assert "[Newer](/symbols/AAPL?page=1)" in markdown
-    assert "[Older](/symbols/AAPL?page=3)" in markdown
-
-
-def test_a_history_in_markdown_has_the_rows_of_the_page(service: Service) -> None:
-    browser = Browser(service)
-    tree = Document(browser.get("/symbols/AAPL").text).root
-    markdown = browser.get("/symbols/AAPL", headers={"Accept": "text/markdown"}).text
-
-    (table,) = [one for one in tree.all("table") if "What became" in one.text]
-    rows = [[cell.text for cell in row.all("th", "td")] for row in table.all("tr")[1:]]
-    lines = markdown.partition("## History")[2].partition("##")[0].splitlines()
-    told = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if "| " in line]
-    assert told[2:] == rows
+    assert f"{2 * OCCURRENCES + 1} first attempts, newest entry first; page 2 of 3." in second
+    assert 'href="/symbols/AAPL?page=1#history" rel="prev"' in second
+    assert 'href="/symbols/AAPL?page=3#history" rel="next"' in second
 
 
 def test_setups_in_opposite_directions_are_said_to_be_two_readings(
@@ -293,11 +280,9 @@ def test_setups_in_opposite_directions_are_said_to_be_two_readings(
     opposite = "Its setups point in opposite directions."
     with serving(tmp_path, open_pages=True) as live:
         both = Browser(live).get("/symbols/MSFT").text
-        markdown = Browser(live).get("/symbols/MSFT", headers={"Accept": "text/markdown"}).text
         none = Browser(live).get("/symbols/AAPL").text
 
     assert opposite in words(both)
-    assert opposite in markdown
     assert opposite not in words(none)
     assert "from the entry" in words(both)
     assert "from the trigger" in words(both)

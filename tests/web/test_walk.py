@@ -38,15 +38,14 @@ SAMPLE = re.compile(r"\d+ (?:resolved |bullish |bearish )?trades?")
 SAMPLE_NAME = re.compile("trades|sample", re.IGNORECASE)
 LOSS = re.compile("average loss|no loss", re.IGNORECASE)
 
+MARKDOWN = {"Accept": "text/markdown, text/html;q=0.5"}
+
 TEXTS = ("p", "li", "figcaption", "dd", "td", "blockquote")
 
 WITH_RATES = {"/", "/screen", "/symbols/{symbol}", "/families", "/families/{family}", "/method"}
 """Pages of which it is known that they show win rates."""
 
-IN_MARKDOWN = {
-    *("/", "/symbols/{symbol}", "/families", "/families/{family}", "/method", "/connect"),
-    *("/status", "/docs", "/privacy", "/terms"),
-}
+IN_MARKDOWN = {"/", "/method", "/connect", "/docs"}
 
 
 @pytest.fixture(scope="module")
@@ -157,8 +156,7 @@ def test_no_form_is_taken_from_another_site_or_without_the_token_of_this_browser
     assert "laptop" in walk.browsers["member"].get("/keys").text
 
 
-@pytest.mark.parametrize("accept", ["text/html", "text/markdown"])
-def test_before_the_first_night_every_page_says_so(tmp_path: Path, accept: str) -> None:
+def test_before_the_first_night_every_page_says_so(tmp_path: Path) -> None:
     queries = ("", "?sort=distance&filters=[]", "?limit=x")
     with serving(tmp_path) as live:
         member = signed_in(live, new_person(live, tracked=("AAPL",)))
@@ -166,10 +164,13 @@ def test_before_the_first_night_every_page_says_so(tmp_path: Path, accept: str) 
             *("/", "/method", "/status", "/families/triangle", "/symbols", "/changes"),
             *(f"/screen{query}" for query in queries),
         ):
-            answer = member.get(path, headers={"Accept": accept})
+            answer = member.get(path)
             assert answer.status_code == 200, path
             assert "There is no night yet" in answer.text, path
             assert "<img" not in answer.text
+        for path in ("/", "/method"):
+            markdown = member.get(path, headers={"Accept": "text/markdown"})
+            assert "There is no night yet" in markdown.text, path
         assert member.get("/families").status_code == 200
         assert member.get("/symbols/AAPL").status_code == 404
         assert "no data yet" in member.get("/watchlist").text
@@ -282,19 +283,23 @@ def test_a_win_rate_stands_with_its_sample_and_average_loss(
     assert texts or named or page.route not in WITH_RATES or page.status != 200
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_without_a_template_in_markdown_are_html_whatever_is_preferred(walk: Walk) -> None:
+    for page in PAGES:
+        answer = walk.browsers[page.who].get(walk.address(page), headers=MARKDOWN)
+        is_markdown = answer.headers["content-type"].startswith("text/markdown")
+        assert is_markdown == (page.route in IN_MARKDOWN), page.name
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.route in IN_MARKDOWN], ids=lambda page: page.name
+)
 def test_the_content_rules_hold_in_markdown_too(page: Page, walk: Walk) -> None:
-    preferred = {"Accept": "text/markdown, text/html;q=0.5"}
-    answer = walk.browsers[page.who].get(walk.address(page), headers=preferred)
-    if not answer.headers["content-type"].startswith("text/markdown"):
-        assert page.route not in IN_MARKDOWN
-        return
+    answer = walk.browsers[page.who].get(walk.address(page), headers=MARKDOWN)
     demo = walk.services["stranger"].get("/demo", key="").json()
     lines = answer.text.splitlines()
     said = [line for line in lines if RATE.search(line) and "|" not in line]
     named = [head for head, rule in pairwise(lines) if "| ---" in rule and RATE_NAME.search(head)]
 
-    assert page.route in IN_MARKDOWN
     assert "Accept" in answer.headers["vary"].replace("Accept-Encoding", "")
     assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
     assert answer.text.startswith("# ")

@@ -11,12 +11,11 @@ from oauth.redirects import destination
 from store.accounts.accounts import Account
 from store.accounts.consent import Form
 from web.account.proof import check_owner
-from web.site.forms import OUT_OF_DATE, TOKEN_FIELD, once_until
+from web.site.forms import OUT_OF_DATE, TOKEN_FIELD, address_of, once_until
 from web.site.pages import Pages
 from web.site.refusals import Refusal
-from web.site.return_paths import address_of, sign_in_address
 from web.site.site import Site
-from web.site.visit import Visit
+from web.site.visit import Visit, sign_in_address
 
 AUTHORIZE = "/oauth/authorize"
 NAME_LENGTH = 60

@@ -10,12 +10,11 @@ from store.accounts.accounts import FIRST_EMAIL, Account, AccountPlan
 from store.errors import AccountError, StalePasswordError
 from web.account.consent import AUTHORIZE
 from web.account.proof import BusyRefusal, check_password, hash_new, verify_password
-from web.site.access import Access
+from web.site.access import is_open
 from web.site.pages import Pages
 from web.site.refusals import Refusal
-from web.site.return_paths import safe_target
 from web.site.site import Site
-from web.site.visit import Visit
+from web.site.visit import Visit, safe_target
 from web.site.visits import Visits
 
 WRONG = "The e-mail address or the password is not right."
@@ -92,7 +91,7 @@ class SignIn(SessionForm):
             target=target,
             connecting=connecting,
             lacking=None if self._site.sign_up else await self._site.accounts.lacking(),
-            local=FIRST_EMAIL if Access(self._site).is_open(visit) else None,
+            local=FIRST_EMAIL if is_open(visit, self._site) else None,
         )
 
 

@@ -10,13 +10,11 @@ from starlette.responses import RedirectResponse
 
 from store.nights.book import Book
 from store.wire.labels import CHANGE_KINDS, CHANGE_REASONS
-from web.site.access import Access
-from web.site.night_head import NightPages
+from web.site.access import sees_scan, tracked_by
 from web.site.pages import Context, Page
 from web.site.refusals import Refusal
-from web.site.return_paths import sign_in_address
 from web.site.site import Site
-from web.site.visit import Visit
+from web.site.visit import Visit, sign_in_address
 
 PATH = "/changes"
 
@@ -27,7 +25,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ChangesOfKind:
     """The changes of one kind: the first of them, and the number of all."""
 
     heading: str
@@ -35,40 +33,32 @@ class Group:
     count: int
 
 
-class ChangesPage:
-    """The page for those who may see the scan."""
-
-    def __init__(self, site: Site, pages: NightPages) -> None:
-        self._site = site
-        self._pages = pages
-        self._access = Access(site)
-
-    async def show(self, visit: Visit) -> Page:
-        """The page, or the way to it."""
-        if not self._access.scan(visit):
-            if visit.account is None:
-                return RedirectResponse(sign_in_address(visit.request), 303)
-            raise Refusal(403, "Your plan does not include changes across the whole market.")
-        tracked = frozenset(await self._access.tracked(visit))
-        with self._site.services.active_night.pin() as book:
-            return self._pages.show("changes.html", visit, book, _shown, tracked=tracked)
+async def show(visit: Visit, site: Site) -> Page:
+    """The page for those who may see the scan, or the way to it."""
+    if not sees_scan(visit, site):
+        if visit.account is None:
+            return RedirectResponse(sign_in_address(visit.request), 303)
+        raise Refusal(403, "Your plan does not include changes across the whole market.")
+    tracked = frozenset(await tracked_by(visit, site))
+    with site.services.active_night.pin() as book:
+        return site.pages.show("changes.html", visit, book, _context, tracked=tracked)
 
 
-def _shown(book: Book, tracked: Set[str]) -> Context:
-    found = book.changes()
+def _context(book: Book, tracked: Set[str]) -> Context:
+    changes = book.changes()
     return {
-        "since": found and found["since_session"],
-        "groups": groups_of(found["changes"] if found else (), tracked),
+        "since": changes and changes["since_session"],
+        "groups": groups_of(changes["changes"] if changes else (), tracked),
         "reasons": CHANGE_REASONS,
     }
 
 
-def groups_of(rows: Rows, tracked: Set[str]) -> list[Group]:
+def groups_of(rows: Rows, tracked: Set[str]) -> list[ChangesOfKind]:
     """The kinds that have changes, each with its first ones, those of tracked tickers in front."""
     groups = []
     for kind, heading in CHANGE_KINDS.items():
         of_kind = [row for row in rows if row["change"] == kind]
         of_kind.sort(key=lambda row: row["symbol"] not in tracked)
         if of_kind:
-            groups.append(Group(heading, of_kind[:MOST], len(of_kind)))
+            groups.append(ChangesOfKind(heading, of_kind[:MOST], len(of_kind)))
     return groups

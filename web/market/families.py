@@ -7,12 +7,9 @@ from dataclasses import dataclass
 
 from store.nights.book import Book
 from store.wire.families import Family
-from store.wire.method import FEW_HALF_YEARS, Measure, Method
-from store.wire.records import AsServed, FamilyEntry, TrackRecord
-from store.wire.words import FEW, VERDICTS
-from web.market.histogram import Histogram
-from web.market.whiskers import Picture, whiskers
-from web.site.night_head import NightPages
+from store.wire.method import Measure, Method
+from store.wire.records import FamilyEntry
+from web.market.figures import error_bars, histogram
 from web.site.pages import Context, Page
 from web.site.refusals import Refusal
 from web.site.site import Site
@@ -36,7 +33,7 @@ SHAPES: Mapping[Family, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class MeasureTable:
     """Measures under one caption, each with its name."""
 
     caption: str
@@ -45,108 +42,68 @@ class Table:
     tested: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class ShownFamily:
-    """Everything that a night says of one family."""
-
-    family: Family
-    record: TrackRecord | None
-    as_served: AsServed | None
-    tables: list[Table]
-    picture: Picture | None
-    histogram: Histogram | None
-    sealed: bool
-    """Whether the night counted the results of its trades."""
-
-    @property
-    def measures(self) -> list[tuple[str, Measure]]:
-        """The named measures of all tables."""
-        return [row for table in self.tables for row in table.rows]
+async def show_all(visit: Visit, site: Site, refusal: Refusal | None = None) -> Page:
+    """The five families, each with its record."""
+    with site.services.active_night.pin() as book:
+        return site.pages.show("families.html", visit, book, _all, refusal=refusal)
 
 
-class FamilyPages:
-    """The pages, the same for everybody."""
-
-    def __init__(self, site: Site, pages: NightPages) -> None:
-        self._site = site
-        self._pages = pages
-
-    async def show_all(self, visit: Visit, refusal: Refusal | None = None) -> Page:
-        """The five families, each with its record."""
-        with self._site.services.active_night.pin() as book:
-            return self._pages.show("families.html", visit, book, _all, refusal=refusal)
-
-    async def show(self, visit: Visit) -> Page:
-        """The page of one family."""
-        name: str = visit.request.path_params["family"]
-        if name not in set(Family):
-            return await self.show_all(visit, Refusal(404, "There is no such family of patterns."))
-        with self._site.services.active_night.pin() as book:
-            return self._pages.show("family.html", visit, book, _one, family=Family(name))
+async def show(visit: Visit, site: Site) -> Page:
+    """The page of one family."""
+    name: str = visit.request.path_params["family"]
+    if name not in set(Family):
+        return await show_all(visit, site, Refusal(404, "There is no such family of patterns."))
+    with site.services.active_night.pin() as book:
+        return site.pages.show("family.html", visit, book, _one, family=Family(name))
 
 
 def _all(book: Book) -> Context:
-    families = [(entry_of(book, family), SHAPES[family]) for family in Family]
-    return {"families": families, "few": FEW}
+    return {"families": [(_entry(book, family), SHAPES[family]) for family in Family]}
 
 
 def _one(book: Book, family: Family) -> Context:
-    method = book.method()
+    method, entry = book.method(), _entry(book, family)
+    tables = _tables(method, family) if method else []
+    measures = [row for table in tables for row in table.rows]
+    results = method.distribution(family) if method else None
     return {
-        "shown": shown(book, method, family),
+        "record": entry.track_record,
+        "as_served": entry.as_served,
         "shape": SHAPES[family],
         "families": list(Family),
         "method": method,
-        "words": VERDICTS,
-        "few": FEW,
-        "few_half_years": FEW_HALF_YEARS,
+        "tables": tables,
+        "measures": measures,
+        "picture": error_bars(measures),
+        "results": results,
+        "results_picture": histogram(results) if results else None,
     }
 
 
-def shown(book: Book, method: Method | None, family: Family) -> ShownFamily:
-    """What a night says of a family."""
-    entry = entry_of(book, family)
-    tables = tables_of(method, family) if method else []
-    counted = method.distribution(family) if method else None
-    found = [row for table in tables for row in table.rows]
-    return ShownFamily(
-        family=family,
-        record=entry.track_record,
-        as_served=entry.as_served,
-        tables=tables,
-        picture=whiskers(found),
-        histogram=Histogram.of(counted) if counted else None,
-        sealed=counted is not None,
-    )
-
-
-def entry_of(book: Book, family: Family) -> FamilyEntry:
-    """The entry of a family in a book."""
+def _entry(book: Book, family: Family) -> FamilyEntry:
     return FamilyEntry.model_validate_json(book.family(family))
 
 
-def tables_of(method: Method, family: Family) -> list[Table]:
+def _tables(method: Method, family: Family) -> list[MeasureTable]:
     """The measures of a family: by direction, by decade and by what the market did."""
-
-    def mine(measures: list[Measure]) -> list[Measure]:
-        return [measure for measure in measures if measure.family == family]
-
-    found = [
-        Table(
-            "By direction",
-            "Direction",
-            [((m.direction or "both").capitalize(), m) for m in mine(method.by_family())],
-        ),
-        Table(
-            "By decade of entry",
-            "Entered in",
-            [(f"{m.decade}s", m) for m in mine(method.by_family_and_decade())],
-        ),
-        Table(
-            "By state of the market at entry",
-            "Market",
-            [(f"{(m.regime or '').capitalize()} market", m) for m in mine(method.untested)],
-            tested=False,
-        ),
+    directions = [
+        ((measure.direction or "both").capitalize(), measure)
+        for measure in method.by_family()
+        if measure.family == family
     ]
-    return [table for table in found if table.rows]
+    decades = [
+        (f"{measure.decade}s", measure)
+        for measure in method.by_family_and_decade()
+        if measure.family == family
+    ]
+    markets = [
+        (f"{(measure.regime or '').capitalize()} market", measure)
+        for measure in method.untested
+        if measure.family == family
+    ]
+    tables = [
+        MeasureTable("By direction", "Direction", directions),
+        MeasureTable("By decade of entry", "Entered in", decades),
+        MeasureTable("By state of the market at entry", "Market", markets, tested=False),
+    ]
+    return [table for table in tables if table.rows]

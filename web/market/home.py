@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import orjson
 
 from mcp_server.presentation.hosts import hosts
-from store.nights.book import Book, PerBook
+from mcp_server.presentation.offer import Offer
+from store.nights.book import Book
 from store.wire.families import Family
 from store.wire.view import SetupView
-from web.site.night_head import NightPages
 from web.site.pages import Context, Page
 from web.site.site import Site
 from web.site.visit import Visit
+
+PATH = "/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,7 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
-class FamilyTonight:
+class FamilyCounts:
     """What a night holds of one family."""
 
     family: Family
@@ -41,43 +44,36 @@ class FamilyTonight:
     """The family's track record."""
 
 
-class Home:
+async def show(visit: Visit, site: Site) -> Page:
     """The first page."""
-
-    def __init__(self, site: Site, pages: NightPages) -> None:
-        self._services = site.services
-        self._pages = pages
-        self._tonight = PerBook(families_of)
-        self._hosts = hosts(site.services.offer)
-        self._ways = {way.key: way for host in self._hosts for way in host.ways}
-
-    async def show(self, visit: Visit) -> Page:
-        """The page."""
-        with self._services.active_night.pin() as book:
-            return self._pages.show("home.html", visit, book, self._shown)
-
-    def _shown(self, book: Book) -> Context:
-        offer = self._services.offer
-        found = [example_of(book, symbol) for symbol in offer.demo_symbols]
-        examples = [example for example in found if example is not None]
-        curl = self._ways["curl"].value
-        if examples:
-            curl = f"curl {offer.base_url}/demo/{examples[0].setup.symbol}"
-        return {
-            "offer": offer,
-            "hosts": self._hosts,
-            "examples": examples[:5],
-            "curl": curl,
-            "ways": self._ways,
-            "tonight": self._tonight.of(book),
-        }
+    make = partial(_context, site.services.offer)
+    with site.services.active_night.pin() as book:
+        return site.pages.show("home.html", visit, book, make)
 
 
-def families_of(book: Book) -> list[FamilyTonight]:
-    """The setups of every family, counted by status, beside its record."""
+def _context(offer: Offer, book: Book) -> Context:
+    shown = hosts(offer)
+    ways = {way.key: way for host in shown for way in host.ways}
+    found = [_example(book, symbol) for symbol in offer.demo_symbols]
+    examples = [example for example in found if example is not None]
+    curl = ways["curl"].value
+    if examples:
+        curl = f"curl {offer.base_url}/demo/{examples[0].setup.symbol}"
+    return {
+        "offer": offer,
+        "hosts": shown,
+        "examples": examples[:5],
+        "curl": curl,
+        "ways": ways,
+        "families": _families(book),
+    }
+
+
+def _families(book: Book) -> list[FamilyCounts]:
+    """The setups of every family, counted by status, with its record."""
     counts = Counter((setup.family, setup.status) for setup in book.scan.rows)
     return [
-        FamilyTonight(
+        FamilyCounts(
             family,
             counts[family, "forming"],
             counts[family, "in_progress"],
@@ -87,7 +83,7 @@ def families_of(book: Book) -> list[FamilyTonight]:
     ]
 
 
-def example_of(book: Book, symbol: str) -> Example | None:
+def _example(book: Book, symbol: str) -> Example | None:
     """A demo symbol's first setup, if it has one that can be drawn."""
     setups = book.views(symbol)
     if not setups or book.prices(symbol) is None:

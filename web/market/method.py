@@ -8,39 +8,33 @@ from starlette.requests import Request
 
 from mcp_server.http.responses import PUBLIC, HttpResponse
 from store.nights.book import Book
-from store.wire.method import FEW_HALF_YEARS, Measure, Method
-from store.wire.words import FEW
-from web.market.whiskers import Picture, whiskers
-from web.site.night_head import NightHead
-from web.site.pages import Context, Pages
+from store.wire.method import Measure, Method
+from web.market.figures import error_bars
+from web.site.pages import Context
 from web.site.site import Site
 
 PATH = "/method"
 
 
-class MethodPage:
-    """The page, the same for everybody."""
-
-    def __init__(self, site: Site, pages: Pages) -> None:
-        self._site = site
-        self._pages = pages
-
-    async def respond(self, request: Request) -> HttpResponse:
-        """The page of the active night."""
-        with self._site.services.active_night.pin() as book:
-            night, make = NightHead.of(self._site, book), partial(_shown, book)
-            return self._pages.public("method.html", request, PUBLIC, make, night=night)
+async def show(request: Request, site: Site) -> HttpResponse:
+    """The page of the active night, the same for everybody."""
+    with site.services.active_night.pin() as book:
+        night = site.pages.status(book)
+        return site.pages.public("method.html", request, PUBLIC, partial(_of, book), night=night)
 
 
-def _shown(book: Book) -> Context:
-    method = book.method()
+def _of(book: Book) -> Context:
+    return context_of(book.method())
+
+
+def context_of(method: Method | None) -> Context:
+    """What the page shows of a record."""
+    named = [(name_of(measure), measure) for measure in method.by_family()] if method else []
     return {
         "method": method,
-        "picture": picture(method) if method else None,
-        "named": named(method) if method else [],
+        "picture": error_bars(named),
+        "named": named,
         "name": name_of,
-        "few": FEW,
-        "few_half_years": FEW_HALF_YEARS,
     }
 
 
@@ -51,13 +45,3 @@ def name_of(measure: Measure) -> str:
     if measure.direction is None or not measure.family.both_ways:
         return measure.family.label
     return f"{measure.family.label}, {measure.direction}"
-
-
-def named(method: Method) -> list[tuple[str, Measure]]:
-    """The measures of the picture, each with its name."""
-    return [(name_of(measure), measure) for measure in method.by_family()]
-
-
-def picture(method: Method) -> Picture | None:
-    """A picture of all differences with an error and enough trades; None if there is none."""
-    return whiskers(named(method))

@@ -1,29 +1,29 @@
 """Scan query: the address of the screen, read into arguments of the scan and written again.
 
-An address has the API's own parameters. The form of the page also sends the lines of its
-builder, one by one, and fields that are blank; `address` says the same in the parameters.
+An address has the API's own parameters. The form of the page also sends the lines of its builder,
+one by one, and fields that are blank; `address` says the same in the parameters. A line is a
+condition, which becomes a predicate of the filter language; it is kept as it was typed until it can
+be applied, so that nothing typed is lost.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import Any
 from urllib.parse import urlencode
 
+import orjson
+from pydantic import ValidationError
+
+from mcp_server.calls.decoding import JsonError, decode
 from mcp_server.calls.errors import ApiError
-from mcp_server.filters.filters import Predicate, parse_filters
+from mcp_server.filters.filters import MAX_PREDICATES, Predicate, parse_filters
+from mcp_server.filters.kinds import KINDS
 from mcp_server.filters.scan_order import RANK
-from mcp_server.operations.arguments import ScanArguments, read_arguments
-from web.market.conditions import (
-    PARTS,
-    TOO_MANY,
-    Condition,
-    ConditionsError,
-    join_conditions,
-    linked_conditions,
-    typed_conditions,
-)
+from mcp_server.operations.arguments import MAX_FILTERS, MAX_WORD, NUMBER, ScanArguments
+from web.market.condition_words import FIELDS, Field
 
 PATH = "/screen"
 
@@ -39,6 +39,9 @@ DEFAULTS: Mapping[str, str] = {
 }
 """The parameters of an address, in their order, with what each means when it is left out."""
 
+PARTS = ("kind", "op", "value", "period")
+"""The fields of one line of the form; every line sends all four."""
+
 ADD = "add"
 """The field of the form that adds a line of a kind."""
 
@@ -52,6 +55,39 @@ PROBLEMS: Mapping[str, str] = {
     "sort": "Choose an order from the list.",
 }
 """What to do about a parameter that is not valid."""
+
+
+UNREADABLE = "The conditions in this address cannot be read. Start again from those below."
+UNKNOWN = "The address names a condition that does not exist. Choose one from the list."
+TOO_MANY = f"At most {MAX_PREDICATES} conditions can be applied together."
+
+
+class ConditionsError(Exception):
+    """What is wrong with all conditions together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One line of the builder, as it was typed."""
+
+    kind: str
+    op: str = ""
+    value: str = ""
+    period: str = ""
+    problem: str = ""
+    """What is wrong with it; empty if nothing is."""
+    predicate: Predicate | None = None
+    """What it means; None while no value is typed, or the wrong one."""
+
+    @property
+    def field(self) -> Field:
+        """Its kind, as the form shows it."""
+        return FIELDS[self.kind]
+
+    @property
+    def parts(self) -> list[tuple[str, str]]:
+        """The fields that send it again as it was typed."""
+        return [(name, getattr(self, name)) for name in PARTS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +123,7 @@ class Query:
     def parameters(self) -> dict[str, str]:
         """The parameters that say the same, without those that are the default."""
         given = self.arguments.model_dump(exclude_none=True)
-        texts = {name: _text(given[name]) for name in DEFAULTS if name in given}
+        texts = {name: _number_text(given[name]) for name in DEFAULTS if name in given}
         return {name: text for name, text in texts.items() if text != DEFAULTS[name]}
 
     @property
@@ -107,64 +143,154 @@ class Query:
 
     def without(self, position: int) -> str:
         """The address without one of the conditions, on the first page."""
-        kept = [one for place, one in enumerate(self.conditions) if place != position]
-        rest = Query(self.typed, kept, self.problems, self.arguments)
-        return rest.address(filters=join_conditions(kept), offset="0")
+        rest = [one for place, one in enumerate(self.conditions) if place != position]
+        changed = replace(self, conditions=rest)
+        return changed.address(filters=_filters_of(rest), offset="0")
 
 
 def read_query(items: Iterable[tuple[str, str]]) -> tuple[Query, bool]:
-    """The query of an address, and whether the address came from the form as it is sent.
-
-    Such an address says more than it needs to; `Query.address` says the same.
-    """
-    given: dict[str, list[str]] = {}
+    """The query of an address, and whether the form sent it, so that `address` says it in less."""
+    fields: dict[str, list[str]] = {}
     for name, value in items:
-        given.setdefault(name, []).append(value)
-    last = {name: values[-1].strip() for name, values in given.items()}
+        fields.setdefault(name, []).append(value)
+    last = {name: values[-1].strip() for name, values in fields.items()}
     typed = {name: last.get(name) or default for name, default in DEFAULTS.items()}
     problems: dict[str, str] = {}
-    conditions = _conditions(given, typed["filters"], last.get(ADD, ""), problems)
-    arguments = _arguments(typed, join_conditions(conditions), problems)
-    sent = ADD in given or any(name in given for name in PARTS) or "" in last.values()
+    conditions = _conditions(fields, typed["filters"], last.get(ADD, ""), problems)
+    values = {name: typed[name] for name in PROBLEMS if typed[name]}
+    filters = _filters_of(conditions)
+    if filters and "filters" not in problems:
+        values["filters"] = filters
+    arguments = _arguments(values, problems)
+    is_of_form = ADD in fields or not fields.keys().isdisjoint(PARTS) or "" in last.values()
     read = arguments.model_dump(exclude_none=True, exclude={"filters"})
-    typed |= {name: _text(value) for name, value in read.items() if name not in problems}
-    return Query(typed, conditions, problems, arguments), sent
+    typed |= {name: _number_text(value) for name, value in read.items() if name not in problems}
+    return Query(typed, conditions, problems, arguments), is_of_form
+
+
+def _arguments(values: Mapping[str, str], problems: dict[str, str]) -> ScanArguments:
+    """The valid ones of some arguments; what is wrong with each of the others is a problem."""
+    try:
+        return ScanArguments.model_validate(values)
+    except ValidationError as error:
+        wrong = {str(one["loc"][0]) for one in error.errors()}
+    problems |= {name: PROBLEMS[name] for name in wrong}
+    return ScanArguments.model_validate({n: v for n, v in values.items() if n not in wrong})
 
 
 def _conditions(
-    given: Mapping[str, Sequence[str]], filters: str, add: str, problems: dict[str, str]
+    fields: Mapping[str, Sequence[str]], filters: str, add: str, problems: dict[str, str]
 ) -> list[Condition]:
-    found: list[Condition] = []
+    """The lines of an address: those of `filters`, those of the form, and a new one of a kind."""
+    conditions: list[Condition] = []
     try:
-        found += linked_conditions(filters) if filters else ()
-        found += typed_conditions(given)
-        found += typed_conditions({"kind": [add]}) if add else ()
+        conditions += _linked(filters) if filters else ()
+        conditions += _typed(fields)
+        conditions += _typed({"kind": [add]}) if add else ()
         # Each is valid; together they may be too many or too long.
-        parse_filters(join_conditions(found) or "[]")
+        parse_filters(_filters_of(conditions) or "[]")
     except ConditionsError as error:
         problems["filters"] = str(error)
     except ApiError:
         problems["filters"] = TOO_MANY
-    return found
+    return conditions
 
 
-def _arguments(typed: Mapping[str, str], filters: str, problems: dict[str, str]) -> ScanArguments:
-    """The valid arguments; each parameter is read alone, so that all problems are told at once."""
-    valid: dict[str, str] = {}
-    for name in PROBLEMS:
-        if not typed[name]:
-            continue
-        try:
-            read_arguments(ScanArguments, {name: typed[name]})
-        except ApiError:
-            problems[name] = PROBLEMS[name]
-        else:
-            valid[name] = typed[name]
-    if filters and "filters" not in problems:
-        valid["filters"] = filters
-    return read_arguments(ScanArguments, valid)
+def _typed(parts: Mapping[str, Sequence[str]]) -> list[Condition]:
+    """The lines that the form sent, by its fields.
+
+    Raises:
+        ConditionsError: a line is of no kind, or there are too many.
+    """
+    columns = (parts.get(name, ()) for name in PARTS)
+    lines = [line for line in zip_longest(*columns, fillvalue="") if line[0]]
+    _check_count(lines)
+    return [_condition(*(text.strip()[:MAX_WORD] for text in line)) for line in lines]
 
 
-def _text(value: object) -> str:
+def _linked(text: str) -> list[Condition]:
+    """The lines of an address, from the API's own parameter `filters`.
+
+    Raises:
+        ConditionsError: it is no list of predicates, or one of them is of no kind.
+    """
+    try:
+        raw = decode(text) if len(text) <= MAX_FILTERS else None
+    except JsonError as error:
+        raise ConditionsError(UNREADABLE) from error
+    if not isinstance(raw, list) or not all(isinstance(item, dict) for item in raw):
+        raise ConditionsError(UNREADABLE)
+    _check_count(raw)
+    try:
+        return [_of_predicate(predicate) for predicate in parse_filters(text)]
+    except ApiError:
+        return [_of_item(item) for item in raw]
+
+
+def _filters_of(conditions: Sequence[Condition]) -> str:
+    """The parameter `filters` of the conditions that can be applied; empty if there is none."""
+    canonical = [one.predicate.canonical for one in conditions if one.predicate]
+    return orjson.dumps(canonical).decode() if canonical else ""
+
+
+def _condition(kind: str, op: str, value: str, period: str) -> Condition:
+    if kind not in KINDS:
+        raise ConditionsError(UNKNOWN)
+    typed = Condition(kind, op, value, period)
+    if not value:
+        return typed
+    raw: dict[str, Any] = {"kind": kind, "op": op, "value": _value(kind, value), "period": period}
+    return _checked(typed, {name: part for name, part in raw.items() if part != ""})
+
+
+def _of_item(item: Mapping[str, Any]) -> Condition:
+    kind = item.get("kind")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise ConditionsError(UNKNOWN)
+    op, value, period = (_text(item.get(name, ""))[:MAX_WORD] for name in PARTS[1:])
+    return _checked(Condition(kind, op, value, period), item)
+
+
+def _of_predicate(predicate: Predicate) -> Condition:
+    parts = predicate.canonical
+    op, value, period = (_text(parts.get(name, "")) for name in PARTS[1:])
+    return Condition(predicate.kind.name, op, value, period, predicate=predicate)
+
+
+def _checked(typed: Condition, raw: Mapping[str, Any]) -> Condition:
+    try:
+        predicates = parse_filters(orjson.dumps([raw]).decode())
+    except (ApiError, orjson.JSONEncodeError):
+        return replace(typed, problem=_advice(typed))
+    return _of_predicate(predicates[0])
+
+
+def _advice(typed: Condition) -> str:
+    field = typed.field
+    if field.kind.takes == "number":
+        what = "choose a comparison and type a number, such as 10 or -2.5"
+    else:
+        what = "choose one from the list"
+    period = " and a period" if field.periods else ""
+    return f"{field.label}: {what}{period}."
+
+
+def _value(kind: str, text: str) -> object:
+    takes = KINDS[kind].takes
+    if takes == "number" and NUMBER.fullmatch(text):
+        return float(text)
+    return {"true": True, "false": False}.get(text.lower(), text) if takes == "boolean" else text
+
+
+def _text(part: object) -> str:
+    return part if isinstance(part, str) else orjson.dumps(part).decode()
+
+
+def _check_count(lines: Sequence[object]) -> None:
+    if len(lines) > MAX_PREDICATES:
+        raise ConditionsError(TOO_MANY)
+
+
+def _number_text(value: object) -> str:
     # A whole number is written as people write it; `repr` of any other is exact.
     return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)

@@ -1,8 +1,11 @@
-"""The screen: the scan of the night as a table, with a form for everything it can be asked."""
+"""The screen: the scan of the night as a table, with a form for everything it can be asked, and
+its query as programs and people pass it on."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -11,19 +14,19 @@ from starlette.responses import RedirectResponse
 
 from mcp_server.filters.scan_order import COLUMNS, SORTS
 from mcp_server.operations.handlers.scan import notes, page, select
+from mcp_server.operations.services import Services
+from mcp_server.presentation.offer import Offer
 from store.nights.book import Book
 from store.wire.families import Family
 from store.wire.view import SetupView
 from web.market.condition_words import COMPARISONS, FIELDS, GROUPS, LABELS
-from web.market.scan_copies import copies_of
 from web.market.scan_query import DEFAULTS, Query, read_query
-from web.site.access import NO_PLAN, Access
-from web.site.night_head import NightPages
+from web.site.access import NO_PLAN, sees_scan
+from web.site.forms import address_of
 from web.site.pages import Context, Page
 from web.site.refusals import Refusal
-from web.site.return_paths import address_of, sign_in_address
 from web.site.site import Site
-from web.site.visit import Visit
+from web.site.visit import Visit, sign_in_address
 
 NOT_ASKED = Refusal(400, "This scan cannot be run. The form says why.")
 FAMILIES = (("", "All families"), *((str(family), family.label) for family in Family))
@@ -79,86 +82,90 @@ class Results:
     following: str
 
 
-class ScreenPage:
-    """The page for those who may see the scan."""
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """One text that asks for the same rows."""
 
-    def __init__(self, site: Site, pages: NightPages) -> None:
-        self._site = site
-        self._pages = pages
-        self._access = Access(site)
+    key: str
+    label: str
+    words: str
+    text: str
 
-    async def show(self, visit: Visit) -> Page:
-        """The page, or the way to it."""
-        if not self._access.scan(visit):
-            if visit.account is None:
-                return RedirectResponse(sign_in_address(visit.request), 303)
-            return self._pages.respond("screen_closed.html", visit, refusal=Refusal(403, NO_PLAN))
-        progress = self._site.news.progress()
-        if self._site.services.active_night.book.session is None:
-            return self._pages.respond("working.html", visit, progress=progress)
-        query, sent = read_query(visit.request.query_params.multi_items())
-        if sent and not query.failed and query.address() != address_of(visit.request):
-            return RedirectResponse(query.address(), 303)
-        with self._site.services.active_night.pin() as book:
-            return self._pages.show(
-                "screen.html",
-                visit,
-                book,
-                partial(self._shown, query),
-                progress=progress,
-                address=query.address(),
-                refusal=NOT_ASKED if query.failed else None,
-            )
 
-    def _shown(self, query: Query, book: Book, **_others: object) -> Context:
-        """What the page shows of a query; its address says all of it in one spelling."""
-        return {
-            "query": query,
-            "results": None if query.failed else self._results(book, query),
-            "headings": _headings(query),
-            "copies": () if query.failed else copies_of(query, self._site.services.offer),
-            "covered": book.counts.covered if book.counts else None,
-            "family_choices": FAMILIES,
-            "groups": GROUPS,
-            "fields": FIELDS,
-            "comparisons": COMPARISONS,
-            "sorts": tuple(SORTS.items()),
-            "limits": LIMITS,
-            "defaults": DEFAULTS,
-        }
-
-    def _results(self, book: Book, query: Query) -> Results:
-        arguments = query.arguments
-        found = select(book.evidence, arguments, query.predicates)
-        count, positions = page(book.evidence, found, arguments)
-        views = [book.scan.rows[position] for position in positions]
-        name = self._site.services.directory(book).name
-        formations = {view.lineage_id: view for view in reversed(views)}
-        sizes = {"forming": int(found.forming.sum()), "in_progress": int(found.in_progress.sum())}
-        sizes["all"] = sum(sizes.values())
-        first, limit = arguments.offset, arguments.limit
-        return Results(
-            rows=[
-                Row(view, book.scan.others(view), name(view.symbol))
-                for view in views
-                if formations[view.lineage_id] is view
-            ],
-            size=len(views),
-            notes=list(dict.fromkeys(notes(book, arguments, found, positions))),
-            without_evidence={LABELS[k]: n for k, n in found.without_evidence.items()},
-            count=count,
-            tabs=[
-                Tab(status, label, sizes[status], query.address(status=status, offset="0"))
-                for status, label in STATUSES
-            ],
-            summaries=_summaries(book, views),
-            previous=query.address(offset=str(max(0, first - limit))) if first else "",
-            following=query.address(offset=str(first + limit)) if first + limit < count else "",
+async def show(visit: Visit, site: Site) -> Page:
+    """The page for those who may see the scan, or the way to it."""
+    if not sees_scan(visit, site):
+        if visit.account is None:
+            return RedirectResponse(sign_in_address(visit.request), 303)
+        return site.pages.respond("screen_closed.html", visit, refusal=Refusal(403, NO_PLAN))
+    progress = site.news.progress()
+    if site.services.active_night.book.session is None:
+        return site.pages.respond("working.html", visit, progress=progress)
+    query, is_of_form = read_query(visit.request.query_params.multi_items())
+    if is_of_form and not query.failed and query.address() != address_of(visit.request):
+        return RedirectResponse(query.address(), 303)
+    with site.services.active_night.pin() as book:
+        return site.pages.show(
+            "screen.html",
+            visit,
+            book,
+            partial(_context, site.services, query),
+            progress=progress,
+            address=query.address(),
+            refusal=NOT_ASKED if query.failed else None,
         )
 
 
-def _headings(query: Query) -> dict[str, SortHead]:
-    return {name: _heading(query, name) for name in COLUMNS}
+def _context(services: Services, query: Query, book: Book, **_others: object) -> Context:
+    """What the page shows of a query; its address says all of it in one spelling."""
+    name = services.directory(book).name
+    return {
+        "query": query,
+        "results": None if query.failed else _results(book, query, name),
+        "headings": {column: _heading(query, column) for column in COLUMNS},
+        "copies": () if query.failed else _copies(query, services.offer),
+        "covered": book.counts.covered if book.counts else None,
+        "family_choices": FAMILIES,
+        "groups": GROUPS,
+        "fields": FIELDS,
+        "comparisons": COMPARISONS,
+        "sorts": tuple(SORTS.items()),
+        "limits": LIMITS,
+        "defaults": DEFAULTS,
+    }
+
+
+def _results(book: Book, query: Query, name: Callable[[str], str]) -> Results:
+    arguments = query.arguments
+    found = select(book.evidence, arguments, query.predicates)
+    count, positions = page(book.evidence, found, arguments)
+    views = [book.scan.rows[position] for position in positions]
+    sizes = {"forming": int(found.forming.sum()), "in_progress": int(found.in_progress.sum())}
+    sizes["all"] = sum(sizes.values())
+    first, limit = arguments.offset, arguments.limit
+    return Results(
+        rows=_rows(book, views, name),
+        size=len(views),
+        notes=list(dict.fromkeys(notes(book, arguments, found, positions))),
+        without_evidence={LABELS[k]: n for k, n in found.without_evidence.items()},
+        count=count,
+        tabs=[
+            Tab(status, label, sizes[status], query.address(status=status, offset="0"))
+            for status, label in STATUSES
+        ],
+        summaries=_summaries(book, views),
+        previous=query.address(offset=str(max(0, first - limit))) if first else "",
+        following=query.address(offset=str(first + limit)) if first + limit < count else "",
+    )
+
+
+def _rows(book: Book, views: Sequence[SetupView], name: Callable[[str], str]) -> list[Row]:
+    """The rows of a page: of the setups of one formation the first, with the others."""
+    shown = dict[str, Row]()
+    for view in views:
+        if view.lineage_id not in shown:
+            shown[view.lineage_id] = Row(view, book.scan.others(view), name(view.symbol))
+    return list(shown.values())
 
 
 def _heading(query: Query, name: str) -> SortHead:
@@ -172,3 +179,32 @@ def _summaries(book: Book, views: Sequence[SetupView]) -> list[str]:
     families = dict.fromkeys(Family(view.family) for view in views)
     records = (orjson.loads(book.family(family))["track_record"] for family in families)
     return [record["summary"] for record in records if record]
+
+
+def _copies(query: Query, offer: Offer) -> list[Copy]:
+    """The texts of a query; as an MCP call only where the service offers the tool."""
+    copies = [Copy("curl", "As curl", "SCREENER_KEY holds one of your keys.", _curl(query, offer))]
+    if offer.extended:
+        words = f"The body of a POST to {offer.extended_url}, with the same key."
+        copies.append(Copy("mcp", "As an MCP call", words, _mcp(query)))
+    link = f"{offer.public_url}{query.address()}"
+    return [*copies, Copy("link", "As a link", "Whoever may see the scan sees these rows.", link)]
+
+
+def _curl(query: Query, offer: Offer) -> str:
+    lines = [
+        f"curl --get {shlex.quote(f'{offer.base_url}/scan')}",
+        '--header "Authorization: Bearer $SCREENER_KEY"',
+    ]
+    for name, value in query.parameters.items():
+        lines.append(f"--data-urlencode {shlex.quote(f'{name}={value}')}")
+    return " \\\n  ".join(lines)
+
+
+def _mcp(query: Query) -> str:
+    # The tool shows fewer rows than the page when it is not told how many.
+    arguments = {**query.scan, "limit": query.arguments.limit}
+    call = {"name": "scan_setups", "arguments": arguments}
+    return json.dumps(
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}, ensure_ascii=False
+    )

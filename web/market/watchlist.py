@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import RedirectResponse
 
 from mcp_server.calls.callers import TRACKED_CAPS
 from mcp_server.calls.errors import ApiError
@@ -15,10 +15,8 @@ from store.accounts.accounts import Account
 from store.accounts.watchlist import OverCapError
 from store.nights.book import Book
 from store.wire.view import SetupView
-from web.market.tracking import over_cap
-from web.site.access import Access
-from web.site.night_head import NightHead
-from web.site.pages import Pages
+from web.site.access import sees_scan
+from web.site.pages import Page
 from web.site.refusals import Refusal
 from web.site.site import Site
 from web.site.visit import Visit
@@ -39,99 +37,97 @@ class Ticker:
     """Whether the night names it, so that it has a page."""
     covered: bool
     setups: Sequence[SetupView]
-    first: bool
-    last: bool
 
 
-class WatchlistPage:
-    """The page that shows and changes the list."""
+async def show(visit: Visit, site: Site, account: Account, refusal: Refusal | None = None) -> Page:
+    """The list."""
+    symbols = await site.services.watchlist.symbols(account.id)
+    with site.services.active_night.pin() as book:
+        name = site.services.directory(book).name
+        tickers = [_ticker(book, symbol, name(symbol)) for symbol in symbols]
+        night = site.pages.status(book)
+    with_setup = [ticker for ticker in tickers if ticker.setups]
+    chosen = visit.request.query_params.get("show") == "setups"
+    return site.pages.respond(
+        "watchlist.html",
+        visit,
+        refusal=refusal,
+        typed=visit.form.get("add", "") if refusal else "",
+        tickers=with_setup if chosen else tickers,
+        symbols=symbols,
+        sizes=(len(tickers), len(with_setup)),
+        chosen=chosen,
+        cap=TRACKED_CAPS[account.plan],
+        pictures=sees_scan(visit, site),
+        night=night,
+    )
 
-    def __init__(self, site: Site, pages: Pages) -> None:
-        self._site = site
-        self._services = site.services
-        self._pages = pages
-        self._access = Access(site)
 
-    async def show(self, visit: Visit, account: Account) -> Response:
-        """The list."""
-        return await self._page(visit, account)
+async def change(visit: Visit, site: Site, account: Account) -> Page:
+    """Add, remove or move a ticker, depending on the button that was pressed."""
+    try:
+        place = await _change(visit, site, account)
+    except Refusal as refusal:
+        return await show(visit, site, account, refusal)
+    return RedirectResponse(f"{PATH}#{place}", 303)
 
-    async def change(self, visit: Visit, account: Account) -> Response:
-        """Add, remove or move a ticker, depending on the button that was pressed."""
-        try:
-            place = await self._change(visit, account)
-        except Refusal as refusal:
-            return await self._page(visit, account, refusal)
-        return RedirectResponse(f"{PATH}#{place}", 303)
 
-    async def _change(self, visit: Visit, account: Account) -> str:
-        form, watchlist = visit.form, self._services.watchlist
-        for direction, steps in STEPS.items():
-            if direction in form:
-                symbol = form[direction]
-                after = await watchlist.move(account.id, symbol, steps)
-                return symbol if symbol in after else "list"
-        if "remove" in form:
-            await watchlist.edit(account.id, [], [form["remove"]], _cap(account))
-            return "list"
-        await self._add(account, form.get("add", ""))
-        return "list"
+async def edit(site: Site, account: Account, added: Sequence[str], removed: Sequence[str]) -> None:
+    """Put known symbols on the list, or take symbols off.
 
-    async def _add(self, account: Account, text: str) -> None:
-        watchlist, cap = self._services.watchlist, _cap(account)
-        try:
-            symbols = check_symbols([word for word in re.split(r"[\s,;]+", text) if word])
-            if not symbols:
-                raise Refusal(400, "Type one symbol or several, such as AAPL, MSFT.")
-            with self._services.active_night.pin() as book, suggesting(self._services, book):
-                check_known(book, symbols, await watchlist.symbols(account.id))
-            await watchlist.edit(account.id, symbols, [], cap)
-        except ApiError as error:
-            raise Refusal(400, _sentence(error)) from error
-        except OverCapError as error:
-            raise Refusal(400, over_cap(error)) from error
-
-    async def _page(
-        self, visit: Visit, account: Account, refusal: Refusal | None = None
-    ) -> Response:
-        services = self._services
-        symbols = await services.watchlist.symbols(account.id)
-        with services.active_night.pin() as book:
-            tickers = self._tickers(book, symbols)
-            night = NightHead.of(self._site, book)
-        with_setup = [ticker for ticker in tickers if ticker.setups]
-        chosen = visit.request.query_params.get("show") == "setups"
-        return self._pages.respond(
-            "watchlist.html",
-            visit,
-            refusal=refusal,
-            typed=visit.form.get("add", "") if refusal else "",
-            tickers=with_setup if chosen else tickers,
-            sizes=(len(tickers), len(with_setup)),
-            chosen=chosen,
-            cap=_cap(account),
-            pictures=self._access.scan(visit),
-            night=night,
+    Raises:
+        Refusal: the list cannot grow so much.
+    """
+    try:
+        await site.services.watchlist.edit(account.id, added, removed, TRACKED_CAPS[account.plan])
+    except OverCapError as error:
+        if not error.cap:
+            raise Refusal(400, "Your plan tracks no tickers.") from error
+        words = (
+            f"That would make {error.count} tickers, and your plan allows {error.cap}. "
+            "Remove some from your watchlist first."
         )
-
-    def _tickers(self, book: Book, symbols: Sequence[str]) -> list[Ticker]:
-        name, last = self._services.directory(book).name, len(symbols) - 1
-        return [
-            Ticker(
-                symbol=symbol,
-                name=name(symbol),
-                known=(found := book.coverage(symbol)) is not None,
-                covered=found is not None and found.covered,
-                setups=book.views(symbol),
-                first=place == 0,
-                last=place == last,
-            )
-            for place, symbol in enumerate(symbols)
-        ]
+        raise Refusal(400, words) from error
 
 
-def _cap(account: Account) -> int:
-    return TRACKED_CAPS[account.plan]
+async def _change(visit: Visit, site: Site, account: Account) -> str:
+    """Do what the form asks; the anchor of the page at which to go on."""
+    form = visit.form
+    for direction, steps in STEPS.items():
+        if direction in form:
+            symbol = form[direction]
+            after = await site.services.watchlist.move(account.id, symbol, steps)
+            return symbol if symbol in after else "list"
+    if "remove" in form:
+        await edit(site, account, [], [form["remove"]])
+    else:
+        await edit(site, account, await _known(site, account, form.get("add", "")), [])
+    return "list"
+
+
+async def _known(site: Site, account: Account, text: str) -> Sequence[str]:
+    """The symbols that a text names, all of them known."""
+    services = site.services
+    try:
+        symbols = check_symbols([word for word in re.split(r"[\s,;]+", text) if word])
+        if not symbols:
+            raise Refusal(400, "Type one symbol or several, such as AAPL, MSFT.")
+        with services.active_night.pin() as book, suggesting(services, book):
+            check_known(book, symbols, await services.watchlist.symbols(account.id))
+    except ApiError as error:
+        raise Refusal(400, _sentence(error)) from error
+    return symbols
+
+
+def _ticker(book: Book, symbol: str, name: str) -> Ticker:
+    coverage = book.coverage(symbol)
+    return Ticker(
+        symbol=symbol,
+        name=name,
+        known=coverage is not None,
+        covered=coverage is not None and coverage.covered,
+        setups=book.views(symbol),
+    )
 
 
 def _sentence(error: ApiError) -> str:

@@ -13,7 +13,6 @@ from mcp_server.calls.errors import ApiError
 from mcp_server.http.edge import AGENT_PATHS, OAUTH_PATHS
 from mcp_server.http.requests import is_below, prefers_html
 from mcp_server.limits.limits import Limiter
-from web.site.assets import load_assets
 from web.site.pages import Pages
 from web.site.refusals import Refusal
 
@@ -28,10 +27,8 @@ SENTENCES = {
 Handler = Callable[[Request, Any], Awaitable[Response]]
 
 
-def exception_handlers(docs_url: str, limiter: Limiter) -> dict[Any, Handler]:
+def exception_handlers(pages: Pages, docs_url: str, limiter: Limiter) -> dict[Any, Handler]:
     """Starlette's handlers for a request that no route takes, and for one that fails."""
-    public_url = docs_url.removesuffix("/docs")
-    pages = Pages(load_assets(), sign_up=False, public_url=public_url)
 
     async def no_route(request: Request, error: HTTPException) -> Response:
         refusal = ApiError("method_not_allowed" if error.status_code == 405 else "not_found")

@@ -15,13 +15,12 @@ import hmac
 import re
 import secrets
 from collections.abc import Mapping
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 from starlette.requests import Request
 
 from mcp_server.http.requests import BodyTooLargeError, DisconnectedError, read_body
 from web.site.refusals import Refusal
-from web.site.return_paths import address_of
 
 TOKEN_FIELD = "token"  # noqa: S105 - a field's name
 
@@ -32,6 +31,12 @@ ONCE_TOKEN = re.compile(r"([0-9a-f]{8})[0-9a-f]{24}[0-9a-f]{64}")
 """The nonce, which is POSIX seconds and 96 random bits, and the HMAC."""
 
 OUT_OF_DATE = "This form is out of date. Go back, reload the page and try again."
+
+
+def address_of(request: Request) -> str:
+    """The path and query of a request, in one spelling."""
+    query = urlencode(request.query_params.multi_items())
+    return f"{request.url.path}?{query}" if query else request.url.path
 
 
 async def read_form(request: Request) -> dict[str, str]:

@@ -1,18 +1,20 @@
 """Pages: renders templates, with header fields against framing, caching and foreign scripts.
 
-A page that has a template `NAME.md` beside `NAME.html` is also sent as Markdown, to programs that
-prefer it. Both are given the same context. What nobody in particular reads is rendered once for all
-that it depends on, and kept.
+A few pages are also sent as Markdown, to programs that prefer it: by the template `NAME.md` beside
+`NAME.html`, which is given the same context. What nobody in particular reads is rendered once for
+all that it depends on, and kept.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
-from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined, select_autoescape
-from jinja2.bccache import Bucket
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -20,10 +22,16 @@ from starlette.responses import HTMLResponse, Response
 from mcp_server.http.requests import prefers_markdown
 from mcp_server.http.responses import HttpResponse, answer_response
 from mcp_server.operations.answers import Answer, Answers
+from mcp_server.presentation.age import Age
 from mcp_server.presentation.identity import icon
+from store.accounts.accounts import Clock
+from store.ledger.ledger import Withdrawn
+from store.nights.active_night import ActiveNight
+from store.nights.book import Book
 from store.wire import words
+from store.wire.method import FEW_HALF_YEARS
 from store.wire.words import harmless
-from web.site.assets import Assets
+from web.site.assets import load_assets
 from web.site.refusals import Refusal
 from web.site.visit import Visit
 
@@ -35,6 +43,9 @@ POLICY = (
     "base-uri 'none'; frame-ancestors 'none'"
 )
 
+IN_MARKDOWN = frozenset({"home.html", "connect.html", "method.html", "docs.html"})
+"""The pages that have a template in Markdown too."""
+
 MARKUP = re.compile(r"[\\`*_{}\[\]<>#|~!]")
 """What may mean something to a reader of Markdown."""
 
@@ -44,23 +55,57 @@ Context = Mapping[str, Any]
 """What a template shows."""
 
 
-class Pages:
-    """The templates of this package."""
+@dataclass(frozen=True, slots=True)
+class NightStatus:
+    """What every page says of the night that it shows."""
 
-    def __init__(self, assets: Assets, *, sign_up: bool, public_url: str = "") -> None:
-        self._environment = _environment()
-        self._environment.globals.update(
-            assets=assets,
-            icon=Markup(icon("icon.svg").decode()),  # noqa: S704 - our own
-            sign_up=sign_up,
-            public_url=public_url,
-        )
-        self._templates = frozenset(self._environment.list_templates())
+    session: dt.date | None
+    version: str | None
+    age: Age
+    withdrawal: Withdrawn | None
+    """The newest withdrawal, unless the night is of a later session."""
+    disclaimer: str
+
+
+class Pages:
+    """The templates of this package, as one service shows them."""
+
+    def __init__(
+        self, active_night: ActiveNight, clock: Clock, public_url: str, *, sign_up: bool
+    ) -> None:
+        self._active_night = active_night
+        self._clock = clock
+        self._service: Context = {"public_url": public_url, "sign_up": sign_up}
         self._kept = Answers()
 
-    def render(self, template: str, path: str, /, **context: object) -> str:
-        """A page that is the same for everybody."""
-        return self._environment.get_template(template).render(visit=None, path=path, **context)
+    def status(self, book: Book) -> NightStatus:
+        """The status of a book of the active night today."""
+        age = Age.of(book, self._clock().date())
+        newest = next(iter(self._active_night.withdrawn), None)
+        if newest and (book.session is None or newest.as_of_session < book.session):
+            newest = None
+        return NightStatus(book.session, book.data_version, age, newest, book.disclaimer)
+
+    def show(
+        self,
+        template: str,
+        visit: Visit,
+        book: Book,
+        make: Callable[..., Context],
+        *,
+        refusal: Refusal | None = None,
+        **depends: Hashable,
+    ) -> Page:
+        """A page of a book's night, which is public, as `public` says, for who is not signed in.
+
+        `make` is called with the book, which the night names, and with what else it depends on.
+        """
+        made, night = partial(make, book, **depends), self.status(book)
+        if visit.account is None and refusal is None:
+            request = visit.request
+            return self.public(template, request, "no-store", made, night=night, **depends)
+        context: Context = {"night": night, **depends, **made()}
+        return self.respond(template, visit, refusal=refusal, **context)
 
     def public(
         self,
@@ -76,12 +121,12 @@ class Pages:
         shown by which the page is not looked up. What of `depends` comes from the request has one
         spelling for each page that there is, so that copies do not fill the cache.
         """
-        chosen, has_twin = self._chosen(template, request)
+        chosen, has_twin = _chosen(template, request)
         path = request.scope["path"]
         key = (chosen, path, *depends.values())
         answer = self._kept.get(key)
         if answer is None:
-            text = self.render(chosen, path, refusal=None, **depends, **make())
+            text = self._render(chosen, path, {**depends, **make()})
             answer = Answer(text.encode(), MARKDOWN if chosen.endswith(".md") else HTML)
             self._kept.keep(key, answer)
         response = answer_response(answer, request.scope["fields"], age)
@@ -92,8 +137,7 @@ class Pages:
 
     def refuse(self, path: str, refusal: Refusal) -> Response:
         """The page of a refusal that is the same for everybody."""
-        html = self.render("message.html", path, refusal=refusal)
-        return _respond(html, refusal)
+        return _respond(self._render("message.html", path, {"refusal": refusal}), refusal)
 
     def respond(
         self,
@@ -109,9 +153,10 @@ class Pages:
         With `redirects_off_site` the policy omits `form-action`,
         which browsers apply to the redirects of a form too.
         """
-        chosen, has_twin = self._chosen(template, visit.request)
-        page = self._environment.get_template(chosen)
-        text = page.render(visit=visit, path=visit.request.url.path, refusal=refusal, **context)
+        chosen, has_twin = _chosen(template, visit.request)
+        path = visit.request.url.path
+        shown: Context = {"visit": visit, "refusal": refusal, **context}
+        text = self._render(chosen, path, shown)
         response = _respond(text, refusal, redirects_off_site=redirects_off_site)
         if has_twin:
             response.headers["Vary"] = "Accept"
@@ -119,52 +164,24 @@ class Pages:
             response.headers["Content-Type"] = MARKDOWN
         return response
 
-    def _chosen(self, template: str, request: Request) -> tuple[str, bool]:
-        """The template of the form that a request prefers, and whether there are two."""
-        twin = template.removesuffix("html") + "md"
-        if twin not in self._templates:
-            return template, False
-        accept = request.scope["fields"].get(b"accept", b"")
-        return twin if prefers_markdown(accept) else template, True
+    def _render(self, template: str, path: str, context: Context) -> str:
+        shown = {"visit": None, "refusal": None, **self._service, "path": path, **context}
+        return environment().get_template(template).render(shown)
 
 
-class Compiled(BytecodeCache):
-    """The compiled templates of this process, so that each is compiled once."""
-
-    def __init__(self) -> None:
-        self._kept: dict[str, bytes] = {}
-
-    def load_bytecode(self, bucket: Bucket) -> None:
-        """Take what was compiled, if it was."""
-        if found := self._kept.get(bucket.key):
-            bucket.bytecode_from_string(found)
-
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        """Keep what was compiled."""
-        self._kept[bucket.key] = bucket.bytecode_to_string()
-
-
-COMPILED = Compiled()
-
-
-def compile_templates() -> None:
-    """Compile every template now, so that nobody's page waits for it."""
-    environment = _environment()
-    for name in environment.list_templates():
-        environment.get_template(name)
-
-
-def _environment() -> Environment:
-    environment = Environment(
+@cache
+def environment() -> Environment:
+    """The templates, which each process compiles once."""
+    made = Environment(
         loader=PackageLoader("web"),
         autoescape=select_autoescape(),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        bytecode_cache=COMPILED,
+        auto_reload=False,
     )
-    environment.filters.update(
+    made.filters.update(
         dollars=words.dollars,
         percent=words.percent,
         change=words.change,
@@ -173,13 +190,33 @@ def _environment() -> Environment:
         plain=plain,
         ratio=words.ratio,
     )
-    environment.globals["words"] = words
-    return environment
+    made.globals.update(
+        words=words,
+        few=words.FEW,
+        few_half_years=FEW_HALF_YEARS,
+        assets=load_assets(),
+        icon=Markup(icon("icon.svg").decode()),  # noqa: S704 - our own
+    )
+    return made
+
+
+def compile_templates() -> None:
+    """Compile every template now, so that nobody's page waits for it."""
+    for name in environment().list_templates():
+        environment().get_template(name)
 
 
 def plain(text: object) -> str:
     """A text as Markdown that means nothing but itself, in one line."""
     return MARKUP.sub(r"\\\g<0>", harmless(" ".join(str(text).split())))
+
+
+def _chosen(template: str, request: Request) -> tuple[str, bool]:
+    """The template of the form that a request prefers, and whether there are two."""
+    if template not in IN_MARKDOWN:
+        return template, False
+    accept = request.scope["fields"].get(b"accept", b"")
+    return (template.replace(".html", ".md") if prefers_markdown(accept) else template), True
 
 
 def _respond(text: str, refusal: Refusal | None, *, redirects_off_site: bool = False) -> Response:

@@ -6,6 +6,9 @@ import datetime as dt
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from anyio import CapacityLimiter
+
+from mcp_server.charts.charts import QUEUE_LIMIT
 from mcp_server.http.requests import Origins
 from mcp_server.operations.services import Services
 from oauth.authorization import Authorization
@@ -17,9 +20,14 @@ from store.accounts.passwords import Passwords
 from store.accounts.sessions import Browsers, Sessions
 from store.ledger.ledger import Ledger
 from telemetry.metrics import Degraded
-from web.site.news import News
+from web.site.live import News
+from web.site.pages import Pages
 from web.site.policies import Policies
 from web.site.throttle import Throttle
+
+DRAWINGS = QUEUE_LIMIT // 2
+"""Drawings of all pages at once. A page asks for fifty pictures in one moment, which wait here; the
+rest of the queue is for programs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +35,7 @@ class Site:
     """Everything a page may use."""
 
     services: Services
+    pages: Pages
     accounts: Accounts
     keys: Keys
     sessions: Sessions
@@ -52,6 +61,7 @@ class Site:
     all charts as pages."""
     behind_proxy: bool = False
     """Whether the operator named proxies that forward requests."""
+    drawings: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(DRAWINGS))
     clock: Callable[[], dt.datetime] = utc_now
     degraded: Callable[[], Sequence[Degraded]] = tuple
     """What the service does worse than it should."""

@@ -1,22 +1,32 @@
-"""Visit: one request of a browser, and the visitor's account."""
+"""Visit: one request of a browser, the visitor's account, and the way back after signing in."""
 
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from urllib.parse import urlencode
 
 from starlette.requests import Request
 
 from mcp_server.calls.callers import Caller
+from mcp_server.http.requests import MAX_QUERY
 from store.accounts.accounts import Account
 from store.accounts.audit import Actor
-from web.site.forms import form_token, once_token
+from web.site.forms import address_of, form_token, once_token
 
 SECRET_FIELDS = frozenset({"password", "current", "new", "token"})
 
 MOST_TYPED = 1000
 """Characters of a field that are shown again."""
+
+LANDING = "/keys"
+MAX_TARGET = MAX_QUERY + 1024
+
+# One leading slash without a second one, and no character that browsers drop or read as a slash:
+# no backslash, white space or control character.
+TARGET = re.compile(r"/(?![/\\])[!-\[\]-~]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +65,16 @@ class Visit:
     def once_token(self, address: str, now: dt.datetime) -> str:
         """The token of a form that works once."""
         return once_token(self.secret, address, now)
+
+
+def sign_in_address(request: Request) -> str:
+    """The sign-in address that brings an anonymous visitor back to this page."""
+    return "/sign-in?" + urlencode({"next": address_of(request)})
+
+
+def safe_target(target: str) -> str:
+    """Where a visitor goes after signing in: the target if it is a path of this site, else the
+    page of keys."""
+    if len(target) <= MAX_TARGET and TARGET.fullmatch(target):
+        return target
+    return LANDING

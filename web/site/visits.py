@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable
-from dataclasses import replace
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
@@ -19,14 +18,11 @@ from store.errors import (
     SignedOutError,
     StalePasswordError,
 )
-from web.site.cookies import cookies_of
-from web.site.fetch_metadata import is_loaded_by_another_site
 from web.site.forms import check_form, read_form
-from web.site.pages import Page, Pages
+from web.site.pages import Page
 from web.site.refusals import Refusal
-from web.site.return_paths import sign_in_address
 from web.site.site import Site
-from web.site.visit import Visit
+from web.site.visit import Visit, sign_in_address
 
 NO_ACCOUNTS = Refusal(
     503,
@@ -37,33 +33,79 @@ ELSEWHERE = Refusal(403, "Pages of other sites cannot load this. Follow a link t
 NO_STORE = {"Cache-Control": "no-store"}
 SIGNED_OUT = Refusal(403, str(SignedOutError()))
 
-R = TypeVar("R")
-"""The response of a handler."""
+MAX_TOKEN = 128
+"""Most characters of a cookie that is looked up."""
+
+NESTED = frozenset({"embed", "fencedframe", "frame", "iframe", "object"})
+"""Destinations of navigations within a page; no page of this site may be framed anyway."""
 
 Endpoint = Callable[[Request], Awaitable[Page]]
 """What the routes of the pages call."""
-Handler = Callable[[Visit], Awaitable[Page]]
-MemberHandler = Callable[[Visit, Account], Awaitable[Page]]
+Handler = Callable[[Visit, Site], Awaitable[Page]]
+MemberHandler = Callable[[Visit, Site, Account], Awaitable[Page]]
 Count = Callable[[str, str | None], Awaitable[None]]
 """Counts a request of a network and a session."""
-OnRefusal = Callable[[Visit, Refusal], Response]
+
+
+@dataclass(frozen=True, slots=True)
+class Cookie:
+    """One cookie of this host only; scripts cannot read it, and posts from other sites lack it.
+
+    On https its name begins with `__Host-`, so that neighbouring hosts cannot set it.
+    """
+
+    name: str
+    secure: bool
+    max_age: int | None = None
+    """Seconds; without it, the browser deletes the cookie when it closes."""
+
+    def read(self, request: Request) -> str | None:
+        """The value that the browser sent; None if it is empty or too long for a token.
+
+        Of a repeated name the first counts (RFC 6265 section 4.2.1). Quoted values are not decoded:
+        no token has one, and the standard library takes quadratic time.
+        """
+        for field in request.headers.getlist("cookie"):
+            for pair in field.split(";"):
+                name, _, value = pair.partition("=")
+                if name.strip() == self.name:
+                    token = value.strip()
+                    return token if token and len(token) <= MAX_TOKEN else None
+        return None
+
+    def set(self, response: Response, value: str) -> None:
+        """Give the browser a value."""
+        response.set_cookie(
+            self.name, value, self.max_age, secure=self.secure, httponly=True, samesite="lax"
+        )
+
+    def drop(self, response: Response) -> None:
+        """Delete the cookie in the browser."""
+        response.delete_cookie(self.name, secure=self.secure, httponly=True, samesite="lax")
 
 
 class Visits:
     """Turns handlers that take a visit into endpoints."""
 
-    def __init__(self, site: Site, pages: Pages) -> None:
+    def __init__(self, site: Site) -> None:
         self._site = site
-        self._pages = pages
         self._url = site.services.offer.public_url
-        lifetimes = (site.sessions.lifetime, BROWSER_LIFETIME)
-        self._cookies = cookies_of(self._url, *(int(one.total_seconds()) for one in lifetimes))
+        secure = self._url.startswith("https://")
+        prefix = "__Host-" if secure else ""
+        idle, known = (
+            int(one.total_seconds()) for one in (site.sessions.lifetime, BROWSER_LIFETIME)
+        )
+        self._session = Cookie(f"{prefix}session", secure, idle)
+        self._visit = Cookie(f"{prefix}visit", secure)
+        """Ties the forms before sign-in to a browser."""
+        self._browser = Cookie(f"{prefix}browser", secure, known)
+        """The browser's own token, by which an account knows one in which it signed in before."""
 
     def anyone(self, handler: Handler) -> Endpoint:
         """An endpoint for every visitor."""
 
         async def work(visit: Visit) -> Page:
-            return await handler(await self._read(visit))
+            return await handler(await self._read(visit), self._site)
 
         return self._guarded(work)
 
@@ -76,19 +118,21 @@ class Visits:
         async def work(visit: Visit) -> Page:
             if visit.account is None:
                 return RedirectResponse(sign_in_address(visit.request), 303)
-            return await handler(await self._read(visit, once=once), visit.account)
+            return await handler(await self._read(visit, once=once), self._site, visit.account)
 
         return self._guarded(work)
 
-    def parts(
-        self, handler: Callable[[Visit], Awaitable[R]]
-    ) -> Callable[[Request], Awaitable[R | Response]]:
+    def parts(self, handler: Handler) -> Endpoint:
         """An endpoint for what a page loads: pictures and data. It refuses in one line of text."""
-        return self._guarded(handler, self._site.services.limiter.count_picture, self._said)
+
+        async def work(visit: Visit) -> Page:
+            return await handler(visit, self._site)
+
+        return self._guarded(work, self._site.services.limiter.count_picture, _said)
 
     def set_visit_cookie(self, response: Response, visit: Visit) -> None:
         """Tie the forms of a page to the anonymous browser that it goes to."""
-        self._cookies.visit.set(response, visit.secret)
+        self._visit.set(response, visit.secret)
 
     async def start_session(
         self, visit: Visit, account: Account, password_hash: str, target: str
@@ -112,9 +156,9 @@ class Visits:
         except (AccountError, StalePasswordError) as error:
             raise Refusal(400, str(error)) from error
         response = RedirectResponse(target, 303)
-        self._cookies.session.set(response, token)
-        self._cookies.browser.set(response, browser)
-        self._cookies.visit.drop(response)
+        self._session.set(response, token)
+        self._browser.set(response, browser)
+        self._visit.drop(response)
         return response
 
     async def end_session(self, visit: Visit) -> Response:
@@ -122,53 +166,47 @@ class Visits:
         if visit.account is not None:
             await self._site.sessions.end(visit.secret, actor=visit.actor)
         response = RedirectResponse("/", 303)
-        self._cookies.session.drop(response)
+        self._session.drop(response)
         return response
 
     def _guarded(
         self,
-        work: Callable[[Visit], Awaitable[R]],
+        work: Callable[[Visit], Awaitable[Page]],
         count: Count | None = None,
-        refused: OnRefusal | None = None,
-    ) -> Callable[[Request], Awaitable[R | Response]]:
-        counted = count or self._site.services.limiter.count_page
-        shown = refused or self._shown
+        refuse: Callable[[Visit, Refusal], Response] | None = None,
+    ) -> Endpoint:
+        count = count or self._site.services.limiter.count_page
+        refuse = refuse or self._shown
 
-        async def respond(request: Request) -> R | Response:
+        async def respond(request: Request) -> Page:
             visit = Visit(request, secrets.token_urlsafe(TOKEN_BYTES))
             if is_loaded_by_another_site(request.headers):
                 # Not counted: else any site could use up what its reader has here.
-                return self._said(visit, ELSEWHERE)
+                return _said(visit, ELSEWHERE)
             try:
                 visit = await self._find(visit)
-                await _count(visit, counted)
+                await _count(visit, count)
                 return await work(visit)
             except Refusal as refusal:
-                return shown(visit, refusal)
+                return refuse(visit, refusal)
             except (AccountError, SignedOutError):
                 # The session or the whole account has ended since the visit began.
-                return shown(replace(visit, account=None), SIGNED_OUT)
+                return refuse(replace(visit, account=None), SIGNED_OUT)
             except DatabaseUnavailableError:
-                return shown(visit, NO_ACCOUNTS)
+                return refuse(visit, NO_ACCOUNTS)
 
         return respond
 
     def _shown(self, visit: Visit, refusal: Refusal) -> Response:
-        return self._pages.respond("message.html", visit, refusal=refusal)
-
-    def _said(self, _visit: Visit, refusal: Refusal) -> Response:
-        response = PlainTextResponse(refusal.message + "\n", refusal.status, NO_STORE)
-        if refusal.retry_after:
-            response.headers["Retry-After"] = str(refusal.retry_after)
-        return response
+        return self._site.pages.respond("message.html", visit, refusal=refusal)
 
     async def _find(self, visit: Visit) -> Visit:
-        visit = replace(visit, browser=self._cookies.browser.read(visit.request))
-        session = self._cookies.session.read(visit.request)
+        visit = replace(visit, browser=self._browser.read(visit.request))
+        session = self._session.read(visit.request)
         account = await self._site.sessions.account(session) if session else None
         if session and account:
             return replace(visit, secret=session, account=account)
-        return replace(visit, secret=self._cookies.visit.read(visit.request) or visit.secret)
+        return replace(visit, secret=self._visit.read(visit.request) or visit.secret)
 
     async def _read(self, visit: Visit, *, once: bool = False) -> Visit:
         if visit.request.method != "POST":
@@ -177,6 +215,25 @@ class Visits:
         now = self._site.clock() if once else None
         check_form(visit.request, form, visit.secret, self._url, once=now)
         return replace(visit, form=form)
+
+
+def is_loaded_by_another_site(headers: Mapping[str, str]) -> bool:
+    """Whether a page of another site loads this as its part: a picture, a script, a frame.
+
+    A link or a form that leads a person here does not. Browsers say so (W3C Fetch Metadata Request
+    Headers) to https and to loopback; programs and old browsers send none of these fields.
+    """
+    if headers.get("sec-fetch-site") != "cross-site":
+        return False
+    is_navigation = headers.get("sec-fetch-mode", "navigate") == "navigate"
+    return not is_navigation or headers.get("sec-fetch-dest") in NESTED
+
+
+def _said(_visit: Visit, refusal: Refusal) -> Response:
+    response = PlainTextResponse(refusal.message + "\n", refusal.status, NO_STORE)
+    if refusal.retry_after:
+        response.headers["Retry-After"] = str(refusal.retry_after)
+    return response
 
 
 async def _count(visit: Visit, count: Count) -> None:
