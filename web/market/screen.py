@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -64,25 +64,6 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Results:
-    """One page of matching setups."""
-
-    rows: Sequence[Row]
-    size: int
-    """The setups on the page; those of one formation share a row."""
-    without_evidence: Mapping[str, int]
-    """By the label of a condition: setups that have no value for it."""
-    notes: Sequence[str]
-    count: int
-    tabs: Sequence[Tab]
-    summaries: Sequence[str]
-    """The records of the families on the page, whole."""
-    previous: str
-    """Where the page before is; empty if there is none."""
-    following: str
-
-
-@dataclass(frozen=True, slots=True)
 class Copy:
     """One text that asks for the same rows."""
 
@@ -135,7 +116,8 @@ def _context(services: Services, query: Query, book: Book, **_others: object) ->
     }
 
 
-def _results(book: Book, query: Query, name: Callable[[str], str]) -> Results:
+def _results(book: Book, query: Query, name: Callable[[str], str]) -> Context:
+    """One page of matching setups; those of one formation share a row."""
     arguments = query.arguments
     found = select(book.evidence, arguments, query.predicates)
     count, positions = page(book.evidence, found, arguments)
@@ -143,20 +125,20 @@ def _results(book: Book, query: Query, name: Callable[[str], str]) -> Results:
     sizes = {"forming": int(found.forming.sum()), "in_progress": int(found.in_progress.sum())}
     sizes["all"] = sum(sizes.values())
     first, limit = arguments.offset, arguments.limit
-    return Results(
-        rows=_rows(book, views, name),
-        size=len(views),
-        notes=list(dict.fromkeys(notes(book, arguments, found, positions))),
-        without_evidence={LABELS[k]: n for k, n in found.without_evidence.items()},
-        count=count,
-        tabs=[
+    return {
+        "rows": _rows(book, views, name),
+        "size": len(views),
+        "count": count,
+        "notes": list(dict.fromkeys(notes(book, arguments, found, positions))),
+        "without_evidence": {LABELS[k]: n for k, n in found.without_evidence.items()},
+        "tabs": [
             Tab(status, label, sizes[status], query.address(status=status, offset="0"))
             for status, label in STATUSES
         ],
-        summaries=_summaries(book, views),
-        previous=query.address(offset=str(max(0, first - limit))) if first else "",
-        following=query.address(offset=str(first + limit)) if first + limit < count else "",
-    )
+        "summaries": _summaries(book, views),
+        "previous": query.address(offset=str(max(0, first - limit))) if first else "",
+        "following": query.address(offset=str(first + limit)) if first + limit < count else "",
+    }
 
 
 def _rows(book: Book, views: Sequence[SetupView], name: Callable[[str], str]) -> list[Row]:
