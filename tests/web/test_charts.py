@@ -59,6 +59,7 @@ def test_who_tracks_a_ticker_sees_its_charts_and_who_may_scan_its_thumbnail(
     assert [tracking.get(path).status_code for path in (thumbnail, large, data)] == [200, 200, 200]
     assert [scanning.get(path).status_code for path in (thumbnail, large, data)] == [200, 403, 403]
     assert "Track this ticker" in scanning.get(large).text
+    assert tracking.get(data).json()["symbol"] == "AAPL"
     for kind in ("png", "json"):
         assert scanning.get(chart("MSFT", setups["AAPL"], kind)).status_code == 404
     assert first.headers["cache-control"] == "private, max-age=3600"
@@ -101,17 +102,6 @@ def test_what_no_page_asks_for_is_refused_in_one_line(
     assert answer.status_code == status
     assert len(answer.text) < 200
     assert "<b>" not in answer.text
-
-
-def test_the_data_of_a_chart_is_that_of_its_setup(closed: Service, setups: dict[str, str]) -> None:
-    data = Browser(closed).get(chart("MSFT", setups["MSFT"], "json")).json()
-    served = closed.get("/demo/MSFT", key="").json()["setups"]
-    setup = next(one for one in served if one["setup_id"] == setups["MSFT"])
-
-    levels = ("direction", "trigger_price", "stop_price", "target_price")
-    assert [{name: plan[name] for name in levels} for plan in data["plans"]] == setup["plans"]
-    assert data["symbol"] == "MSFT"
-    assert data["disclaimer"]
 
 
 def test_fifty_thumbnails_that_a_page_asks_for_at_once_all_come(market: Service) -> None:

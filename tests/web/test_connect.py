@@ -52,13 +52,6 @@ async def run_as_shown(program: str) -> None:
     await anyio.to_thread.run_sync(exec, program, {"__name__": "__main__"})
 
 
-def test_a_program_without_a_key_fails(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SCREENER_KEY", "none")
-
-    with pytest.raises(ExceptionGroup):
-        apart(partial(run_as_shown, way(service, "python_key").value))
-
-
 def test_the_curl_commands_run_as_they_are_shown(service: Service) -> None:
     asked, keyed = way(service, "curl_key").value.splitlines()
     demo = subprocess.run(

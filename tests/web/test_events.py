@@ -160,11 +160,3 @@ def test_streams_take_no_place_of_requests(data_dir: Path) -> None:
 
 def test_a_stream_ends_before_its_connection_is_ended() -> None:
     assert Bounds().answer_seconds > LASTS + 10
-
-
-def test_no_other_site_reads_the_stream(private: Service) -> None:
-    with httpx.stream(
-        "GET", f"{private.url}/events", headers={"Origin": "https://stranger.example"}
-    ) as response:
-        assert not [name for name in response.headers if name.startswith("access-control")]
-        assert response.headers["cache-control"] == "no-store"

@@ -68,17 +68,6 @@ def test_home_leads_to_a_demo_symbol_that_has_a_setup(product_night: Path, tmp_p
         assert Browser(live).get("/symbols/NVDA").status_code == 404
 
 
-def test_home_sets_no_cookie_and_greets_who_signed_in(service: Service) -> None:
-    account = new_person(service)
-
-    anonymous = Browser(service).get("/")
-    greeted = signed_in(service, account).get("/")
-
-    assert "set-cookie" not in anonymous.headers
-    assert account.email not in anonymous.text
-    assert account.email in greeted.text
-
-
 def test_usage_holds_todays_calls_against_the_limits(service: Service) -> None:
     account = new_person(service)
     browser = signed_in(service, account)

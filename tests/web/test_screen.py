@@ -23,7 +23,6 @@ from hypothesis import strategies as st
 from mcp_server.filters.filters import MAX_PREDICATES, OPERATORS
 from mcp_server.filters.kinds import KINDS, Kind
 from mcp_server.filters.scan_order import COLUMNS, SORTS
-from store.wire.families import Family
 from tests.service import Service, serving
 from tests.web.browser import Browser
 from tests.web.controls import Controls
@@ -352,28 +351,6 @@ def test_no_forming_setup_is_not_read_as_no_setup(service: Service) -> None:
     tabs = dict(re.findall(r'>([A-Z][a-z ]+) <span class="size">(\d+)<', page))
     assert tabs == {"Forming": "0", "In progress": str(running), "All": str(running)}
     assert 'href="/screen?status=in_progress&amp;max_distance_pct=0"' in page
-
-
-def test_a_rate_never_stands_without_its_sample_and_its_loss(market: Service) -> None:
-    page = screen(market, status="all", limit="200").text
-    cells = re.findall(r'<td [^>]*class="record"[^>]*>(.*?)</td>', page, re.DOTALL)
-    rates = [words(cell) for cell in cells if "won" in cell]
-
-    assert len(cells) == len(ids(page))
-    assert rates
-    for rate in rates:
-        assert re.fullmatch(
-            r"\d+\.\d\d% won, (average win \+\d+\.\d\d%, )?(no loss|average loss -\d+\.\d\d%) "
-            r"[\d,]+ (bullish |bearish )?trades? of \S+( family)?(, too few to say anything)?; "
-            r"random entries \d+\.\d\d%; too few to say anything; expected R of \S+ [+-]\d\.\d{3}",
-            rate,
-        )
-    assert page.count("% won") == len(rates)
-    records = [market.get(f"/families/{family}/stats", key="").json() for family in Family]
-    for record in (one["track_record"] for one in records):
-        shown = record and f">{record['family']}<" in page
-        assert not shown or html.escape(record["summary"]) in page
-    assert "_" not in words(re.findall(r"<tbody.*</tbody>", page, re.DOTALL)[0])
 
 
 def test_the_texts_to_copy_ask_for_the_same_rows(market: Service) -> None:

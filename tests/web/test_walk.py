@@ -115,6 +115,7 @@ def test_no_page_can_be_framed_sniffed_or_scripted_from_elsewhere(
     assert fields["x-frame-options"] == "DENY"
     assert fields["x-content-type-options"] == "nosniff"
     assert fields["referrer-policy"] == "same-origin"
+    assert ("set-cookie" in fields) == (page.route in ("/sign-in", "/sign-up"))
     if page.who == "member" or page.path == "/sign-in" or page.status != 200:
         assert fields["cache-control"] == "no-store"
 
