@@ -69,19 +69,19 @@ def notes(changelog: str, heading: str) -> str:
     Raises:
         ReleaseError: there is no such heading, or nothing is under it.
     """
-    found = re.search(
+    match = re.search(
         rf"^## \[?{re.escape(heading)}\]?(?: - \d{{4}}-\d\d-\d\d)?\n(.*?)(?=^## |\Z)",
         changelog,
         re.MULTILINE | re.DOTALL,
     )
-    if found is None:
+    if match is None:
         raise ReleaseError(
             f"CHANGELOG.md has no heading `## {heading} - DATE`; rename {UNRELEASED!r}, or try a "
             "release out with DRAFT=1."
         )
-    if not found[1].strip():
+    if not match[1].strip():
         raise ReleaseError(f"CHANGELOG.md says nothing under {heading}.")
-    return f"{found[1].strip()}\n"
+    return f"{match[1].strip()}\n"
 
 
 def bill(root: Path, lock: str) -> str:
@@ -110,8 +110,8 @@ def check_folder(folder: Path) -> None:
     """Refuse a folder that has something else than a release, whole or not. Raises
     `ReleaseError`.
     """
-    there = list(folder.iterdir()) if folder.exists() else []
-    if there and (not (folder / SUMS).exists() or any(path.is_dir() for path in there)):
+    present = list(folder.iterdir()) if folder.exists() else []
+    if present and (not (folder / SUMS).exists() or any(path.is_dir() for path in present)):
         raise ReleaseError(f"{folder} holds something else than a release; empty it first.")
 
 

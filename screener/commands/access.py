@@ -15,9 +15,10 @@ from screener.commands.accounts import Email, day, with_store
 from screener.settings.console import Table, err, fail, out
 
 if TYPE_CHECKING:
-    from screener.service.account_store import AccountStore
+    from screener.service.parts import AccountStore
     from store.accounts.audit import Event
     from store.accounts.grants import Grant
+    from store.accounts.retention import Removed
 
 sessions_app = typer.Typer(no_args_is_help=True, help="List and end browser sign-ins.")
 grants_app = typer.Typer(no_args_is_help=True, help="List and revoke access granted to apps.")
@@ -102,7 +103,12 @@ def purge() -> None:
     The service does the same by itself. Used codes and tokens stay while anything they issued can
     live, so that showing one again is still noticed.
     """
-    rows, failures = with_store(lambda store: store.sweeper.sweep())
+
+    async def work(store: AccountStore) -> Removed:
+        await store.database.probe()  # what each kind of rows would fail with is one refusal
+        return await store.sweeper.sweep()
+
+    rows, failures = with_store(work)
     err.print(
         f"Removed {', '.join(f'{count} {what}' for what, count in rows.items()) or 'nothing'}."
     )

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
-from screener.settings.console import Table, err, fail, out, plainly, prepare_data_dir, settings
+from screener.settings.console import Table, err, fail, out, prepare_data_dir, settings
 from store.wire.words import harmless
 
 if TYPE_CHECKING:
-    from screener.service.account_store import AccountStore
+    from screener.service.parts import AccountStore
     from store.accounts.accounts import Account, Ended
     from store.accounts.keys import Key
 
@@ -40,7 +40,7 @@ def with_store(work: Callable[[AccountStore], Coroutine[Any, Any, T]]) -> T:
     """Run work on the configured account database, brought up to date first."""
     import anyio
 
-    from screener.service.account_store import AccountStore
+    from screener.service.parts import AccountStore
 
     chosen = settings()
 
@@ -50,8 +50,7 @@ def with_store(work: Callable[[AccountStore], Coroutine[Any, Any, T]]) -> T:
             await database.migrate()
             return await work(AccountStore(chosen, database))
 
-    with plainly():
-        return anyio.run(run)
+    return anyio.run(run)
 
 
 def day(time: dt.datetime | None) -> str:
@@ -70,7 +69,7 @@ def add(
     from store.accounts.accounts import AccountPlan
     from store.accounts.passwords import Passwords
 
-    password = _read_password() if password_stdin else _ask_password() if ask else None
+    password = _password(password_stdin) if password_stdin or ask else None
 
     async def work(store: AccountStore) -> Account:
         hashed = await Passwords().hash(password) if password else None
@@ -111,7 +110,7 @@ def set_password(
     """Give an account a new sign-in password, which signs it out of every browser."""
     from store.accounts.passwords import Passwords
 
-    password = _read_password() if password_stdin else _ask_password()
+    password = _password(password_stdin)
 
     async def work(store: AccountStore) -> Ended:
         await store.accounts.get(email)
@@ -209,19 +208,15 @@ def _counted(deleted: Mapping[str, int]) -> str:
     return ", ".join(f"{deleted[table]} {word}" for table, word in words.items())
 
 
-def _read_password() -> str:
-    return _strong(sys.stdin.readline().rstrip("\r\n"))
-
-
-def _ask_password() -> str:
-    return _strong(typer.prompt("New password", hide_input=True, confirmation_prompt=True))
-
-
-def _strong(password: str) -> str:
+def _password(from_stdin: bool) -> str:
+    """A password that is read or asked for; a weak one is refused."""
     from store.accounts.passwords import check_strength
 
-    with plainly():
-        check_strength(password)
+    if from_stdin:
+        password = sys.stdin.readline().rstrip("\r\n")
+    else:
+        password = typer.prompt("New password", hide_input=True, confirmation_prompt=True)
+    check_strength(password)
     return password
 
 

@@ -13,7 +13,8 @@ from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
-from screener.settings.console import err, fail, out, plainly, prepare_data_dir, settings
+from screener.settings.console import err, fail, out, prepare_data_dir, settings, watched, writing
+from store.folder.files import sync_directory
 
 if TYPE_CHECKING:
     from screener.settings.settings import Settings
@@ -42,7 +43,6 @@ def backup(
     """
     import anyio
 
-    from screener.commands.nights.watch import watched
     from store.backup.backup import back_up
 
     chosen = settings()
@@ -52,12 +52,11 @@ def backup(
             with watched() as watch:
                 return await back_up(database, chosen.data_dir, target, watch)
 
-    with plainly():
-        prepare_data_dir(chosen)
-        with _target(file, force) as target:
-            header, digest = anyio.run(work, target)
-    told = f"{file}: {_told(header)}; SHA-256 {digest}."
-    (err if file == STDOUT else out).print(told)
+    prepare_data_dir(chosen)
+    with _target(file, force) as target:
+        header, digest = anyio.run(work, target)
+    report = f"{file}: {_contents(header)}; SHA-256 {digest}."
+    (err if file == STDOUT else out).print(report)
 
 
 def restore(
@@ -78,16 +77,16 @@ def restore(
     A service that runs goes over to the restored state by itself; restart it, so that it counts the
     day's calls from there.
     """
-    with plainly():
-        found = _checked(file) if check else _restored(settings(), file, replace)
-    what = f"{_told(found.header)}; {found.rows} rows"
-    out.print(f"{file} is whole: {what}." if check else f"Restored: {what}.")
-    if not check:
-        out.print("Start the service, or restart it if it runs.")
+    checked = _checked(file) if check else _restored(settings(), file, replace)
+    contents = f"{_contents(checked.header)}; {checked.rows} rows"
+    if check:
+        out.print(f"{file} is whole: {contents}.")
+        return
+    out.print(f"Restored: {contents}.")
+    out.print("Start the service, or restart it if it runs.")
 
 
 def _checked(file: Path) -> Checked:
-    from screener.commands.nights.watch import watched
     from store.backup.archive import ArchiveReader
     from store.backup.restore import check
 
@@ -98,7 +97,6 @@ def _checked(file: Path) -> Checked:
 def _restored(chosen: Settings, file: Path, replace: bool) -> Checked:
     import anyio
 
-    from screener.commands.nights.watch import watched
     from store.backup.archive import ArchiveReader
     from store.backup.restore import restore as put_back
 
@@ -123,54 +121,37 @@ def _target(file: Path, force: bool) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    draft = _draft(file, force)
+    _refuse_existing(file, force)
+    with writing(file, "FILE"):
+        _remove_stale_drafts(file.parent)
+        handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.", suffix=DRAFT)
+    draft = Path(name)
     try:
-        with draft.open("wb") as target:
+        with os.fdopen(handle, "wb") as target:
             yield target
-            with _writing(file):
+            with writing(file, "FILE"):
                 target.flush()
                 os.fsync(target.fileno())
-        with _writing(file):
-            _publish(draft, file, force)
+        _refuse_existing(file, force)
+        with writing(file, "FILE"):
+            draft.replace(file)
+            sync_directory(file.parent)
     finally:
         draft.unlink(missing_ok=True)
 
 
-def _draft(file: Path, force: bool) -> Path:
-    """A new draft beside the file; those that killed backups left there are removed."""
+def _refuse_existing(file: Path, force: bool) -> None:
     if file.exists() and not force:
         fail(f"{file} exists; choose another name, or replace it with --force.")
-    with _writing(file):
-        for old in file.parent.glob(f".*{DRAFT}"):
-            if time.time() - old.stat().st_mtime > STALE_SECONDS:
-                old.unlink(missing_ok=True)
-        handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.", suffix=DRAFT)
-        os.close(handle)
-    return Path(name)
 
 
-@contextmanager
-def _writing(file: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        fail(f"{file} cannot be written ({error.strerror}).")
+def _remove_stale_drafts(folder: Path) -> None:
+    for draft in folder.glob(f".*{DRAFT}"):
+        if time.time() - draft.stat().st_mtime > STALE_SECONDS:
+            draft.unlink(missing_ok=True)
 
 
-def _publish(draft: Path, file: Path, force: bool) -> None:
-    from store.folder.files import sync_directory
-
-    if not force:
-        try:
-            # Reserves the name; a link would do both at once, but not every file system has links.
-            os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        except FileExistsError:
-            fail(f"{file} exists; choose another name, or replace it with --force.")
-    draft.replace(file)
-    sync_directory(file.parent)
-
-
-def _told(header: Header) -> str:
+def _contents(header: Header) -> str:
     night = f"night {header.night}" if header.night else "no night"
     schema = f"accounts of schema {header.revision}" if header.revision else "no accounts"
     made = f"{header.made_at:%Y-%m-%d %H:%M} UTC"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from screener.settings.console import Table, err, out, plainly, prepare_data_dir, settings, warn
+from screener.settings.console import Table, err, out, prepare_data_dir, settings, warn, watched
 from screener.settings.errors import EndedError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def upgrade() -> None:
     """
     from store.database.migration import HEAD
 
-    before = _on_database(lambda database: database.migrate())
+    before = _on_databases(lambda database: database.migrate(), CONFIGURED)
     if before == HEAD:
         out.print(f"The account database is at schema {HEAD} already.")
     else:
@@ -71,7 +71,7 @@ def check() -> None:
             return [str(error)]
         return [f"{fault}; restore a backup (docs/backup.md)." for fault in faults]
 
-    faults = _on_database(work)
+    faults = _on_databases(work, CONFIGURED)
     for fault in faults:
         err.print(f"screener: the account database: {fault}")
     if faults:
@@ -95,7 +95,6 @@ def copy(
     be seen by others on this machine: name that database in SCREENER_DATABASE_URL and write -, or
     keep the password in ~/.pgpass.
     """
-    from screener.commands.nights.watch import watched
     from store.backup.copy import copy as copy_rows
 
     async def work(first: Database, second: Database) -> Mapping[str, int]:
@@ -124,10 +123,6 @@ def reopen(database: Annotated[str, typer.Argument(metavar="DATABASE", help=NAME
     out.print("It can be used again." if was_closed else "It can be used already.")
 
 
-def _on_database(work: Callable[[Database], Coroutine[Any, Any, T]]) -> T:
-    return _on_databases(work, CONFIGURED)
-
-
 def _on_databases(work: Callable[..., Coroutine[Any, Any, T]], *named: str) -> T:
     import anyio
 
@@ -140,8 +135,7 @@ def _on_databases(work: Callable[..., Coroutine[Any, Any, T]], *named: str) -> T
             opened = [chosen.database(_url(name, chosen)) for name in named]
             return await work(*[await stack.enter_async_context(each) for each in opened])
 
-    with plainly():
-        return anyio.run(run)
+    return anyio.run(run)
 
 
 def _url(named: str, chosen: Settings) -> str:

@@ -16,7 +16,7 @@ from nightly.pool import follow_parent
 from screener.commands.bars_options import BarsOptions
 from screener.commands.nights.night import nightly
 from screener.server.process import ignored_by_children, never_lost
-from screener.settings.console import DRIFT, EXITS, err, plainly
+from screener.settings.console import DRIFT, EXITS, INTERRUPTED, err, plainly
 from screener.settings.errors import EndedError
 from screener.settings.settings import Settings
 from store.errors import SealedError
@@ -24,8 +24,6 @@ from store.folder.progress import ProgressFile
 
 STOP_SECONDS = 5.0
 """For which a nightly that is told to end may tidy up; whatever it leaves, the next one removes."""
-
-INTERRUPTED = 130
 
 
 @contextmanager

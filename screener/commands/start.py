@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from mcp_server.presentation.hosts import KEY, install
 from mcp_server.presentation.offer import Offer
 from screener.server.serving import check_active_night
+from screener.settings.console import watched
 from screener.settings.settings import Settings
 from store.accounts.accounts import FIRST_EMAIL, AccountPlan, Accounts
 from store.accounts.keys import Keys
@@ -28,7 +29,6 @@ def seal_first_night(settings: Settings) -> None:
         return
     # Imported where it is needed: a process that only serves does without numba and Polars.
     from screener.commands.nights.nightly import order_of, seal
-    from screener.commands.nights.watch import watched
     from screener.service.recording import recorded
 
     with watched() as watch, recorded(settings, SAMPLE, watch) as step:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -33,7 +32,7 @@ def up(options: BarsOptions, port: Port = None, host: Host = None) -> None:
     from screener.commands.nightly_process import nightly_process
     from screener.doctor.doctor import warn_at_start
     from screener.server.listening import bind
-    from screener.settings.extras import check_nightly
+    from screener.settings.errors import check_nightly
 
     with loading():
         from screener.commands.start import first_account, greeting, seal_first_night
@@ -81,14 +80,9 @@ def _existing(options: BarsOptions) -> BarsOptions:
 
 def opened(chosen: Settings) -> Settings:
     """The settings, with pages that need no account if only this machine can reach them."""
-    is_private = _is_loopback(chosen.host) and not (chosen.public_url or chosen.trusted_proxies)
+    from screener.settings.setting_types import is_loopback
+
+    is_private = is_loopback(chosen.host) and not (chosen.public_url or chosen.trusted_proxies)
     if not is_private or "open_pages" in chosen.model_fields_set:
         return chosen
     return chosen.model_copy(update={"open_pages": True})
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from screener.settings.console import fail, out, settings, warn
-from screener.settings.errors import SettingsError
-from screener.settings.extras import uninstalled
+from screener.settings.errors import SettingsError, uninstalled
 from store.errors import StoreError
 from store.folder.trouble import trouble_of
 
@@ -47,7 +46,11 @@ def doctor(
     ]
     if publishing:
         checks.append(stores.publishing)
-    results = [*_results(chosen, checks), *(_proxy_results(chosen, url) if url else ())]
+    results = list(_results(chosen, checks))
+    if url:
+        from screener.doctor.proxy import proxy
+
+        results += proxy(chosen, url)
     faults = sum(one.level == "fault" for one in results)
     if as_json:
         out.print_json({"faults": faults, "checks": [one._asdict() for one in results]})
@@ -57,12 +60,6 @@ def doctor(
             out.print_text(one.words, f"{one.level:<7}  {one.name:<{width}}  ")
     if faults:
         fail("1 fault; see above." if faults == 1 else f"{faults} faults; see above.", 1)
-
-
-def _proxy_results(chosen: Settings, url: str) -> Iterator[CheckResult]:
-    from screener.doctor.proxy import proxy
-
-    return proxy(chosen, url)
 
 
 def warn_at_start(chosen: Settings) -> None:

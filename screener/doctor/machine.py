@@ -11,13 +11,20 @@ import shutil
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
+from typing import Final
 
+from mcp_server.presentation.age import Age
 from screener.doctor.result import CheckResult, fault, ok, warning
-
-if TYPE_CHECKING:
-    from screener.settings.settings import Settings
+from screener.service.parts import is_on_the_internet
+from screener.settings.setting_types import is_loopback
+from screener.settings.settings import Settings
+from store.errors import LedgerError, StoreError
+from store.folder.layout import DataFolder
+from store.folder.lock import holder, restore_is_pending
+from store.ledger.ledger import Ledger
+from store.ledger.manifest import known_book, read_manifest, verify_book
+from store.ledger.objects import NightHead
+from store.nights.book import Book
 
 LEAST_BYTES: Final = 16_000_000
 """With less room on the disk, neither accounts nor logs can grow."""
@@ -37,8 +44,6 @@ WRITTEN: Final = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 
 def contradictions(chosen: Settings) -> Iterator[CheckResult]:
     """Settings that do not go together."""
-    from screener.service.parts import is_on_the_internet
-
     public, proxies = chosen.public_url, chosen.trusted_proxies
     scheme, _, rest = (public or "").partition(":")
     if scheme == "http" and is_on_the_internet(f"https:{rest}"):
@@ -59,7 +64,7 @@ def contradictions(chosen: Settings) -> Iterator[CheckResult]:
             f"SCREENER_TRUSTED_PROXIES is set and links name {chosen.url}; set SCREENER_PUBLIC_URL "
             "to the address that clients use.",
         )
-    if "*" in proxies and not _is_loopback(chosen.host):
+    if "*" in proxies and not is_loopback(chosen.host):
         yield warning(
             "proxies",
             f"SCREENER_TRUSTED_PROXIES=* believes whoever reaches {chosen.host}:{chosen.port}; "
@@ -72,16 +77,8 @@ def contradictions(chosen: Settings) -> Iterator[CheckResult]:
         )
 
 
-def _is_loopback(host: str) -> bool:
-    return host in ("localhost", "::1") or urlsplit(f"//{host}").netloc.startswith("127.")
-
-
 def clock(chosen: Settings) -> Iterator[CheckResult]:
     """Whether the clock can be right: the newest night went on record before now."""
-    from store.errors import LedgerError
-    from store.ledger.ledger import Ledger
-    from store.ledger.objects import NightHead
-
     now, known, event = dt.datetime.now(dt.UTC), WRITTEN, "this program was written"
     ledger = Ledger(chosen.data_dir)
     try:
@@ -100,8 +97,6 @@ def clock(chosen: Settings) -> Iterator[CheckResult]:
 
 def data_folder(chosen: Settings) -> Iterator[CheckResult]:
     """Whether the folder exists and can be written, and whether a restore was killed in it."""
-    from store.folder.lock import holder, restore_is_pending
-
     path = chosen.data_dir.resolve()
     writer = holder(chosen.data_dir)
     if not path.is_dir():
@@ -141,9 +136,10 @@ def disk(chosen: Settings) -> Iterator[CheckResult]:
 
 
 def _night_bytes(data_dir: Path) -> int:
-    books = [path.stat().st_size for path in (data_dir / "nights").glob("*.book")]
-    checkpoints = [path.stat().st_size for path in data_dir.glob("checkpoints.sqlite")]
-    return NIGHTS * (max(books) + sum(checkpoints)) if books else FIRST_BYTES
+    folder = DataFolder(data_dir)
+    books = [path.stat().st_size for path in folder.nights.glob("*.book")]
+    checkpoints = folder.checkpoints.stat().st_size if folder.checkpoints.exists() else 0
+    return NIGHTS * (max(books) + checkpoints) if books else FIRST_BYTES
 
 
 def _size(number: float) -> str:
@@ -152,8 +148,6 @@ def _size(number: float) -> str:
 
 def ledger(chosen: Settings) -> Iterator[CheckResult]:
     """Whether the newest object of the ledger is what was written."""
-    from store.ledger.ledger import Ledger
-
     ledger = Ledger(chosen.data_dir)
     ledger.newest()
     words = f"{len(ledger.names()):,} objects, the newest unchanged"
@@ -162,17 +156,13 @@ def ledger(chosen: Settings) -> Iterator[CheckResult]:
 
 def night(chosen: Settings) -> Iterator[CheckResult]:
     """Whether the active night is what was sealed, and how old it is."""
-    from mcp_server.presentation.age import Age
-    from store.ledger.manifest import read_manifest, verify_book
-    from store.nights.book import Book
-
-    pointer = chosen.data_dir / "manifest.json"
-    if not pointer.exists():
+    folder = DataFolder(chosen.data_dir)
+    if not folder.manifest.exists():
         how = "`screener serve` fetches it" if chosen.nights_url else "run `screener nightly`"
         yield warning("night", f"there is none in {chosen.data_dir} yet; {how}.")
         return
-    manifest = read_manifest(pointer)
-    path = verify_book(chosen.data_dir / "nights", manifest)
+    manifest = read_manifest(folder.manifest)
+    path = verify_book(folder.nights, manifest)
     yield ok("night", f"{manifest.data_version}, unchanged since it was sealed")
     with closing(Book.open(path, manifest)) as book:
         age = Age.of(book, dt.datetime.now(dt.UTC).date())
@@ -187,13 +177,10 @@ def demo_symbols(chosen: Settings) -> Iterator[CheckResult]:
     """Whether the active night knows the symbols that anybody may read: all that were named, or
     one of the default.
     """
-    from store.errors import StoreError
-    from store.ledger.manifest import known_book, read_manifest
-    from store.nights.book import Book
-
+    folder = DataFolder(chosen.data_dir)
     try:
-        manifest = read_manifest(chosen.data_dir / "manifest.json")
-        book = Book.open(known_book(chosen.data_dir / "nights", manifest), manifest)
+        manifest = read_manifest(folder.manifest)
+        book = Book.open(known_book(folder.nights, manifest), manifest)
     except StoreError:
         return  # told by the check of the night
     with closing(book):

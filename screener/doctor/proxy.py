@@ -6,9 +6,8 @@ import ipaddress
 import os
 import ssl
 import sys
-import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 import anyio
@@ -17,15 +16,10 @@ from pydantic import ValidationError
 
 from screener.doctor.result import CheckResult, fault, ok, warning
 from screener.service.proxy_echo import FIELD, PATH, Arrived, token
-
-if TYPE_CHECKING:
-    from screener.settings.settings import Settings
+from screener.settings.settings import Settings
 
 FORGED: Final = "192.0.2.77"
 """An address of documentation (RFC 5737), from which no request can come."""
-
-BODY_BYTES: Final = 60_000
-"""Nearly the 64 KB that the service takes."""
 
 MOST_BYTES: Final = 65_536
 """Of an answer."""
@@ -36,21 +30,17 @@ SECONDS: Final = 30.0
 TRIES: Final = 16
 """Requests until a balancer of several servers has led to the one of this data folder."""
 
-STREAMED_SECONDS: Final = 0.5
-"""Two events that are sent a second apart arrive at least so much apart."""
-
 OTHER_LOOPBACK: Final = "127.0.0.2"
 """From which a proxy on loopback is asked: its own address is one that the service trusts."""
 
 
 class Reply(NamedTuple):
-    """An answer, and the seconds between its first and its last bytes."""
+    """An answer."""
 
     status: int
     body: bytes
     source: str
     """The address that was asked from."""
-    seconds: float
 
 
 def proxy(chosen: Settings, url: str, seconds: float = SECONDS) -> Iterator[CheckResult]:
@@ -85,18 +75,14 @@ async def _ask(url: str, secret: str, tries: int, seconds: float) -> Reply:
 
 async def _ask_once(pool: httpcore2.AsyncConnectionPool, url: str, secret: str) -> Reply:
     headers = [(FIELD, secret), ("X-Forwarded-For", FORGED), ("X-Forwarded-Proto", "gopher")]
-    async with pool.stream(
-        "POST", f"{url}{PATH}", headers=headers, content=b"x" * BODY_BYTES
-    ) as response:
+    async with pool.stream("POST", f"{url}{PATH}", headers=headers) as response:
         source, _port = response.extensions["network_stream"].get_extra_info("client_addr")[:2]
-        body, first, last = b"", 0.0, 0.0
+        body = b""
         async for part in response.aiter_stream():
             body += part
-            last = time.monotonic()
-            first = first or last
             if len(body) > MOST_BYTES:
                 break
-    return Reply(response.status, body, source, last - first)
+    return Reply(response.status, body, source)
 
 
 async def _local_address(url: str) -> str | None:
@@ -130,13 +116,10 @@ def _reason(error: BaseException) -> str:
 
 def _judged(chosen: Settings, url: str, reply: Reply) -> Iterator[CheckResult]:
     try:
-        event = reply.body.split(b"\n", 1)[0].removeprefix(b"data: ")
-        arrived = Arrived.model_validate_json(event)
+        arrived = Arrived.model_validate_json(reply.body)
     except ValidationError:
         arrived = None
-    if reply.status == 413:
-        yield fault("bodies", f"{url} refuses a body of 60 KB; let the proxy pass 64 KB.")
-    elif reply.status != 200 or arrived is None:
+    if reply.status != 200 or arrived is None:
         yield fault(
             "service",
             f"{url} answers {reply.status} and not as the service of this data folder; is it "
@@ -149,8 +132,6 @@ def _judged(chosen: Settings, url: str, reply: Reply) -> Iterator[CheckResult]:
         yield _client(chosen, arrived, reply.source)
         yield _scheme(url, arrived)
         yield _host(url, arrived)
-        yield _body(arrived)
-        yield _stream(reply)
 
 
 def _public_address(chosen: Settings, url: str) -> CheckResult:
@@ -213,17 +194,3 @@ def _host(url: str, arrived: Arrived) -> CheckResult:
     return fault(
         "Host", f"{arrived.host} arrives instead of {wanted}; let the proxy keep it ({how})."
     )
-
-
-def _body(arrived: Arrived) -> CheckResult:
-    if arrived.bytes == BODY_BYTES:
-        return ok("bodies", "60 KB arrive")
-    words = f"{arrived.bytes:,} of {BODY_BYTES:,} bytes arrive; let the proxy pass 64 KB."
-    return fault("bodies", words)
-
-
-def _stream(reply: Reply) -> CheckResult:
-    if reply.seconds < STREAMED_SECONDS:
-        words = "the proxy holds events back until the end; switch its buffering off"
-        return warning("streams", f"{words} (proxy_buffering off).")
-    return ok("streams", "events arrive as they are sent")

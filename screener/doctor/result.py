@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-if TYPE_CHECKING:
-    from screener.settings.settings import Settings
+from screener.settings.settings import Settings
 
 
 class CheckResult(NamedTuple):

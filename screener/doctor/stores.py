@@ -9,13 +9,18 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import anyio
 
 from screener.doctor.result import CheckResult, fault, ok, warning
-
-if TYPE_CHECKING:
-    from screener.settings.settings import Settings
-    from store.remote.objects import Objects
+from screener.service.sharing import objects_of, served
+from screener.settings.settings import Settings
+from store.database.migration import HEAD, check_known
+from store.database.problems import without_password
+from store.errors import ConflictError, ObjectsError
+from store.remote.objects import Objects
+from store.remote.pointer import MOST_BYTES, POINTER, book_object, key_of, read_published
 
 DATABASE_SECONDS: Final = 60.0
 """For which the database may take, with a look at all of its rows."""
@@ -26,11 +31,6 @@ REDIS_SECONDS: Final = 3.0
 
 def accounts(chosen: Settings) -> Iterator[CheckResult]:
     """Whether the database answers, has this program's schema and is sound; nothing is migrated."""
-    import anyio
-
-    from store.database.migration import HEAD, check_known
-    from store.database.problems import without_password
-
     shown = without_password(chosen.accounts_url)
     file = chosen.accounts_url.partition("sqlite+aiosqlite:///")[2]
     is_made = Path(file).parent.is_dir() or not chosen.database_url
@@ -62,10 +62,6 @@ def accounts(chosen: Settings) -> Iterator[CheckResult]:
 
 async def _inspect(chosen: Settings) -> tuple[str | None, list[str]]:
     """The revision of the accounts, and what is wrong with those of this program's schema."""
-    import anyio
-
-    from store.database.migration import HEAD
-
     async with chosen.database() as database:
         with anyio.fail_after(DATABASE_SECONDS):
             revision = await database.revision()
@@ -130,9 +126,6 @@ def _redis_results(info: Mapping[str, Any], shown: str) -> Iterator[CheckResult]
 
 def store_of_nights(chosen: Settings) -> Iterator[CheckResult]:
     """Whether the shared store answers, and names the night that is here; nothing is changed."""
-    from screener.service.sharing import objects_of
-    from store.remote.pointer import MOST_BYTES, POINTER, book_object, key_of, read_published
-
     objects = objects_of(chosen)
     if objects is None:
         return
@@ -150,32 +143,21 @@ def store_of_nights(chosen: Settings) -> Iterator[CheckResult]:
         yield fault(name, f"{place} lacks the book of the night that it names; publish it again.")
         return
     yield ok(name, f"{place} answers and names {night.data_version}, of {night.as_of_session}")
-    local = _local_version(chosen)
-    if local == night.data_version:
+    local = served(chosen)
+    if local is not None and local.data_version == night.data_version:
         yield ok("night of the store", "it is the night that is here")
     else:
-        here = f"the night that is here is {local}" if local else "no night is here yet"
+        here = (
+            f"the night that is here is {local.data_version}" if local else "no night is here yet"
+        )
         words = f"{here}; `screener serve` fetches {night.data_version} by itself."
         yield warning("night of the store", words)
-
-
-def _local_version(chosen: Settings) -> str | None:
-    from store.errors import ManifestError
-    from store.ledger.manifest import read_manifest
-
-    try:
-        return read_manifest(chosen.data_dir / "manifest.json").data_version
-    except ManifestError:
-        return None
 
 
 def publishing(chosen: Settings) -> Iterator[CheckResult]:
     """Whether this machine may publish, and the store lets only one of two writers win: by an
     object of a name of its own, which is removed.
     """
-    from screener.service.sharing import objects_of
-    from store.errors import ObjectsError
-
     objects = objects_of(chosen)
     if objects is None:
         words = "SCREENER_NIGHTS_URL is unset: nights are published into the data folder alone"
@@ -205,8 +187,6 @@ def raced(objects: Objects, name: str) -> CheckResult:
 
 
 def _is_refused(objects: Objects, name: str, body: bytes, tag: str | None) -> bool:
-    from store.errors import ConflictError
-
     try:
         objects.swap(name, body, tag)
     except ConflictError:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from screener.settings.console import fail, out, plainly, settings
+from screener.settings.console import fail, out, settings
 from screener.settings.errors import EndedError
 
 NOT_SENT = 1
@@ -29,19 +29,18 @@ def notify(
     if test and message is not None:
         fail("--test and --message exclude each other; give one of them.")
     chosen = settings()
-    with plainly():
-        if not test and message is None:
-            night = of_night(chosen, Nights(chosen.data_dir).check_active())
-            for line in (night.title, *night.lines):
-                out.print(line)
-            return
-        if not chosen.notify:
-            fail("SCREENER_NOTIFY is not set; give it an address, as docs/scheduling.md says.")
-        check(chosen.notify_addresses)
-        text = messages.trial(chosen.url)
-        if message is not None:
-            text = messages.of_operator(chosen.url, message)
-        outcomes = send(chosen.notify_addresses, text)
+    if not test and message is None:
+        night = of_night(chosen, Nights(chosen.data_dir).check_active())
+        for line in (night.title, *night.lines):
+            out.print(line)
+        return
+    if not chosen.notify:
+        fail("SCREENER_NOTIFY is not set; give it an address, as docs/scheduling.md says.")
+    check(chosen.notify_addresses)
+    text = messages.trial(chosen.url)
+    if message is not None:
+        text = messages.of_operator(chosen.url, message)
+    outcomes = send(chosen.notify_addresses, text)
     for line in outcomes:
         out.print(line)
     if not all(line.endswith(SENT) for line in outcomes):

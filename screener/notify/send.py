@@ -24,9 +24,9 @@ from nightly.errors import NightlyError
 from screener.notify import messages
 from screener.notify.messages import Message
 from screener.service.recording import FAULT, without_folders
+from screener.service.sharing import served
 from screener.settings.console import err, exit_code
-from screener.settings.errors import EndedError, SettingsError
-from screener.settings.extras import how_to_install
+from screener.settings.errors import EndedError, SettingsError, how_to_install
 from screener.settings.settings import PREFIX, Settings
 from store.errors import HeldBackError, SealedError, StoreError
 from store.folder.files import replace_file
@@ -220,11 +220,3 @@ def _of_error(
         code, reason = CRASH, f"{FAULT} ({type(error).__name__})"
     held_back = isinstance(error, HeldBackError)
     return messages.not_published(settings.url, reason, code, served(settings), held_back=held_back)
-
-
-def served(settings: Settings) -> Manifest | None:
-    """The night that is served now, if it can be read."""
-    try:
-        return Nights(settings.data_dir).active()
-    except StoreError:
-        return None

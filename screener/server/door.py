@@ -10,8 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from prometheus_client import Gauge
-
 from mcp_server.http.edge import share_of
 from mcp_server.http.requests import MAX_FIELD_BYTES, MAX_FIELDS
 from telemetry.metrics import connections, limits_hit
@@ -72,11 +70,11 @@ class Door:
     """The open connections of one process: admits them, and ends those whose time is up."""
 
     def __init__(
-        self, bounds: Bounds, trusted: Iterable[str] = (), gauge: Gauge | None = None
+        self, bounds: Bounds, trusted: Iterable[str] = (), *, counted: bool = True
     ) -> None:
-        """Count in a gauge of one's own instead of that of the service's connections."""
+        """Those of the service are counted for `/metrics`."""
         self.bounds = bounds
-        self._own_gauge = gauge  # a door is sent to its worker, which has the service's by itself
+        self._counted = counted
         self.is_closing = False
         """Whether the server stops: each connection gives the answers that it owes, and ends."""
         self._trusted = [network for text in trusted for network in _networks(text)]
@@ -97,7 +95,8 @@ class Door:
             self._is_watching = True
             self._look_later()
         self._open.add(visitor)
-        self._gauge.inc()
+        if self._counted:
+            connections.inc()
         self._held[visitor.network] += 1
         self.waiting[visitor] = None
         return True
@@ -116,10 +115,6 @@ class Door:
         limits_hit.labels(limit).inc()
         return False
 
-    @property
-    def _gauge(self) -> Gauge:
-        return connections if self._own_gauge is None else self._own_gauge
-
     def _end_oldest(self, network: str | None = None) -> bool:
         """End the connection that waits longest for a whole request; False if none does."""
         waiting = (v for v in self.waiting if network is None or v.network == network)
@@ -135,7 +130,8 @@ class Door:
         self.waiting.pop(visitor, None)
         if visitor in self._open:
             self._open.remove(visitor)
-            self._gauge.dec()
+            if self._counted:
+                connections.dec()
             self._held[visitor.network] -= 1
             if not self._held[visitor.network]:
                 del self._held[visitor.network]

@@ -13,8 +13,6 @@ import os
 import resource
 import socket
 
-from pydantic_settings import BaseSettings, SettingsConfigDict
-
 from screener.settings.settings import Settings, SettingsError
 
 OTHER_FILES = 256
@@ -26,28 +24,18 @@ FIRST = 3
 SERVING = b"READY=1"
 
 
-class Manager(BaseSettings):
-    """What the manager says in the environment. It is no setting of an operator."""
-
-    model_config = SettingsConfigDict(env_prefix="", frozen=True, extra="ignore")
-
-    listen_pid: str = ""
-    listen_fds: str = ""
-    notify_socket: str = ""
-
-
 def handed_over() -> socket.socket | None:
     """The listening socket that the manager opened for this process, if it did.
 
     Raises:
         SettingsError: there are several, or it is no listening TCP socket.
     """
-    manager = Manager()
-    if manager.listen_pid != str(os.getpid()):
+    if os.environ.get("LISTEN_PID") != str(os.getpid()):
         return None
-    if manager.listen_fds != "1":
+    number = os.environ.get("LISTEN_FDS")
+    if number != "1":
         raise SettingsError(
-            f"The service manager handed over {manager.listen_fds or 'no'} sockets; "
+            f"The service manager handed over {number or 'no'} sockets; "
             "the socket unit must have one ListenStream=."
         )
     listener = _listener()
@@ -73,7 +61,7 @@ async def tell_manager() -> None:
     """Tell the manager that this process serves; uvicorn calls it at the start, and again at times
     of the wall clock, on which no manager may rely.
     """
-    address = Manager().notify_socket
+    address = os.environ.get("NOTIFY_SOCKET")
     if not address:
         return
     if address.startswith("@"):  # an abstract address of Linux
@@ -92,15 +80,27 @@ def bind(settings: Settings) -> socket.socket:
     listener = handed_over()
     if listener is not None:
         return listener
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        return open_listener(settings.host, settings.port)
+    except OSError as error:
+        raise SettingsError(_why_not(error, settings)) from error
+
+
+def open_listener(host: str, port: int) -> socket.socket:
+    """A listening socket on an address of this machine.
+
+    Raises:
+        OSError: the address is taken or not this machine's.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind((settings.host, settings.port))
+        listener.bind((host, port))
         listener.listen(2048)
-    except OSError as error:
+    except OSError:
         listener.close()
-        raise SettingsError(_why_not(error, settings)) from error
+        raise
     return listener
 
 

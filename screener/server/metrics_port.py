@@ -15,7 +15,6 @@ import uvicorn
 from prometheus_client import (
     REGISTRY,
     CollectorRegistry,
-    Gauge,
     Metric,
     ProcessCollector,
     make_asgi_app,
@@ -29,6 +28,7 @@ from mcp_server.http.edge import refuse_host
 from mcp_server.http.requests import Origins
 from screener.server.connections import Connection
 from screener.server.door import Bounds, Door
+from screener.server.listening import open_listener
 from screener.service.parts import origins_of
 from screener.settings.console import err
 from screener.settings.settings import Settings, SettingsError
@@ -71,9 +71,8 @@ def exposed(settings: Settings, registry: CollectorRegistry = REGISTRY) -> Itera
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family)
+        return open_listener(host, port)
     except OSError as error:
         raise SettingsError(
             f"/metrics cannot listen on {host}:{port} ({error.strerror}); choose another with "
@@ -93,14 +92,13 @@ def _page(registry: CollectorRegistry, origins: Origins) -> ASGIApp:
 
 def _config(app: ASGIApp) -> uvicorn.Config:
     """How the page is served: in a thread, so without signals, and bounded as the service is."""
-    uncounted = Gauge("connections", "Of this port, which are not the service's.", registry=None)
     return uvicorn.Config(
         app,
         access_log=False,
         proxy_headers=False,
         server_header=False,
         lifespan="off",
-        http=partial(Connection, Door(BOUNDS, gauge=uncounted)),  # type: ignore[arg-type]
+        http=partial(Connection, Door(BOUNDS, counted=False)),  # type: ignore[arg-type]
         ws="none",
         log_config=None,
         timeout_graceful_shutdown=1,
@@ -141,8 +139,8 @@ class WorkerMetrics(Collector):
             else:
                 mark_process_dead(int(file.stem), str(self._folder))  # type: ignore[no-untyped-call]
                 file.unlink(missing_ok=True)
-        found: Iterable[Metric] = self._merged.collect()  # type: ignore[no-untyped-call]
-        return [*found, *_held_by(living)]
+        counted: Iterable[Metric] = self._merged.collect()  # type: ignore[no-untyped-call]
+        return [*counted, *_held_by(living)]
 
 
 def _held_by(processes: Iterable[int]) -> Iterator[Metric]:

@@ -147,12 +147,6 @@ async def _resume_days(settings: Settings, counters: Path) -> None:
             await counting.close()
 
 
-def connections_of(settings: Settings, bounds: Bounds) -> Any:  # noqa: ANN401 - as a class
-    """What uvicorn makes a connection with; a worker has its own count of them."""
-    bounds = replace(bounds, connections=settings.connections)
-    return functools.partial(Connection, Door(bounds, settings.trusted_proxies))
-
-
 async def _migrate(settings: Settings) -> None:
     async with settings.database() as database:
         await database.migrate()
@@ -165,6 +159,8 @@ def server_config(
     **options: Any,  # noqa: ANN401 - uvicorn's
 ) -> uvicorn.Config:
     """How uvicorn serves the app; options of its own add to this."""
+    bounds = replace(bounds, connections=settings.connections)
+    door = Door(bounds, settings.trusted_proxies)  # of each worker its own
     logs = log_config(settings.log_level, settings.log_format, access_log=settings.access_log)
     return uvicorn.Config(
         app,
@@ -172,7 +168,7 @@ def server_config(
         # The app itself believes forwarded addresses, from the configured proxies only.
         proxy_headers=False,
         server_header=False,
-        http=connections_of(settings, bounds),
+        http=functools.partial(Connection, door),  # type: ignore[arg-type]
         ws="none",
         timeout_graceful_shutdown=10,
         # A worker on a busy machine is slow, not hung: killing it would only add to the load. The

@@ -37,9 +37,9 @@ from oauth.metadata import Challenge, ProtectedResource, resources_of
 from rest_facade.facade import Facade
 from rest_facade.listing import listing_routes
 from screener.service import proxy_echo
-from screener.service.account_store import AccountStore
-from screener.service.health import LIVE, READY, Health, Probes, keep_measuring
+from screener.service.health import LIVE, READY, Health, keep_measuring
 from screener.service.parts import (
+    AccountStore,
     counting_of,
     keep_redis,
     origins_of,
@@ -98,11 +98,12 @@ def build_app(
     resource, *others = resources = resources_of(offer)
     clients = Clients(store.grants, _documents(store, services.limiter, fetcher))
     supervisor, follower = Supervisor(), follower_of(settings, clock)
-    health = Health(services, store.database, supervisor, clock, follower)
+    origins = origins_of(settings)
+    health = Health(services, store.database, supervisor, clock, origins, follower)
     bearer = Bearer(services.principals)
-    site = _site(store, services, Authorization(store.grants, resource, clients), health)
+    site = _site(store, services, Authorization(store.grants, resource, clients), health, origins)
     endpoints = [
-        _endpoint(toolset, services, bearer, resources, site.origins) for toolset in toolsets(offer)
+        _endpoint(toolset, services, bearer, resources, origins) for toolset in toolsets(offer)
     ]
     resume = partial(resume_days, services.limiter, services.usage)
     loops = [*_loops(store, services, health, resume, counting)]
@@ -138,12 +139,11 @@ def build_app(
             yield
 
     handlers = exception_handlers(site.pages, offer.docs_url, services.limiter)
-    probes = Probes(health, site.origins)
     app: ASGIApp = Edge(
         Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers),
         facade,
         {f"/mcp{endpoint.toolset.path}": endpoint.respond for endpoint in endpoints},
-        {LIVE: probes.respond, READY: probes.respond},
+        {LIVE: health.respond, READY: health.respond},
         at_once=settings.requests_at_once,
         is_https=offer.public_url.startswith("https:"),
         docs_url=offer.docs_url,
@@ -194,7 +194,11 @@ def _documents(
 
 
 def _site(
-    store: AccountStore, services: Services, authorization: Authorization, health: Health
+    store: AccountStore,
+    services: Services,
+    authorization: Authorization,
+    health: Health,
+    origins: Origins,
 ) -> Site:
     """What the pages use."""
     settings, counting = store.settings, services.limiter.counting
@@ -217,7 +221,7 @@ def _site(
         policies=policies_of(settings),
         ledger=Ledger(settings.data_dir),
         news=News(services.active_night, ProgressFile(settings.data_dir)),
-        origins=origins_of(settings),
+        origins=origins,
         authorization=authorization,
         throttle=Throttle(counting=counting),
         sign_up_throttle=Throttle(SIGN_UPS, counting, "sign-up"),

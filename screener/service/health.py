@@ -72,13 +72,17 @@ class Health:
         database: Database,
         supervisor: Supervisor,
         clock: Callable[[], dt.datetime],
+        origins: Origins,
         follower: Follower | None = None,
     ) -> None:
-        """Look after the parts of a process; the follower where nights are in a shared store."""
+        """Look after the parts of a process; the follower where nights are in a shared store.
+        Probes are answered for every Host of the origins, which no stranger can have.
+        """
         self._services = services
         self._database = database
         self._supervisor = supervisor
         self._clock = clock
+        self._origins = origins
         self._follower = follower
         self.state = Readiness("unavailable", (), None, None)
         """What the last look found."""
@@ -118,8 +122,7 @@ class Health:
 
     def _nights(self, book: Book) -> Iterator[Degraded]:
         follower = self._follower
-        trouble = follower.lasting if follower else None
-        if follower is None or trouble is None:
+        if follower is None or (trouble := follower.lasting) is None:
             return
         serves = f"the night served is of {book.session}" if book.session else "no night is served"
         since = f"{trouble.since:%Y-%m-%d %H:%M} UTC"
@@ -165,14 +168,6 @@ class Health:
             return "The account database does not answer; calls with a key are refused."
         return None
 
-
-class Probes:
-    """What probes ask for, answered for every Host that no stranger can have."""
-
-    def __init__(self, health: Health, origins: Origins) -> None:
-        self._origins = origins
-        self._health = health
-
     async def respond(self, scope: Scope, _receive: Receive) -> HttpResponse:
         """Answer a request for `LIVE` or `READY`."""
         if refusal := refuse_host(scope, self._origins):
@@ -184,7 +179,7 @@ class Probes:
         return response(200, b'{"status":"live"}') if scope["path"] == LIVE else self._ready()
 
     def _ready(self) -> HttpResponse:
-        state = self._health.state
+        state = self.state
         fields = {
             "status": state.status,
             "degraded": [part._asdict() for part in state.degraded],

@@ -6,6 +6,7 @@ made.
 
 from __future__ import annotations
 
+import datetime as dt
 import logging
 from collections.abc import Awaitable, Callable
 from importlib.util import find_spec
@@ -15,8 +16,16 @@ from urllib.parse import urlsplit
 
 import anyio
 
-from screener.settings.extras import how_to_install
+from screener.settings.errors import how_to_install
 from screener.settings.settings import Settings, SettingsError
+from store.accounts.accounts import Accounts, Clock, utc_now
+from store.accounts.audit import AuditLog
+from store.accounts.grants import Grants
+from store.accounts.keys import Keys
+from store.accounts.retention import Periods, Sweeper
+from store.accounts.sessions import Browsers, Sessions
+from store.accounts.tokens import Tokens
+from store.database.database import Database
 from store.errors import DatabaseUnavailableError
 
 if TYPE_CHECKING:
@@ -39,6 +48,30 @@ LOOPBACK = ("127.0.0.1:*", "localhost:*", "[::1]:*")
 
 PRIVATE = ("localhost", "local", "internal", "home.arpa", "lan", "home", "corp", "intranet")
 """Endings of names that mean nothing on the Internet (RFC 6761, 6762 and 8375, and by custom)."""
+
+
+class AccountStore:
+    """What reads and changes accounts; sign-ins and approvals end by the clock."""
+
+    def __init__(self, settings: Settings, database: Database, clock: Clock = utc_now) -> None:
+        periods = Periods(
+            usage=dt.timedelta(days=settings.usage_days),
+            audit=dt.timedelta(days=settings.audit_days),
+            session_idle=dt.timedelta(days=settings.session_idle_days),
+            session=dt.timedelta(days=settings.session_days),
+        )
+        self.settings, self.database, self.clock = settings, database, clock
+        self.accounts = Accounts(database)
+        self.keys = Keys(database, prefix=settings.key_prefix)
+        self.sessions = Sessions(
+            database, idle=periods.session_idle, lifetime=periods.session, clock=clock
+        )
+        self.browsers = Browsers(database, clock=clock)
+        self.grants = Grants(database, clock=clock)
+        leeway = dt.timedelta(seconds=settings.refresh_leeway_seconds)
+        self.tokens = Tokens(database, clock=clock, leeway=leeway)
+        self.audit = AuditLog(database)
+        self.sweeper = Sweeper(database, periods)
 
 
 def counting_of(settings: Settings, folder: Path | None = None) -> LocalCounting | RedisCounting:

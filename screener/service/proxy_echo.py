@@ -11,29 +11,25 @@ import hashlib
 import hmac
 import secrets
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-import anyio
 from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import StreamingResponse
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from store.folder.files import replace_file
+from store.folder.layout import DataFolder
 
 PATH: Final = "/doctor"
 FIELD: Final = "X-Screener-Doctor"
-FILE: Final = "doctor.token"
 
 LIVES_SECONDS: Final = 60
 """For which a token holds that a killed doctor left behind."""
-
-APART_SECONDS: Final = 1.0
-"""Between the two events of the answer: a proxy that buffers brings them together."""
 
 
 @contextmanager
@@ -44,11 +40,12 @@ def token(data_dir: Path) -> Iterator[str]:
         OSError: the folder cannot be written.
     """
     secret = secrets.token_urlsafe(32)
-    replace_file(data_dir / FILE, _digest(secret))
+    file = DataFolder(data_dir).doctor
+    replace_file(file, _digest(secret))
     try:
         yield secret
     finally:
-        (data_dir / FILE).unlink(missing_ok=True)
+        file.unlink(missing_ok=True)
 
 
 class Arrived(BaseModel):
@@ -62,18 +59,16 @@ class Arrived(BaseModel):
     host: str | None
     forwarded_for: tuple[str, ...]
     forwarded_proto: tuple[str, ...]
-    bytes: int
-    """Of the body."""
 
 
 class ProxyEcho:
     """The ASGI app that answers the doctor."""
 
     def __init__(self, data_dir: Path) -> None:
-        self._file = data_dir / FILE
+        self._file = DataFolder(data_dir).doctor
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer what arrived of the request, and a second event after a while."""
+        """Answer what arrived of the request."""
         request = Request(scope, receive)
         if request.method != "POST" or not self._accepts(request.headers.get(FIELD, "")):
             raise HTTPException(404)
@@ -83,10 +78,9 @@ class ProxyEcho:
             host=request.headers.get("host"),
             forwarded_for=tuple(request.headers.getlist("x-forwarded-for")),
             forwarded_proto=tuple(request.headers.getlist("x-forwarded-proto")),
-            bytes=len(await request.body()),
         )
-        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        answer = StreamingResponse(_events(arrived), 200, headers, "text/event-stream")
+        headers = {"Cache-Control": "no-store"}
+        answer = Response(arrived.model_dump_json(), 200, headers, "application/json")
         await answer(scope, receive, send)
 
     def _accepts(self, given: str) -> bool:
@@ -99,12 +93,6 @@ class ProxyEcho:
         except OSError:
             return False
         return abs(age) < LIVES_SECONDS and hmac.compare_digest(digest, _digest(given))
-
-
-async def _events(arrived: Arrived) -> AsyncIterator[str]:
-    yield f"data: {arrived.model_dump_json()}\n\n"
-    await anyio.sleep(APART_SECONDS)
-    yield "event: end\ndata: {}\n\n"
 
 
 def _digest(secret: str) -> bytes:

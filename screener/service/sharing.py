@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Final
 
 from screener.settings.console import err
 from screener.settings.settings import Settings, SettingsError
-from store.errors import BusyError, ObjectsError
+from store.errors import BusyError, ObjectsError, StoreError
 from store.folder.lock import locked
 from store.nights.nights import Nights
 
 if TYPE_CHECKING:
+    from store.ledger.manifest import Manifest
     from store.remote.follower import Clock, Follower
     from store.remote.objects import Objects
 
@@ -84,6 +85,14 @@ def looking(settings: Settings) -> Nights:
     return nights
 
 
+def served(settings: Settings) -> Manifest | None:
+    """The night that is served now, if it can be read."""
+    try:
+        return Nights(settings.data_dir).active()
+    except StoreError:
+        return None
+
+
 def follower_of(settings: Settings, clock: Clock) -> Follower | None:
     """What follows the shared store of nights, if there is one.
 
@@ -98,8 +107,13 @@ def follower_of(settings: Settings, clock: Clock) -> Follower | None:
         return None
     from store.remote.follower import Follower
 
-    seconds, kept = settings.nights_seconds, settings.nights_kept
-    return Follower(settings.data_dir, objects, seconds=seconds, kept=kept, clock=clock)
+    return Follower(
+        settings.data_dir,
+        objects,
+        seconds=settings.nights_seconds,
+        kept=settings.nights_kept,
+        clock=clock,
+    )
 
 
 def fetch_first(settings: Settings, seconds: float = START_SECONDS) -> None:

@@ -16,14 +16,14 @@ import os
 import shutil
 import sys
 import textwrap
+import time
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 from nightly.errors import NightlyError, WorkerError
-from screener.settings.errors import EndedError, SettingsError
-from screener.settings.extras import uninstalled
+from screener.settings.errors import EndedError, SettingsError, uninstalled
 from store.errors import (
     BusyError,
     DatabaseUnavailableError,
@@ -40,6 +40,9 @@ from store.wire.words import harmless
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from rich.console import Console
+    from rich.progress import Progress, TaskID
 
     from screener.settings.settings import Settings
 
@@ -66,6 +69,9 @@ EXITS: Mapping[type[Exception], int] = {
 
 DRIFT = 6
 """The night is published, but a walk that was resumed is not what its bars give."""
+
+INTERRUPTED = 130
+"""The exit code after Ctrl-C, as shells have it."""
 
 LEAST_WIDTH = 40
 """A terminal is taken to have so many columns at least."""
@@ -181,6 +187,57 @@ def _cell(text: str) -> str:
     return f"'{plain}" if read.startswith(FORMULA) else plain
 
 
+class Watch:
+    """Progress of some work on stderr, and how long each of its steps took."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._tasks: dict[str, TaskID] = {}
+        self._begun: dict[str, float] = {}
+
+    def __call__(self, name: str, done: int, total: int) -> None:
+        """Note that so much of a step is done."""
+        count = f"{done:,}/{total:,}" if total else f"{done:,}" if done else ""
+        if name not in self._tasks:
+            for earlier in self._tasks.values():
+                self._progress.update(earlier, completed=1, total=1, count="done")
+            self._tasks[name] = self._progress.add_task(name, total=total or None, count=count)
+            self._begun[name] = time.perf_counter()
+        self._progress.update(self._tasks[name], completed=done, total=total or None, count=count)
+
+    def seconds(self) -> dict[str, float]:
+        """The seconds from the beginning of each step to that of the next, or to now."""
+        ends = [*list(self._begun.values())[1:], time.perf_counter()]
+        return {
+            name: end - begin for (name, begin), end in zip(self._begun.items(), ends, strict=True)
+        }
+
+
+@contextmanager
+def watched(console: Console | None = None) -> Iterator[Watch]:
+    """Progress on a console, stderr if none is given: a bar for each step."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[count]}"),
+        TimeElapsedColumn(),
+    )
+    console = console or Console(stderr=True)
+    shown = console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=not shown) as progress:
+        yield Watch(progress)
+
+
 def terminal_width() -> int:
     """The columns of the terminal; COLUMNS sets them, and 80 is taken where there is none."""
     return max(LEAST_WIDTH, shutil.get_terminal_size().columns)
@@ -231,15 +288,16 @@ def plainly() -> Iterator[None]:
 
 
 def settings(**overrides: object) -> Settings:
-    """The settings, or one line that says which one is wrong; the logs follow them.
+    """The settings; the logs follow them. A variable that is none, unlike any setting, is warned
+    of.
 
-    A variable that is none, unlike any setting, is warned of.
+    Raises:
+        SettingsError: one is wrong.
     """
     from screener.settings.logs import configure
     from screener.settings.settings import load_settings, unknown_settings
 
-    with plainly():
-        chosen = load_settings(**overrides)
+    chosen = load_settings(**overrides)
     for stranger in unknown_settings():
         warn(stranger.words)
     configure(chosen.log_level, chosen.log_format)

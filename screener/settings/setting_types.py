@@ -140,6 +140,14 @@ def _has_host(url: str) -> bool:
         return False
 
 
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches what listens on an address."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 def overlap(one: str, other: str) -> bool:
     """Whether sockets on two addresses would take the same port."""
     return one == other or bool({one, other} & {"0.0.0.0", "::", ""})  # noqa: S104 - compared, not bound

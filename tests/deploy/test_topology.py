@@ -69,7 +69,7 @@ def ask(client: httpx.Client) -> httpx.Response:
     return client.post("/mcp", json=body, headers=accept)
 
 
-PARTS = "service X-Forwarded-For X-Forwarded-Proto Host bodies streams"
+PARTS = "service X-Forwarded-For X-Forwarded-Proto Host"
 JUDGED = dict.fromkeys(PARTS.split(), "ok")
 
 

@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from store.database.database import Database
-from store.database.migration import HEAD, upgrade
+from store.database.migration import HEAD
 from tests.postgres import ENGINES, fresh_database
 from tests.service import apart
 
@@ -27,10 +27,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return apart(lambda: fresh_database(server, tmp_path.name))
 
 
-@pytest.mark.parametrize("from_revision", [None, "0007"])
-def test_processes_that_start_at_once_migrate_once(url: str, from_revision: str | None) -> None:
-    if from_revision:
-        apart(lambda: at_revision(url, from_revision))
+def test_processes_that_start_at_once_migrate_once(url: str) -> None:
     context = multiprocessing.get_context("forkserver")
     gate = context.Barrier(PROCESSES)
     running = [context.Process(target=migrate, args=(url, gate)) for _ in range(PROCESSES)]
@@ -52,11 +49,6 @@ def migrate(url: str, gate: Barrier) -> None:
             await database.migrate()
 
     anyio.run(run)
-
-
-async def at_revision(url: str, revision: str) -> None:
-    async with Database(url) as database, database.write() as connection:
-        await connection.run_sync(upgrade, revision)
 
 
 async def revisions(url: str) -> list[str]:

@@ -18,7 +18,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from screener.commands.bars_options import BarsOptions, read_date, reading_bars
-from screener.settings.console import USAGE, Table, err, fail, out, prepare_data_dir, settings
+from screener.settings.console import (
+    INTERRUPTED,
+    USAGE,
+    Table,
+    err,
+    fail,
+    out,
+    prepare_data_dir,
+    settings,
+    watched,
+)
 from screener.settings.errors import EndedError
 from store.folder.layout import DataFolder
 from store.wire.words import named
@@ -34,8 +44,6 @@ bars_app = typer.Typer(
 
 PARTIAL = 1
 """The exit code when the bars of some symbols are missing and those of others are not."""
-INTERRUPTED = 130
-"""The exit code after Ctrl-C, as shells have it."""
 MOST = 20
 """Failures that are named; more are counted."""
 
@@ -105,7 +113,6 @@ def _follow(run: Run, ending: Event, total: int) -> tuple[list[Fetched], bool]:
     """The results of a run, and whether Ctrl-C ended it. Whatever ends it, what is under way is
     waited for, but not tried again.
     """
-    from screener.commands.nights.watch import watched
 
     done: list[Fetched] = []
     interrupted = False
@@ -153,7 +160,6 @@ def check_bars(
     from nightly.sources import read_source
     from screener.commands.nights.nightly import Work, order_of
     from screener.commands.nights.quality import print_check
-    from screener.commands.nights.watch import watched
 
     options = replace(options, bars=path)
     with tempfile.TemporaryDirectory(prefix="pattern-screener-") as folder, watched() as step:
@@ -182,10 +188,10 @@ def _symbols(text: str | None) -> list[str]:
         except (OSError, UnicodeError) as error:
             fail(f"{text[1:]} cannot be read ({type(error).__name__}); name a file of symbols.")
     words = (word.strip() for line in text.splitlines() for word in line.split(","))
-    found = list(dict.fromkeys(word for word in words if word and not word.startswith("#")))
-    if not found:
+    symbols = list(dict.fromkeys(word for word in words if word and not word.startswith("#")))
+    if not symbols:
         fail("--symbols names no symbol; write it as AAPL,MSFT or @FILE.")
-    return found
+    return symbols
 
 
 def _report(done: Sequence[Fetched], gave_up: str, folder: Path) -> None:

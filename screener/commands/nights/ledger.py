@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from screener.settings.console import Table, fail, out, plainly, settings
+from screener.settings.console import Table, fail, out, settings
 from store.wire.words import harmless
 
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ def verify_ledger() -> None:
     """Check that no object of the ledger was changed, removed or put in, and that totals add up."""
     from store.ledger.verify import verify
 
-    with plainly():
-        verified = verify(_ledger())
+    verified = verify(_ledger())
     for fault in verified.faults:
         out.print(f"{fault.file}: {fault.what}.")
     if verified.faults:
@@ -49,23 +48,22 @@ def list_objects() -> None:
     from store.ledger.objects import NightHead
 
     listed = Table("number", "kind", "version", "session", "since", "written (UTC)", "KB")
-    with plainly():
-        ledger = _ledger()
-        for name in ledger.names():
-            head = ledger.head(name)
-            if isinstance(head, NightHead):
-                since, written = head.since, head.published_at
-            else:
-                since, written = None, head.at
-            listed.add_row(
-                str(head.number),
-                head.kind,
-                head.data_version,
-                str(head.as_of_session),
-                "-" if since is None else str(since),
-                f"{written:%Y-%m-%d %H:%M}",
-                f"{(ledger.folder / name.file).stat().st_size / 1e3:.1f}",
-            )
+    ledger = _ledger()
+    for name in ledger.names():
+        head = ledger.head(name)
+        if isinstance(head, NightHead):
+            since, written = head.since, head.published_at
+        else:
+            since, written = None, head.at
+        listed.add_row(
+            str(head.number),
+            head.kind,
+            head.data_version,
+            str(head.as_of_session),
+            "-" if since is None else str(since),
+            f"{written:%Y-%m-%d %H:%M}",
+            f"{(ledger.folder / name.file).stat().st_size / 1e3:.1f}",
+        )
     out.print(listed)
 
 
@@ -78,12 +76,11 @@ def show(
     """Print one object as lines of JSON; of a version, the newest one about it."""
     import orjson
 
-    with plainly():
-        ledger = _ledger()
-        names = [n for n in ledger.names() if which in (n.version, str(n.number))]
-        if not names:
-            fail(f"The ledger has no object {which!r}; `screener ledger list` shows them all.")
-        written = ledger.read(names[-1])
+    ledger = _ledger()
+    names = [n for n in ledger.names() if which in (n.version, str(n.number))]
+    if not names:
+        fail(f"The ledger has no object {which!r}; `screener ledger list` shows them all.")
+    written = ledger.read(names[-1])
     out.print(written.head.model_dump_json())
     for row in written.rows:
         out.print(orjson.dumps(row).decode())
@@ -101,18 +98,17 @@ def grade(as_json: AsJson = False) -> None:
     from store.nights.grade import grade as compare
     from store.nights.nights import Nights
 
-    with plainly():
-        nights = Nights(settings().data_dir)
-        manifest = nights.check_active()
-        book = Book.open(nights.folder / manifest.book.file, manifest)
-        try:
-            found = compare(nights.ledger, book)
-        finally:
-            book.close()
+    nights = Nights(settings().data_dir)
+    manifest = nights.check_active()
+    book = Book.open(nights.folder / manifest.book.file, manifest)
+    try:
+        graded = compare(nights.ledger, book)
+    finally:
+        book.close()
     if as_json:
-        out.print_json(orjson.loads(orjson.dumps(found, option=orjson.OPT_NON_STR_KEYS)))
+        out.print_json(orjson.loads(orjson.dumps(graded, option=orjson.OPT_NON_STR_KEYS)))
     else:
-        _print_grade(found)
+        _print_grade(graded)
 
 
 def _ledger() -> Ledger:
@@ -121,25 +117,25 @@ def _ledger() -> Ledger:
     return Ledger(settings().data_dir)
 
 
-def _print_grade(found: Grade) -> None:
+def _print_grade(grade: Grade) -> None:
     table = Table("family", "", "trades", "wins", "losses", "reached", "avg R", "open")
-    for family, side in found.served.items():
+    for family, side in grade.served.items():
         table.add_row(family.label, "as served", *_cells(side))
-        table.add_row("", "history", *_cells(found.history[family]))
+        table.add_row("", "history", *_cells(grade.history[family]))
     out.print(table)
     out.print(
-        f"First attempts entered after {found.first_session}, up to {found.last_session}, from "
-        f"{found.nights:,} nights. Not in the table: {found.earlier:,} trades that were running on "
-        f"the first night and are resolved, {found.later_attempts:,} of later attempts."
+        f"First attempts entered after {grade.first_session}, up to {grade.last_session}, from "
+        f"{grade.nights:,} nights. Not in the table: {grade.earlier:,} trades that were running on "
+        f"the first night and are resolved, {grade.later_attempts:,} of later attempts."
     )
-    out.print(f"Disagreements: {len(found.disagreements):,}.")
-    for item in found.disagreements[:MOST]:
+    out.print(f"Disagreements: {len(grade.disagreements):,}.")
+    for item in grade.disagreements[:MOST]:
         out.print(
             f"    {item.symbol} {item.lineage_id} {item.family}: "
             f"{item.kind.replace('_', ' ')} ({harmless(item.why)})"
         )
-    if len(found.disagreements) > MOST:
-        out.print(f"    and {len(found.disagreements) - MOST:,} more; --json names them all.")
+    if len(grade.disagreements) > MOST:
+        out.print(f"    and {len(grade.disagreements) - MOST:,} more; --json names them all.")
 
 
 def _cells(side: Side) -> tuple[str, ...]:

@@ -204,8 +204,8 @@ def withdraw(
     If it is active, the newest other night of its session or before becomes active.
     """
     from screener.notify import messages
-    from screener.notify.send import notify, served
-    from screener.service.sharing import changing
+    from screener.notify.send import notify
+    from screener.service.sharing import changing, served
 
     chosen = settings()
     with changing(chosen) as nights:

@@ -31,9 +31,8 @@ from nightly.sources import (
     prepare_source,
 )
 from screener.commands.bars_options import THE_SAMPLE, BarsOptions
-from screener.commands.nights.watch import Watch, watched
 from screener.service.sharing import looking, nights_of
-from screener.settings.console import err
+from screener.settings.console import Watch, err, watched
 from screener.settings.settings import Settings
 from store.folder.checkpoints import Checkpoints
 from store.ledger.manifest import SAMPLE, Manifest

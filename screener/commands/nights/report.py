@@ -21,7 +21,7 @@ def print_report(
     """Print what a night found and covers, and the seconds it took, in all and of each phase."""
     processes = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     memory = max(resource.getrusage(each).ru_maxrss for each in processes)
-    found = Table("family", "forming", "running", "trades", "reached", "avg loss", "avg R")
+    table = Table("family", "forming", "running", "trades", "reached", "avg loss", "avg R")
     for entry in report.families:
         setups = (str(report.forming[entry.family]), str(report.running[entry.family]))
         facts = ("0", "-", "-", "-")
@@ -29,8 +29,8 @@ def print_report(
             loss = or_dash(record.avg_loss_pct, "{:.1f}%".format)
             won = f"{record.win_rate_pct:.1f}%"
             facts = (f"{record.sample_size:,}", won, loss, f"{record.avg_r:+.2f}")
-        found.add_row(entry.label, *setups, *facts)
-    out.print(found)
+        table.add_row(entry.label, *setups, *facts)
+    out.print(table)
     for line in (*_reasons(report), *_changes(report)):
         out.print(line)
     if resumed := len(report.walks.get("resumed", ())):
@@ -84,34 +84,34 @@ def _changes(report: Report) -> Iterator[str]:
     yield f"Changed since {report.since}: {summary or 'nothing'}."
 
 
-def print_changes(manifest: Manifest, found: Mapping[str, Any] | None) -> None:
+def print_changes(manifest: Manifest, record: Mapping[str, Any] | None) -> None:
     """Print the changes of a night, a table for each kind that has any."""
     out.print(f"Night {manifest.data_version}, session {manifest.as_of_session}.")
-    if found is None:
+    if record is None:
         out.print("It was not compared with an earlier night, so no change is known.")
         return
-    out.print(f"Changes since night {found['since_version']}, session {found['since_session']}:")
-    groups = _by_kind(found["changes"])
+    out.print(f"Changes since night {record['since_version']}, session {record['since_session']}:")
+    groups = _by_kind(record["changes"])
     for kind, heading in CHANGE_KINDS.items():
         if groups[kind]:
             out.print()
             out.print(f"{heading}: {len(groups[kind]):,}")
             out.print(_table(groups[kind]))
-    if not found["changes"]:
+    if not record["changes"]:
         out.print("None.")
 
 
-def changes_as_dict(manifest: Manifest, found: Mapping[str, Any] | None) -> dict[str, Any]:
+def changes_as_dict(manifest: Manifest, record: Mapping[str, Any] | None) -> dict[str, Any]:
     """The changes as JSON values, with the number of each kind."""
-    groups = _by_kind(found["changes"] if found else ())
+    groups = _by_kind(record["changes"] if record else ())
     return {
         "data_version": manifest.data_version,
         "as_of_session": str(manifest.as_of_session),
-        "available": found is not None,
-        "since_session": found and found["since_session"],
-        "since_version": found and found["since_version"],
+        "available": record is not None,
+        "since_session": record and record["since_session"],
+        "since_version": record and record["since_version"],
         "counts": {kind: len(rows) for kind, rows in groups.items()},
-        "changes": found["changes"] if found else [],
+        "changes": record["changes"] if record else [],
     }
 
 

@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from screener.settings.console import err, fail, out, settings
+from screener.settings.console import err, fail, out, settings, writing
+from store.folder.files import replace_file
+from store.wire.words import caption
 
 if TYPE_CHECKING:
+    from mcp_server.drawing import Look
     from store.nights.book import Book
 
 Symbol = Annotated[str, typer.Argument(help="A symbol of the night, such as AAPL or aapl.")]
@@ -140,10 +143,9 @@ def chart(
     screener chart AAPL
     screener chart AAPL --theme dark --width 720 --out aapl.png
     """
-    from screener.commands.patterns.chart import draw_setup, look_of, write_picture
     from screener.commands.patterns.setups import age_of, open_active_night
 
-    look = look_of(theme, width)
+    look = _look(theme, width)
     if target == "":
         fail("--out names no file; give one, or - for stdout.")
     if target == "-" and sys.stdout.isatty():
@@ -156,11 +158,61 @@ def chart(
         sys.stdout.buffer.write(png)
     else:
         path = Path(target or f"{known}.png")
-        write_picture(path, png, replace=force)
+        _write_picture(path, png, replace=force)
         out.print(str(path))
-    told = err if target == "-" else out
-    told.print_text(age)
-    told.print_text(words)
+    stream = err if target == "-" else out
+    stream.print_text(age)
+    stream.print_text(words)
+
+
+def _look(theme: str, width: int) -> Look:
+    from mcp_server.drawing import LOOKS, THEMES, WIDTHS
+
+    if theme not in THEMES:
+        fail(f"--theme {theme!r} is not one of {', '.join(THEMES)}.")
+    look = LOOKS.get((theme, str(width)))
+    if look is None:
+        fail(f"--width {width} is not one of {', '.join(map(str, WIDTHS))}.")
+    return look
+
+
+def draw_setup(book: Book, symbol: str, setup_id: str | None, look: Look) -> tuple[bytes, str]:
+    """The PNG of a current setup of a symbol, that of the highest rank if none is named, and its
+    caption; without any setup that of its bars and past trades.
+    """
+    from mcp_server.charts.charts import chart_view
+    from mcp_server.charts.past import Past, past_words
+    from mcp_server.drawing import draw
+    from store.nights.book import StoredSetup, company_names
+
+    views = sorted(book.views(symbol), key=lambda view: view.rank)
+    current = [view.setup_id for view in views]
+    wanted = setup_id or next(iter(current), None)
+    setup = book.setup(symbol, wanted) if wanted else Past(symbol)
+    if setup is None:
+        fail(
+            f"{symbol} has no setup {setup_id!r} on {book.session}; it has "
+            f"{', '.join(current) or 'none'}. Ids change every night."
+        )
+    prices, words = book.prices(symbol), past_words(book, Past(symbol))
+    if prices is None or words is None:
+        fail(f"the night stores no prices of {symbol} for charts; see SCREENER_CHART_SYMBOLS.")
+    view = chart_view(book, setup, prices, company_names(book).get(symbol, ""))
+    if isinstance(setup, StoredSetup):
+        words = caption(setup.view, book.disclaimer)
+    return draw(view, look), words
+
+
+def _write_picture(path: Path, png: bytes, *, replace: bool) -> None:
+    """Write a picture to a file, which may exist only if it is to be replaced; nothing but an
+    ordinary file ever is.
+    """
+    with writing(path, "--out"):
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            fail(f"{path} is not a regular file; choose another with --out.")
+        if path.exists() and not replace:
+            fail(f"{path} exists; choose another file with --out, or replace it with --force.")
+        replace_file(path, png, 0o644)
 
 
 def _known(book: Book, symbol: str) -> str:

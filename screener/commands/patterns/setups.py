@@ -18,6 +18,7 @@ from mcp_server.presentation.age import Age
 from screener.commands.patterns.scan_arguments import refusing, scan_arguments
 from screener.commands.patterns.tables import FORMING, RUNNING, SetupTable, setup_table
 from screener.settings.console import NO_NIGHT, err, fail, out, terminal_width
+from store.folder.layout import DataFolder
 from store.ledger.manifest import known_book, read_manifest
 from store.nights.book import Book, company_names
 from store.wire.briefs import compact
@@ -66,15 +67,15 @@ def open_active_night(chosen: Settings) -> Iterator[Book]:
     Raises:
         ManifestError, BookError: the night is not what was sealed, or of another version.
     """
-    pointer = chosen.data_dir / "manifest.json"
-    if not pointer.exists():
+    folder = DataFolder(chosen.data_dir)
+    if not folder.manifest.exists():
         fail(
             f"there is no night in {chosen.data_dir} yet; make one with `screener nightly --bars "
             "PATH`, or one of the sample that comes with the program, with `screener nightly`.",
             NO_NIGHT,
         )
-    manifest = read_manifest(pointer)
-    path = known_book(chosen.data_dir / "nights", manifest)
+    manifest = read_manifest(folder.manifest)
+    path = known_book(folder.nights, manifest)
     with closing(Book.open(path, manifest)) as book:
         yield book
 
@@ -89,8 +90,8 @@ def print_forming(chosen: Settings) -> None:
     """Print the forming setups of the highest rank of the active night, and what shows more."""
     with open_active_night(chosen) as book:
         arguments = scan_arguments(limit=BEST)
-        found = _answer(book, arguments)
-        rows, count = _views(book, found), found["count"]
+        answer = _answer(book, arguments)
+        rows, count = _views(book, answer), answer["count"]
         out.print()
         if rows:
             part = f"the first {len(rows)} by rank of {count:,}" if len(rows) < count else "all"

@@ -7,7 +7,7 @@ are left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from screener.settings.console import Table, or_dash
@@ -200,14 +200,8 @@ def clipped(text: str, width: int) -> str:
     from rich.cells import cell_len
 
     words = harmless(text).split()
-    whole = " ".join(words)
-    if cell_len(whole) <= width:
-        return whole
-    return next(_beginnings(words, width - 2, cell_len), "") + " …" if words else ""
-
-
-def _beginnings(words: Sequence[str], width: int, measure: Callable[[str], int]) -> Iterator[str]:
-    for number in range(len(words) - 1, 0, -1):
-        beginning = " ".join(words[:number])
-        if measure(beginning) <= width:
-            yield beginning
+    clipped = " ".join(words)
+    while words and cell_len(clipped) > width:
+        words.pop()
+        clipped = " ".join([*words, "…"])
+    return clipped

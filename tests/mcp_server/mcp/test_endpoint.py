@@ -22,8 +22,8 @@ from mcp_server.http.requests import MAX_BODY, Origins
 from mcp_server.mcp.endpoint import McpEndpoint
 from mcp_server.mcp.server import build_server
 from mcp_server.mcp.toolsets import FULL
-from screener.service.account_store import AccountStore
 from screener.service.app import services_of
+from screener.service.parts import AccountStore
 from screener.settings.settings import Settings
 from store.accounts.keys import Keys
 from store.database.database import Database

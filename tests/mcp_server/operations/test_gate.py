@@ -21,8 +21,8 @@ from mcp_server.operations.calls import Call
 from mcp_server.operations.gate import Raw, invoke
 from mcp_server.operations.services import Services
 from mcp_server.operations.table import OPERATIONS, Operation
-from screener.service.account_store import AccountStore
 from screener.service.app import services_of
+from screener.service.parts import AccountStore
 from screener.settings.settings import Settings
 from store.accounts.accounts import AccountPlan, Accounts
 from store.accounts.keys import Keys

@@ -281,14 +281,6 @@ def test_a_backup_removes_the_drafts_of_killed_ones_and_no_other_file(
     assert other.exists()
 
 
-def test_a_backup_needs_no_links(
-    sealed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delattr("os.link")
-    assert run(sealed, "backup", str(tmp_path / "b")).returncode == 0
-    assert run(sealed, "restore", "--check", str(tmp_path / "b")).returncode == 0
-
-
 def test_a_damaged_book_or_ledger_makes_no_backup(sealed: Path, tmp_path: Path) -> None:
     for pattern in ("nights/*.book", "ledger/0*"):
         data = tmp_path / pattern[:6]

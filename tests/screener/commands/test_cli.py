@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from nightly.parameters import DETECTORS
 from screener.commands.accounts import PlanName
 from screener.commands.cli import app
-from screener.settings.settings import Settings, load_settings
+from screener.settings.settings import Settings
 from store.accounts.accounts import AccountPlan
 from store.accounts.passwords import Passwords
 from telemetry.version import VERSION
@@ -147,41 +147,6 @@ def test_a_data_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> Non
     (tmp_path / "file").write_text("in the way")
 
     check_refusal(run(tmp_path / "file" / "data", "nightly"), "SCREENER_DATA_DIR")
-
-
-STORES = ("s3://AKIA:hunter2@nights", "az://nights?sig=hunter2", "s3://a:hunter2@[nights")
-DATABASES = (
-    ("postgresql+asyncpg://ada:hunter2@db/screener", "postgresql+asyncpg://ada:***@db/screener"),
-    ("postgres://ada:hunter2@db/x?sslmode=require", "postgres://ada:***@db/x?sslmode=require"),
-    ("postgresql://ada@db/x?sslpassword=hunter2", "postgresql://ada@db/x?sslpassword="),
-    ("postgresql+asyncpg://ada@db/x?password=hunter2", "postgresql+asyncpg://ada@db/x?password="),
-    *((url, "***") for url in ("postgresql+asyncpg://ada:a@hunter2/b@db/x", "hunter2")),
-    ("postgresql+asyncpg://ada:x@db:hunter2/x", "***"),
-)
-REDISES = (
-    *("redis://localhost", "redis://:hunter2@localhost:6380/2"),
-    "rediss://name:hunter2@redis.example.com/0?ssl_check_hostname=false",
-    "unix://:hunter2@/run/redis.sock?db=1",
-)
-
-
-@pytest.mark.parametrize(
-    ("setting", "url", "shown"),
-    [
-        *(("DATABASE_URL", *pair) for pair in DATABASES),
-        *((name, url, "***\n") for name in ("NIGHTS_URL", "SCRATCH_URL") for url in STORES),
-        *(("LIMITS_URL", url, url.replace("hunter2", "***") + "\n") for url in REDISES),
-    ],
-)
-def test_the_password_in_an_address_is_not_shown(
-    tmp_path: Path, setting: str, url: str, shown: str
-) -> None:
-    listed = run(tmp_path, "settings", **{f"SCREENER_{setting}": url}).stdout
-
-    assert f"SCREENER_{setting}={shown}" in listed
-    assert "hunter2" not in listed
-    if setting == "LIMITS_URL":
-        assert "hunter2" not in repr(load_settings(limits_url=url))
 
 
 def test_every_setting_is_listed(tmp_path: Path) -> None:

@@ -69,7 +69,8 @@ def test_the_operator_is_told_that_the_accounts_moved_until_they_are_taken_back(
     assert not (tmp_path / "empty").exists()
     check_refusal(run(data, "db", "check"), "have moved", code=1)
     assert "have moved" in run(data, "doctor").stdout
-    check_refusal(run(data, "account", "list"), "db reopen")
+    for command in (("account", "list"), ("purge",)):
+        check_refusal(run(data, *command), "db reopen")
     assert "again" in run(data, "db", "reopen", "-").stdout
     assert "already" in run(data, "db", "reopen", "-").stdout
     assert run(data, "account", "add", "--plan", "none", "b@example.com").returncode == 0

@@ -17,7 +17,7 @@ import pytest
 from screener.doctor import machine
 from screener.service import proxy_echo
 from screener.settings.settings import Settings
-from store.folder.layout import READY, STAGE
+from store.folder.layout import READY, STAGE, DataFolder
 from tests.screener.command import Finished, run
 from tests.screener.process import free_port
 from tests.service import serving
@@ -153,9 +153,9 @@ def test_a_running_service_is_asked_what_arrives(data_dir: Path) -> None:
         done = examined(data_dir, "--url", live.url)
 
     found = levels(done)
-    for name in ("service", "X-Forwarded-For", "X-Forwarded-Proto", "Host", "bodies", "streams"):
+    for name in ("service", "X-Forwarded-For", "X-Forwarded-Proto", "Host"):
         assert found[name] == "ok", words(done, name)
-    assert not (data_dir / proxy_echo.FILE).exists()
+    assert not DataFolder(data_dir).doctor.exists()
 
 
 def test_an_address_where_nobody_answers_is_a_fault(data_dir: Path) -> None:
@@ -184,12 +184,12 @@ def test_only_the_token_of_the_data_folder_is_told_what_arrives(data_dir: Path) 
         strangers = [post(live.url, secret) for secret in (None, "guess", "")]
         with proxy_echo.token(data_dir) as secret:
             wrong, right = post(live.url, secret + "x"), post(live.url, secret)
-            os.utime(data_dir / proxy_echo.FILE, (1, 1))
+            os.utime(DataFolder(data_dir).doctor, (1, 1))
             old = post(live.url, secret)
         gone = post(live.url, secret)
 
     assert right.status_code == 200
-    assert json.loads(right.text.splitlines()[0].removeprefix("data: "))["client"] == "127.0.0.1"
+    assert right.json()["client"] == "127.0.0.1"
     for refused in (*strangers, wrong, old, gone):
         assert (refused.status_code, refused.text) == (404, nowhere.text)
 

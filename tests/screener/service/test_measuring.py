@@ -12,9 +12,9 @@ import pytest
 from prometheus_client import REGISTRY
 
 from mcp_server.operations.services import Services
-from screener.service.account_store import AccountStore
 from screener.service.app import services_of
 from screener.service.health import keep_measuring, measure, measure_disk
+from screener.service.parts import AccountStore
 from screener.settings.settings import Settings
 from store.accounts.accounts import AccountPlan, Accounts
 from store.accounts.keys import Keys

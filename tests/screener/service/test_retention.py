@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from screener.service.account_store import AccountStore
+from screener.service.parts import AccountStore
 from screener.settings.settings import Settings, SettingsError, load_settings
 from store.accounts.accounts import AccountPlan, Accounts, utc_now
 from store.accounts.audit import OPERATOR, EventKind, note

@@ -95,6 +95,37 @@ def test_a_secret_is_printed_by_nothing_that_prints_settings(
         assert printed.stdout
 
 
+STORES = ("s3://AKIA:hunter2@nights", "az://nights?sig=hunter2", "s3://a:hunter2@[nights")
+DATABASES = (
+    ("postgresql+asyncpg://ada:hunter2@db/screener", "postgresql+asyncpg://ada:***@db/screener"),
+    ("postgres://ada:hunter2@db/x?sslmode=require", "postgres://ada:***@db/x?sslmode=require"),
+    ("postgresql://ada@db/x?sslpassword=hunter2", "postgresql://ada@db/x?sslpassword="),
+    ("postgresql+asyncpg://ada@db/x?password=hunter2", "postgresql+asyncpg://ada@db/x?password="),
+    *((url, "***") for url in ("postgresql+asyncpg://ada:a@hunter2/b@db/x", "hunter2")),
+    ("postgresql+asyncpg://ada:x@db:hunter2/x", "***"),
+)
+REDISES = (
+    *("redis://localhost", "redis://:hunter2@localhost:6380/2"),
+    "rediss://name:hunter2@redis.example.com/0?ssl_check_hostname=false",
+    "unix://:hunter2@/run/redis.sock?db=1",
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "url", "shown"),
+    [
+        *(("database_url", *pair) for pair in DATABASES),
+        *((name, url, "***") for name in ("nights_url", "scratch_url") for url in STORES),
+        *(("limits_url", url, url.replace("hunter2", "***")) for url in REDISES),
+    ],
+)
+def test_an_address_is_shown_without_its_password(name: str, url: str, shown: str) -> None:
+    settings = load_settings(**{name: url})
+
+    assert str(getattr(settings, name)).startswith(shown)
+    assert "hunter2" not in repr(settings)
+
+
 WRONG: list[tuple[str, object]] = [
     *((name, wrong) for name in ADDRESSES for wrong in ([SECRET], {"a": SECRET})),
     *(("limits_url", SECRET), ("limits_url", f"redis://h:{SECRET}/0"), ("notify", SECRET)),

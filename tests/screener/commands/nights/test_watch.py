@@ -10,7 +10,7 @@ from rich.console import Console
 
 from nightly.night import COMPILING, FINDING
 from nightly.sources.telling import SORTING
-from screener.commands.nights.watch import watched
+from screener.settings.console import watched
 
 COUNT = "7,155/11,136"
 
