@@ -20,14 +20,12 @@ import numpy as np
 import orjson
 import polars as pl
 
-from mcp_server.calls.callers import Caller
-from mcp_server.calls.surfaces import NO_CONDITIONS, REST
+from mcp_server.calls.callers import NO_CONDITIONS, REST, Caller
 from mcp_server.charts.charts import Charts
 from mcp_server.limits.limits import Limiter, Quotas
 from mcp_server.operations.arguments import ScanArguments
-from mcp_server.operations.calls import Call
 from mcp_server.operations.handlers.scan import scan
-from mcp_server.operations.services import Services
+from mcp_server.operations.services import Call, Services
 from mcp_server.presentation.offer import Offer
 from nightly.features import COLUMNS
 from screener.commands.nights.nightly import seal_sample

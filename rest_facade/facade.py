@@ -12,10 +12,9 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
-from mcp_server.calls.callers import Caller
+from mcp_server.calls.callers import NO_CONDITIONS, REST, Caller, Conditions
 from mcp_server.calls.decoding import JsonError, decode
 from mcp_server.calls.errors import ApiError
-from mcp_server.calls.surfaces import NO_CONDITIONS, REST, Conditions
 from mcp_server.http.requests import (
     MAX_BODY,
     BodyTooLargeError,

@@ -6,8 +6,7 @@ An answer whose shape the interface leaves open is an object without fields here
 from __future__ import annotations
 
 from mcp_server.calls.errors import CATALOGUE
-from mcp_server.operations.lean import Schema
-from mcp_server.operations.schemas import input_schema, record_schemas
+from mcp_server.operations.schemas import Schema, input_schema, record_schemas
 from mcp_server.operations.table import OPERATIONS, Operation
 from mcp_server.presentation.identity import TITLE
 from mcp_server.presentation.offer import Offer

@@ -1,8 +1,12 @@
-"""Caller: who is calling, as far as the handlers need to know. It never holds a secret."""
+"""Callers: who is calling and by what, what their user agreed to, and what is left of their quotas.
+
+Nothing of this holds a secret.
+"""
 
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -65,3 +69,61 @@ def site_of(network: str) -> str:
     if ":" not in network:
         return ""
     return str(ipaddress.ip_network((network, 48), strict=False))
+
+
+class Allowance(NamedTuple):
+    """What is left of a caller's quotas, in the terms of the draft `ratelimit-headers`."""
+
+    policy: bytes
+    """What each window allows: the value of `RateLimit-Policy`."""
+    state: bytes
+    """What each window has left: the value of `RateLimit`."""
+
+
+class Surface(NamedTuple):
+    """What a call came by."""
+
+    name: Literal["rest", "mcp"]
+    """Calls without a key are counted for each apart."""
+    pictures: bool = False
+    """Whether it shows a picture beside the JSON."""
+    app: bool = False
+    """Whether its client may draw an answer on a page of its own."""
+    edits: bool = False
+    """Whether it has the tools that add and remove tickers."""
+
+
+REST = Surface("rest")
+
+
+class Consent(NamedTuple):
+    """What a client that can ask its user was told, if it asked already."""
+
+    given: bool | None = None
+    """Whether the user agreed; None before they were asked."""
+    closed: bool = False
+    """Whether they closed the question instead of answering it."""
+    to: str = ""
+    """What they were asked about, as `ConsentNeeded.to` named it."""
+
+
+class Conditions(NamedTuple):
+    """What must hold before the tracked list is changed."""
+
+    unchanged: Callable[[bytes], bool] | None = None
+    """Whether the list that has this tag is the one that the client has seen; None: any list is."""
+    consent: Consent | None = None
+    """None for a client that cannot ask its user."""
+
+
+NO_CONDITIONS = Conditions()
+
+
+class ConsentNeededError(Exception):
+    """The user must agree first; nothing was changed."""
+
+    def __init__(self, question: str, to: str) -> None:
+        super().__init__(question)
+        self.question = question
+        self.to = to
+        """Names exactly what is asked about, so that a later answer counts for nothing else."""

@@ -15,19 +15,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any
 
-from mcp_server.calls.allowances import Allowance
+from mcp_server.calls.callers import Allowance
 
 NAMED = 50
 """Most facts of one list that a text names; its details name all."""
 
 MAX_MISSPELT = 64
 """Characters of a word that are compared with our names."""
+
+IN_MESSAGE = ("retry_after_seconds", "known")
+"""Details that the message says already."""
 
 PLAIN = re.compile(r"[\w.:/$^=-]+", re.ASCII)
 """A symbol, in the spelling of any vendor, or a name of ours."""
@@ -43,11 +46,9 @@ class ErrorEntry:
     fix: str
     tool_fix: str = ""
     """The fix for an agent, which has tools and no routes; as `fix` if it is empty."""
-    in_contract: bool = True
-    """False for a code beside those that the interface promises."""
 
 
-_ROWS = (
+_TABLE = (
     ErrorEntry(
         "missing_api_key",
         401,
@@ -142,35 +143,22 @@ _ROWS = (
         "Use one of details.demo_symbols.",
         "Use one of those.",
     ),
+    # Beside the codes that the interface promises:
     ErrorEntry(
         "precondition_failed",
         412,
         "The tracked list or the night is not the one you read; nothing changed.",
         "Read GET /tickers again, decide again, and send its new ETag in If-Match.",
         "Read list_tracked_tickers again before you change the list.",
-        in_contract=False,
     ),
-    ErrorEntry("not_found", 404, "No such address.", "See the documentation.", in_contract=False),
-    ErrorEntry(
-        "method_not_allowed",
-        405,
-        "Method not allowed here.",
-        "Use an allowed method.",
-        in_contract=False,
-    ),
-    ErrorEntry(
-        "payload_too_large",
-        413,
-        "The body is too large.",
-        "Send a smaller body.",
-        in_contract=False,
-    ),
+    ErrorEntry("not_found", 404, "No such address.", "See the documentation."),
+    ErrorEntry("method_not_allowed", 405, "Method not allowed here.", "Use an allowed method."),
+    ErrorEntry("payload_too_large", 413, "The body is too large.", "Send a smaller body."),
     ErrorEntry(
         "internal_error",
         500,
         "The service failed; the operator can see why in its log.",
         "Retry once; if it persists, tell the operator.",
-        in_contract=False,
     ),
     ErrorEntry(
         "unavailable",
@@ -178,11 +166,10 @@ _ROWS = (
         "The service is busy.",
         "Wait details.retry_after_seconds, then retry.",
         "Wait a second, then retry.",
-        in_contract=False,
     ),
 )
 
-CATALOGUE: Mapping[str, ErrorEntry] = MappingProxyType({row.code: row for row in _ROWS})
+CATALOGUE: Mapping[str, ErrorEntry] = MappingProxyType({row.code: row for row in _TABLE})
 
 
 class ApiError(Exception):
@@ -225,31 +212,26 @@ class ApiError(Exception):
         """The text of a tool error: begins with the code, ends with the fix."""
         named = "".join(
             f" {name.replace('_', ' ').capitalize()}: {_words(value)}."
-            for name, value in self._shown()
+            for name, value in (self.details or {}).items()
+            if name not in IN_MESSAGE
         )
         return f"{self.code}: {self.message}{named} {self.tool_fix}"
 
-    def _shown(self) -> Iterator[tuple[str, Any]]:
-        # The message says these two already; lists are only in the details.
-        for name, value in (self.details or {}).items():
-            if name not in ("retry_after_seconds", "known"):
-                yield name, value
 
-
-def busy(retry_after_seconds: int = 1, allowance: Allowance | None = None) -> ApiError:
+def busy(retry_after_seconds: int = 1) -> ApiError:
     """The refusal when the service cannot take more work right now."""
     return ApiError(
         "unavailable",
         tool_fix=f"Wait {retry_after_seconds} s, then retry.",
         details={"retry_after_seconds": retry_after_seconds},
-        allowance=allowance,
     )
 
 
 def without_accounts(allowance: Allowance | None = None) -> ApiError:
     """The refusal of what needs the account database while that does not answer."""
-    refusal = busy(allowance=allowance)
+    refusal = busy()
     refusal.message = "The service cannot read or change its accounts right now."
+    refusal.allowance = allowance
     return refusal
 
 

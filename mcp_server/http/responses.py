@@ -21,7 +21,7 @@ from typing import NamedTuple
 import orjson
 import zstandard
 
-from mcp_server.calls.allowances import Allowance
+from mcp_server.calls.callers import Allowance
 from mcp_server.calls.errors import ApiError
 from mcp_server.http.requests import (
     Header,

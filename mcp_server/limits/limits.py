@@ -13,8 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from mcp_server.calls.allowances import Allowance
-from mcp_server.calls.callers import Caller, site_of
+from mcp_server.calls.callers import Allowance, Caller, site_of
 from mcp_server.calls.errors import ApiError, busy
 from mcp_server.limits.counting import (
     SECONDS_A_DAY,

@@ -20,16 +20,16 @@ import orjson
 from mcp.server.apps import EXTENSION_ID
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from mcp_server.calls.allowances import Allowance
-from mcp_server.calls.callers import Caller
-from mcp_server.calls.errors import ApiError
-from mcp_server.calls.surfaces import (
+from mcp_server.calls.callers import (
     NO_CONDITIONS,
+    Allowance,
+    Caller,
     Conditions,
     Consent,
     ConsentNeededError,
     Surface,
 )
+from mcp_server.calls.errors import ApiError
 from mcp_server.mcp.app_page import DATA_KEY
 from mcp_server.mcp.toolsets import Tool, Toolset
 from mcp_server.mcp.unknown_arguments import refuse_unknown

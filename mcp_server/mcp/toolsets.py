@@ -12,10 +12,9 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from mcp_server.calls.surfaces import Surface
+from mcp_server.calls.callers import Surface
 from mcp_server.filters.kinds import KINDS
-from mcp_server.operations.lean import Schema
-from mcp_server.operations.schemas import input_schema, output_schema
+from mcp_server.operations.schemas import Schema, input_schema, output_schema
 from mcp_server.operations.table import OPERATIONS, Operation
 from mcp_server.presentation.identity import TITLE
 from mcp_server.presentation.offer import Offer

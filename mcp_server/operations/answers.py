@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Hashable
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import xxhash
 from cachetools import LRUCache
 
-from mcp_server.calls.allowances import Allowance
+from mcp_server.calls.callers import Allowance
 from mcp_server.operations.arguments import Arguments
 
 KEPT_BYTES = 16 * 1024 * 1024
@@ -30,33 +31,25 @@ OVERHEAD = 2048
 JSON, PNG = "application/json", "image/png"
 
 
+@dataclass(eq=False)
 class Answer:
     """One finished answer: a JSON object with its envelope, or a picture."""
 
-    def __init__(
-        self,
-        body: bytes,
-        media_type: str = JSON,
-        *,
-        picture: bytes | None = None,
-        caption: str | None = None,
-        app: bytes | None = None,
-        lasting: bool = True,
-    ) -> None:
-        self.body = body
-        self.media_type = media_type
-        self.picture = picture
-        """A PNG that is shown beside the JSON, where the surface can show one."""
-        self.caption = caption
-        """What a picture shows, in words."""
-        self.app = app
-        """JSON that only a page of the client's own reads, where it can show one."""
-        self.lasting = lasting
-        """False for an answer that lacks something for the moment; such an answer is not kept."""
-        self.forms: dict[Hashable, Any] = {}
-        """The forms that surfaces have prepared so far."""
-        self.kept_bytes = 0
-        """An upper bound on its bytes in the cache, with its key; set when it is kept."""
+    body: bytes
+    media_type: str = JSON
+    _: KW_ONLY
+    picture: bytes | None = None
+    """A PNG that is shown beside the JSON, where the surface can show one."""
+    caption: str | None = None
+    """What a picture shows, in words."""
+    app: bytes | None = None
+    """JSON that only a page of the client's own reads, where it can show one."""
+    lasting: bool = True
+    """False for an answer that lacks something for the moment; such an answer is not kept."""
+    forms: dict[Hashable, Any] = field(default_factory=dict, init=False)
+    """The forms that surfaces have prepared so far."""
+    kept_bytes: int = field(default=0, init=False)
+    """An upper bound on its bytes in the cache, with its key; set when it is kept."""
 
     @cached_property
     def tag(self) -> bytes:

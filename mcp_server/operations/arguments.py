@@ -26,7 +26,7 @@ from pydantic import (
 
 from mcp_server.calls.errors import ApiError
 from mcp_server.filters.scan_order import RANK, SORTS
-from store.wire.families import Family
+from store.wire.families import Direction, Family
 from store.wire.records import ChangeKind
 
 MAX_OFFSET = 2**53
@@ -112,7 +112,13 @@ def _upper(value: object) -> object:
 
 
 def _lower(value: object) -> object:
+    if isinstance(value, str) and len(value) > MAX_WORD:
+        raise ValueError
     return value.strip().lower() if isinstance(value, str) else value
+
+
+Choice = BeforeValidator(_lower)
+"""A word of ours in any case."""
 
 
 def _order(value: str) -> str:
@@ -165,16 +171,10 @@ class ChartArguments(SymbolArguments):
 FamilyFilter = Annotated[
     Literal["rising_wedge", "falling_wedge", "bullish_pennant", "bearish_pennant", "triangle"]
     | None,
-    BeforeValidator(_lower),
-    Word,
+    Choice,
     Field(description="One of the five; all when left out."),
 ]
-DirectionFilter = Annotated[
-    Literal["bullish", "bearish"] | None,
-    BeforeValidator(_lower),
-    Word,
-    Field(description="Both when left out."),
-]
+DirectionFilter = Annotated[Direction | None, Choice, Field(description="Both when left out.")]
 Limit = Annotated[int, _clamped(1, 200), Field(description="Rows of a page; clamped to 1..200.")]
 Offset = Annotated[
     int, _clamped(0, MAX_OFFSET), Field(description="Rows to skip; below 0 counts as 0.")
@@ -189,8 +189,7 @@ class HistoryArguments(SymbolArguments):
     ] = 50
     outcome: Annotated[
         Literal["all", "resolved", "open"],
-        BeforeValidator(_lower),
-        Word,
+        Choice,
         Field(description="resolved: win or loss."),
     ] = "all"
     family: FamilyFilter = None
@@ -211,8 +210,7 @@ class ScanArguments(Arguments):
     direction: DirectionFilter = None
     status: Annotated[
         Literal["forming", "in_progress", "all"],
-        BeforeValidator(_lower),
-        Word,
+        Choice,
         Field(description="all: forming first."),
     ] = "forming"
     max_distance_pct: Annotated[
@@ -233,8 +231,7 @@ class ScanArguments(Arguments):
     sort: Annotated[
         str,
         AfterValidator(_order),
-        BeforeValidator(_lower),
-        Word,
+        Choice,
         WithJsonSchema(
             {
                 "description": "`rank` (largest typical gain if it wins first; with status all, "
@@ -254,8 +251,7 @@ class ScanSetupsArguments(ScanArguments):
 
     rows: Annotated[
         Literal["compact", "full"],
-        BeforeValidator(_lower),
-        Word,
+        Choice,
         Field(description="compact, or full as in get_ticker_patterns."),
     ] = "compact"
 
@@ -263,9 +259,7 @@ class ScanSetupsArguments(ScanArguments):
 class ChangesArguments(Arguments):
     """What to keep of the changes since the night before, and which page of them."""
 
-    change: Annotated[
-        ChangeKind | None, BeforeValidator(_lower), Word, Field(description="All when left out.")
-    ] = None
+    change: Annotated[ChangeKind | None, Choice, Field(description="All when left out.")] = None
     family: FamilyFilter = None
     direction: DirectionFilter = None
     limit: Limit = 50
@@ -295,8 +289,7 @@ class UniverseArguments(Arguments):
     ] = None
     rows: Annotated[
         Literal["compact", "full"],
-        BeforeValidator(_lower),
-        Word,
+        Choice,
         Field(description="compact: symbol, name and industry."),
     ] = "full"
 

@@ -11,21 +11,21 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from mcp_server.calls.allowances import Allowance
-from mcp_server.calls.callers import PLANS_WITH_ACCESS, TRACKED_CAPS, Caller
-from mcp_server.calls.errors import ApiError, without_accounts
-from mcp_server.calls.surfaces import (
+from mcp_server.calls.callers import (
     NO_CONDITIONS,
+    PLANS_WITH_ACCESS,
+    Allowance,
+    Caller,
     Conditions,
     ConsentNeededError,
     Surface,
 )
+from mcp_server.calls.errors import ApiError, without_accounts
 from mcp_server.operations.answers import Answer, Key, Result
 from mcp_server.operations.arguments import Arguments, read_arguments
-from mcp_server.operations.calls import Call
-from mcp_server.operations.services import Services
+from mcp_server.operations.services import Call, Services
+from mcp_server.operations.symbols import not_tracked
 from mcp_server.operations.table import Access, Operation
-from mcp_server.operations.untracked import not_tracked
 from store.accounts.keys import Principal
 from store.errors import DatabaseError
 from telemetry.metrics import answers_cache
@@ -75,14 +75,8 @@ async def invoke(
             await _check_tracked(arguments.symbol, principal, services, surface)
         # Nothing is waited for between here and the pin in `_made`: the answer is of this book.
         book = services.active_night.book
-        key = (
-            book.data_version,
-            operation.name,
-            operation.pictured and surface.pictures,
-            operation.pictured and surface.app,
-            operation.personal and principal is not None,
-            *vars(arguments).values(),
-        )
+        shown = (surface.pictures, surface.app, principal is not None) if operation.pictured else ()
+        key = (book.data_version, operation.name, *shown, *vars(arguments).values())
         answer = services.answers.get(key) if operation.sealed else None
         if answer is not None:
             answers_cache.hits += 1
@@ -154,11 +148,4 @@ async def _check_tracked(
         raise ApiError("missing_api_key")
     tracked = await services.principals.tracked(principal)
     if symbol not in tracked:
-        raise not_tracked(
-            symbol,
-            services,
-            surface,
-            cap=TRACKED_CAPS[principal.account.plan],
-            count=len(tracked),
-            read_only=principal.key.read_only,
-        )
+        raise not_tracked(symbol, services, surface, principal, len(tracked))

@@ -1,29 +1,47 @@
 """JSON Schemas of the operations' arguments and answers, rendered from their models.
 
+A host puts the schemas of all tools in front of its model before anybody has asked anything. So
+those of tools are lean: they say what is there and what it means, every field, its type, its
+choices, whether it may be null. What only a validator needs stands in the OpenAPI document, which
+is read once by whoever writes a client.
+
 The schemas of answers do not forbid additional properties: within v1 a field may be added, and what
 the interface leaves open stays open here.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from mcp_server.operations.lean import Schema, lean_answer, lean_argument
 from mcp_server.operations.table import Operation
 from store.wire.records import SHORT, Envelope
+
+Schema = dict[str, Any]
+
+REFERENCE = "#/$defs/"
+NULL = {"type": "null"}
+BOUNDS = (
+    *("default", "minimum", "exclusiveMinimum", "maximum"),
+    *("minItems", "maxItems", "maxLength", "pattern"),
+)
+"""Keywords that bound a value, or say what stands for it: not what it is."""
+ORDER = ("description", "type", "format", "enum", "const", "items", "properties")
+"""The order of keywords: the tokenizer joins the punctuation between these best."""
 
 
 def input_schema(operation: Operation) -> Schema:
     """The JSON Schema of an operation's arguments, as agents see it."""
-    schema = tidy(operation.arguments.model_json_schema())
+    schema = _tidy(operation.arguments.model_json_schema())
     fields = schema.get("properties", {}).items()
     result: Schema = {
         "type": "object",
-        "properties": {name: lean_argument(field) for name, field in fields},
+        "properties": {name: _lean_argument(field) for name, field in fields},
     }
     if "required" in schema:
         result["required"] = schema["required"]
@@ -38,8 +56,7 @@ def output_schema(operation: Operation) -> Schema | None:
     if operation.produces == "image/png":
         return None
     models: tuple[type[BaseModel], ...] = (Envelope, *operation.answers)
-    schemas, definitions = record_schemas(models, "#/$defs/", in_short=True)
-    envelope, *answers = schemas
+    (envelope, *answers), definitions = record_schemas(models, REFERENCE, in_short=True)
     properties: Schema = dict(envelope["properties"])
     required = list(envelope["required"])
     for answer in answers:
@@ -47,8 +64,8 @@ def output_schema(operation: Operation) -> Schema | None:
     if answers:
         common = set.intersection(*(set(answer["required"]) for answer in answers))
         required += [name for name in answers[0]["required"] if name in common]
-    result: Schema = {"type": "object", "properties": properties, "required": required}
-    return lean_answer({**result, "$defs": definitions})
+    lean, shared = _lean_answer({"type": "object", "properties": properties}, definitions)
+    return {**lean, "required": required, **({"$defs": shared} if shared else {})}
 
 
 def record_schemas(
@@ -59,10 +76,10 @@ def record_schemas(
     `reference` is where the definitions will stand, such as `#/$defs/`. Fields are described in
     whole words, or in the shorter ones of `store.wire.records.short`.
     """
-    definitions = _worded(tidy(_rendered(models, reference)), in_short).get("$defs", {})
-    roots = [definitions[model.__name__] for model in models]
-    used = _used(roots, definitions, reference)
-    return roots, {name: definitions[name] for name in definitions if name in used}
+    definitions = _tidy(_rendered(models, reference), in_short=in_short).get("$defs", {})
+    referenced = set(_references(definitions))
+    shared = {name: part for name, part in definitions.items() if name in referenced}
+    return [definitions[model.__name__] for model in models], shared
 
 
 @cache
@@ -74,45 +91,85 @@ def _rendered(models: tuple[type[BaseModel], ...], reference: str) -> Schema:
     return top
 
 
-def _worded(schema: Any, in_short: bool) -> Any:  # noqa: ANN401 - any JSON value
-    """A schema in whole or in shorter words, without the keyword of the latter."""
+def _tidy(schema: Any, *, in_short: bool = False) -> Any:  # noqa: ANN401 - any JSON value
+    """A schema without generated titles and `additionalProperties: false`, in whole or in shorter
+    words.
+    """
     if isinstance(schema, list):
-        return [_worded(item, in_short) for item in schema]
+        return [_tidy(item, in_short=in_short) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    if in_short and SHORT in schema:
-        words = {"description": schema[SHORT]} if schema[SHORT] else {}
-        schema = {**{k: v for k, v in schema.items() if k != "description"}, **words}
-    return {key: _worded(value, in_short) for key, value in schema.items() if key != SHORT}
+    result = {}
+    for name, part in schema.items():
+        is_title = name == "title" and isinstance(part, str)
+        is_replaced = name == "description" and in_short and SHORT in schema
+        if not is_title and not is_replaced and (name, part) != ("additionalProperties", False):
+            result[name] = _tidy(part, in_short=in_short)
+    words = result.pop(SHORT, "")
+    return {**result, "description": words} if in_short and words else result
 
 
-def _used(roots: list[Schema], definitions: Schema, reference: str) -> set[str]:
-    found: set[str] = set()
-    queue: list[Any] = list(roots)
-    while queue:
-        node = queue.pop()
-        if isinstance(node, dict):
-            name = str(node.get("$ref", "")).removeprefix(reference)
-            if name in definitions and name not in found:
-                found.add(name)
-                queue.append(definitions[name])
-            queue.extend(node.values())
-        elif isinstance(node, list):
-            queue.extend(node)
-    return found
+def _references(node: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON value
+    """The names of the definitions that a schema refers to, each as often as it does."""
+    if isinstance(node, list):
+        for item in node:
+            yield from _references(item)
+    elif isinstance(node, dict):
+        if "$ref" in node:
+            yield node["$ref"].rpartition("/")[2]
+        yield from _references(list(node.values()))
 
 
-def tidy(schema: Any) -> Any:  # noqa: ANN401 - any JSON value
-    """A schema without generated titles and without `additionalProperties: false`."""
-    if isinstance(schema, list):
-        return [tidy(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    return {
-        name: {key: tidy(value) for key, value in part.items()}
-        if name in ("properties", "$defs")
-        else tidy(part)
-        for name, part in schema.items()
-        if not (name == "title" and isinstance(part, str))
-        and not (name == "additionalProperties" and part is False)
+def _lean_argument(field: Schema) -> Schema:
+    """The schema of one argument: what may be left out need not allow null as well."""
+    choices = [choice for choice in field.get("anyOf", ()) if choice != NULL]
+    if len(choices) == 1:
+        field = {**choices[0], **{key: value for key, value in field.items() if key != "anyOf"}}
+    return _ordered({k: v for k, v in field.items() if (k, v) != ("default", None)})
+
+
+def _lean_answer(body: Schema, definitions: Schema) -> tuple[Schema, Schema]:
+    """The schema of an answer, and the definitions that it uses more than once. One that is used
+    once stands where it is used; its fields describe it.
+    """
+    parts = {
+        name: {key: value for key, value in part.items() if key != "description"}
+        for name, part in definitions.items()
     }
+    used = Counter(_references([body, parts]))
+    inlined = {name: part for name, part in parts.items() if used[name] == 1}
+    shared = {name: _lean(part, inlined) for name, part in parts.items() if name not in inlined}
+    return _lean(body, inlined), shared
+
+
+def _lean(schema: Schema, inlined: Schema) -> Schema:
+    """A schema without bounds and lists of required fields, and so its parts."""
+    if (name := schema.get("$ref", "").removeprefix(REFERENCE)) in inlined:
+        rest = {key: value for key, value in schema.items() if key != "$ref"}
+        return _lean({**inlined[name], **rest}, inlined)
+    result = {k: v for k, v in schema.items() if k not in BOUNDS and k != "required"}
+    if "properties" in result:
+        fields = result["properties"].items()
+        result["properties"] = {name: _lean(field, inlined) for name, field in fields}
+    if "items" in result:
+        result["items"] = _lean(result["items"], inlined)
+    if "anyOf" in result:
+        result["anyOf"] = [_lean(choice, inlined) for choice in result["anyOf"]]
+    return _ordered(_nullable(result))
+
+
+def _nullable(schema: Schema) -> Schema:
+    """A choice between a type and null, as a list of types."""
+    choices: list[Schema] = schema.get("anyOf", [])
+    if len(choices) != 2 or choices[1] != NULL or "type" not in choices[0]:
+        return schema
+    either = {**choices[0], "type": [choices[0]["type"], "null"]}
+    if "const" in either:
+        either["enum"] = [either.pop("const")]
+    if "enum" in either:
+        either["enum"] = [*either["enum"], None]
+    return {**either, **{key: value for key, value in schema.items() if key != "anyOf"}}
+
+
+def _ordered(schema: Schema) -> Schema:
+    return {key: schema[key] for key in (*ORDER, *schema) if key in schema}

@@ -1,19 +1,27 @@
-"""Services: what the handlers use, built once by the composition root and passed in."""
+"""What handlers are given: one admitted call, and the services that a process builds once."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Generic, NamedTuple, TypeVar
 
+from mcp_server.calls.callers import TRACKED_CAPS, Caller, Conditions, Surface
+from mcp_server.calls.errors import ApiError
+from mcp_server.charts.chart_data import chart_data
 from mcp_server.charts.charts import Charts
 from mcp_server.filters.directory import Directory
 from mcp_server.limits.limits import Limiter
-from mcp_server.operations.answers import Answers
+from mcp_server.operations.answers import Answer, Answers
+from mcp_server.operations.arguments import Arguments
 from mcp_server.presentation.offer import Offer
+from store.accounts.keys import Principal
 from store.accounts.principals import Principals
 from store.accounts.usage import UsageLog
 from store.accounts.watchlist import Watchlist
 from store.nights.active_night import ActiveNight
-from store.nights.book import Book, PerBook
+from store.nights.book import Book, PerBook, StoredSetup
+
+ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,3 +41,34 @@ class Services:
     def directory(self, book: Book) -> Directory:
         """The directory of a night, in which symbols are looked up."""
         return self.directories.of(book)
+
+
+class Call(NamedTuple, Generic[ArgumentsT]):
+    """One admitted call: checked arguments, and one book pinned until it ends."""
+
+    arguments: ArgumentsT
+    caller: Caller
+    book: Book
+    services: Services
+    surface: Surface
+    conditions: Conditions
+
+    @property
+    def principal(self) -> Principal:
+        """The principal that calls a keyed operation."""
+        if self.caller.principal is None:
+            raise ApiError("missing_api_key")
+        return self.caller.principal
+
+    @property
+    def cap(self) -> int:
+        """How many tickers the calling account may track."""
+        return TRACKED_CAPS[self.principal.account.plan]
+
+    def answer(self, fields: bytes) -> Answer:
+        """A JSON object with the envelope of the night in front of its fields."""
+        return Answer(self.book.enveloped(fields))
+
+    def chart_data(self, setup: StoredSetup) -> bytes | None:
+        """What a page of the client's own draws a setup from; None where there is no such page."""
+        return chart_data(self.book, setup) if self.surface.app else None

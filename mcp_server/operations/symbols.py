@@ -1,4 +1,6 @@
-"""Symbols as a caller sends them: their spelling, whether they are known, and what may be meant."""
+"""Symbols as a caller sends them: their spelling, whether the night knows them, what may be meant,
+and the refusal of one that the account does not track.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +8,18 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from mcp_server.calls.callers import TRACKED_CAPS, Surface
 from mcp_server.calls.errors import ApiError
 from mcp_server.operations.services import Services
+from store.accounts.keys import Principal
 from store.nights.book import Book
 
 SYMBOL_PATTERN = re.compile(r"[A-Za-z0-9.]{1,24}")
 
 LOOKED_UP = 20
 """Most symbols of one refusal whose nearest known ones are looked up."""
+
+ROUTES = "PUT or PATCH /tickers (or the tool set_tracked_tickers; it and PUT take the whole list)"
 
 
 def check_symbols(raw: Sequence[str]) -> list[str]:
@@ -29,39 +35,14 @@ def check_symbols(raw: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(symbol.upper() for symbol in given))
 
 
-def check_some(raw: Sequence[str]) -> list[str]:
-    """At least one symbol, checked as `check_symbols` does.
-
-    Raises:
-        ApiError: `bad_request` if there is none, `invalid_symbol`.
-    """
-    if not raw:
-        raise ApiError("bad_request", "symbols must name at least one symbol.")
-    return check_symbols(raw)
-
-
-def check_edit(add: Sequence[str], remove: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Both lists of an edit, checked together as `check_symbols` checks one.
-
-    Raises:
-        ApiError: `bad_request` if both are empty, `invalid_symbol` with every bad symbol of both.
-    """
-    if not add and not remove:
-        raise ApiError("bad_request", "add or remove must name at least one symbol.")
-    symbols = check_symbols([*add, *remove])
-    added = {symbol.strip().upper() for symbol in add}
-    removed = {symbol.strip().upper() for symbol in remove}
-    return [s for s in symbols if s in added], [s for s in symbols if s in removed]
-
-
 def check_known(book: Book, symbols: Sequence[str], tracked: Sequence[str]) -> None:
     """Refuse symbols that neither the night nor the account's own list knows.
 
     Raises:
         ApiError: `unknown_symbol`, listing them.
     """
-    kept = frozenset(tracked)
-    unknown = [s for s in symbols if s not in kept and book.coverage(s) is None]
+    own = frozenset(tracked)
+    unknown = [s for s in symbols if s not in own and book.coverage(s) is None]
     if unknown:
         raise ApiError("unknown_symbol", details={"unknown": unknown})
 
@@ -77,6 +58,67 @@ def suggesting(services: Services, book: Book) -> Iterator[None]:
         directory = services.directory(book)
         nearest = {symbol: directory.nearest(symbol) for symbol in wrong[:LOOKED_UP]}
         if any(nearest.values()):
-            found = {symbol: near for symbol, near in nearest.items() if near}
-            error.details = {**details, "nearest": found}
+            named = {symbol: near for symbol, near in nearest.items() if near}
+            error.details = {**details, "nearest": named}
         raise
+
+
+def not_tracked(
+    symbol: str, services: Services, surface: Surface, principal: Principal, count: int
+) -> ApiError:
+    """The `ticker_not_tracked` of a symbol, for an account that tracks so many. Its way out costs
+    no other ticker.
+    """
+    cap = TRACKED_CAPS[principal.account.plan]
+    free = max(0, cap - count)
+    slots = f"{free} of {cap} {'slot is' if free == 1 else 'slots are'} free"
+    book = services.active_night.book
+    coverage = book.coverage(symbol)
+    if coverage is None:
+        nearest = services.directory(book).nearest(symbol)
+        return ApiError(
+            "ticker_not_tracked",
+            "This symbol is not tracked, and the night does not cover it.",
+            fix=f"{slots}, but this symbol cannot be tracked: check it against GET /universe.",
+            tool_fix=f"{slots}, but this symbol cannot be tracked: leave the list as it is and use "
+            "a known symbol that the user means.",
+            details={"known": False, **({"nearest": nearest} if nearest else {})},
+        )
+    fix, tool_fix = _way_out(free, surface, read_only=principal.key.read_only)
+    uncovered = "This symbol is not tracked; the night does not cover it, so it has no setup."
+    return ApiError(
+        "ticker_not_tracked",
+        None if coverage.covered else uncovered,
+        fix=slots + fix,
+        tool_fix=slots + tool_fix,
+        # For programs, which read no sentence: the symbol could be tracked.
+        details={"known": True},
+    )
+
+
+def _way_out(free: int, surface: Surface, *, read_only: bool) -> tuple[str, str]:
+    """How a known symbol comes to be tracked, for a program and for an agent."""
+    if read_only:
+        change = "add it" if free else "exchange a ticker"
+        return (
+            f", but this key may only read: the owner can {change} under /watchlist.",
+            f", but you may only read: ask the owner to {change} under /watchlist.",
+        )
+    fix = f"add the ticker with {ROUTES}"
+    edit = "call add_tickers with this symbol"
+    replace = (
+        "read list_tracked_tickers, call set_tracked_tickers with that whole list plus this "
+        "symbol (it replaces the list)"
+    )
+    ask = ""
+    if not free:
+        # The user chooses which ticker goes: an agent must not drop one on its own.
+        ask = ", so one ticker must go first: ask the user which tracked ticker may go, "
+        fix = f"remove a ticker that may go, add this one with {ROUTES}"
+        edit = "call remove_tickers with it, call add_tickers with this symbol"
+        replace = (
+            "read list_tracked_tickers, call set_tracked_tickers with that list and this symbol in "
+            "place of that ticker"
+        )
+    way = edit if surface.edits else replace
+    return f": {fix}, then retry.", f"{ask or ': '}{way}, then retry."

@@ -26,8 +26,8 @@ from mcp_server.operations.arguments import (
     SymbolsArguments,
     UniverseArguments,
 )
-from mcp_server.operations.calls import Call
-from mcp_server.operations.handlers import changes, market, patterns, scan, tracking
+from mcp_server.operations.handlers import market, patterns, scan, tracked
+from mcp_server.operations.services import Call
 from store.wire.records import (
     Changes,
     Demo,
@@ -74,11 +74,9 @@ class Operation:
     sealed: bool = False
     """Whether the answer depends on the night and the arguments alone, and so is kept."""
     pictured: bool = False
-    """Whether it answers more where pictures, or a page of the client's own, can be shown."""
-    personal: bool = False
-    """Whether its answer also depends on whether the caller is signed in."""
+    """Whether it also depends on what the surface can show, and on who is signed in."""
     errors: tuple[str, ...] = ()
-    """The error codes it may answer, besides the codes of its access."""
+    """The error codes it may answer, besides those of its access and of a change."""
     answers: tuple[type[Record], ...] = ()
     """The records it may answer; none for a picture or a shape that the interface leaves open."""
     produces: Literal["application/json", "image/png"] = "application/json"
@@ -87,7 +85,8 @@ class Operation:
     def codes(self) -> tuple[str, ...]:
         """Every error code that this operation can answer."""
         common = COMMON if self.access == "keyed" else KEYLESS
-        return common + (("ticker_not_tracked",) if self.tracked else ()) + self.errors
+        tracked = ("ticker_not_tracked",) if self.tracked else ()
+        return common + tracked + (EDIT_ERRORS if self.changes else ()) + self.errors
 
 
 _TABLE = (
@@ -133,17 +132,16 @@ _TABLE = (
     ),
     Operation(
         "list_tracked_tickers",
-        tracking.list_tracked_tickers,
+        tracked.list_tracked_tickers,
         "The tracked tickers in the user's order, and the cap.",
     ),
     Operation(
         "set_tracked_tickers",
-        tracking.set_tracked_tickers,
+        tracked.set_tracked_tickers,
         "Replace the whole tracked list, all or nothing.",
         SymbolsArguments,
         changes=True,
         drops=True,
-        errors=EDIT_ERRORS,
         answers=(TrackedTickers,),
     ),
     Operation(
@@ -154,10 +152,7 @@ _TABLE = (
         access="keyless",
         sealed=True,
         errors=("unknown_family",),
-        answers=(
-            FamilyEntry,
-            Families,
-        ),
+        answers=(FamilyEntry, Families),
     ),
     Operation(
         "demo",
@@ -167,11 +162,10 @@ _TABLE = (
         access="keyless",
         sealed=True,
         pictured=True,
-        personal=True,
         errors=("not_a_demo_symbol",),
         answers=(Demo,),
     ),
-    Operation("me", tracking.me, "The calling account, its plan and its limits.", answers=(Me,)),
+    Operation("me", tracked.me, "The calling account, its plan and its limits.", answers=(Me,)),
     Operation(
         "scan",
         scan.scan,
@@ -192,7 +186,7 @@ _TABLE = (
     ),
     Operation(
         "changes",
-        changes.changes,
+        scan.changes,
         "What changed since the night before: setups that are new, triggered or ended.",
         ChangesArguments,
         sealed=True,
@@ -201,31 +195,28 @@ _TABLE = (
     ),
     Operation(
         "edit_tracked_tickers",
-        tracking.edit_tracked_tickers,
+        tracked.edit_tracked_tickers,
         "Remove tickers from the tracked list, then add others; all or nothing.",
         EditArguments,
         changes=True,
         drops=True,
-        errors=EDIT_ERRORS,
         answers=(TrackedTickers,),
     ),
     Operation(
         "add_tickers",
-        tracking.add_tickers,
+        tracked.add_tickers,
         "Add tickers to the tracked list; all or nothing.",
         SymbolsArguments,
         changes=True,
-        errors=EDIT_ERRORS,
         answers=(TrackedTickers,),
     ),
     Operation(
         "remove_tickers",
-        tracking.remove_tickers,
+        tracked.remove_tickers,
         "Remove tickers from the tracked list.",
         SymbolsArguments,
         changes=True,
         drops=True,
-        errors=EDIT_ERRORS,
         answers=(TrackedTickers,),
     ),
     Operation(

@@ -9,12 +9,12 @@ import pytest
 from benchmarks.tokens.__main__ import MARKET, PAGE, SAMPLE, measure
 from benchmarks.tokens.counter import CounterError, count
 from benchmarks.tokens.tables import compact, outdated, tables_of, with_tables
-from mcp_server.calls.errors import CATALOGUE
 from mcp_server.mcp.server import tools
 from mcp_server.mcp.toolsets import EXTENDED, FULL
 from mcp_server.presentation.offer import Offer
 from mcp_server.presentation.rules import CONTENT_RULES
 from tests.contract.market import write_market
+from tests.contract.test_errors import CODES
 
 OFFER = Offer("https://screener.example.com", ("AAPL", "GOOG", "IBM", "MSFT", "SPY"))
 LISTING = 6_500
@@ -82,6 +82,6 @@ def test_a_page_is_outdated_by_a_line_that_changed_and_not_by_a_few_tokens() -> 
 def test_the_page_for_agents_has_every_tool_rule_and_code() -> None:
     page = PAGE.read_text(encoding="utf-8")
 
-    said = [*EXTENDED.tools] + [row.code for row in CATALOGUE.values() if row.in_contract]
+    said = [*EXTENDED.tools, *CODES]
     assert [name for name in said if f"`{name}`" not in page] == []
     assert [rule for n, rule in enumerate(CONTENT_RULES, 1) if f"{n}. {rule}\n" not in page] == []

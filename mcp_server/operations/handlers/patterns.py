@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from mcp_server.calls.errors import ApiError
+from mcp_server.operations.answers import PNG, Answer
 from mcp_server.operations.arguments import (
     ChartArguments,
     HistoryArguments,
@@ -18,8 +19,7 @@ from store.nights.book import Book, StoredSetup
 from store.wire.words import caption
 
 if TYPE_CHECKING:
-    from mcp_server.operations.answers import Answer
-    from mcp_server.operations.calls import Call
+    from mcp_server.operations.services import Call
 
 LETTERS = {"all": "wlo", "resolved": "wl", "open": "o"}
 """The outcome letters that each value of `outcome` keeps."""
@@ -97,7 +97,7 @@ async def get_pattern_chart(call: Call[ChartArguments]) -> Answer:
     setup = find_setup(call.book, call.arguments.symbol, call.arguments.setup_id)
     png = await call.services.charts.png(call.book, setup)
     words = caption(setup.view, call.book.disclaimer)
-    return call.picture(png, words, call.chart_data(setup))
+    return Answer(png, PNG, caption=words, app=call.chart_data(setup))
 
 
 def find_setup(book: Book, symbol: str, setup_id: str) -> StoredSetup:

@@ -12,14 +12,12 @@ from typing import Any
 
 import pytest
 
-from mcp_server.calls.callers import Caller
+from mcp_server.calls.callers import REST, Caller, Surface
 from mcp_server.calls.errors import ApiError
-from mcp_server.calls.surfaces import REST, Surface
 from mcp_server.operations.answers import Answer, Result
 from mcp_server.operations.arguments import SymbolArguments
-from mcp_server.operations.calls import Call
 from mcp_server.operations.gate import Raw, invoke
-from mcp_server.operations.services import Services
+from mcp_server.operations.services import Call, Services
 from mcp_server.operations.table import OPERATIONS, Operation
 from screener.service.app import services_of
 from screener.service.parts import AccountStore

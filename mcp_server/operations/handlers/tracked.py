@@ -1,0 +1,182 @@
+"""The tracked tickers of the calling account, and the account itself."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+from typing import Any
+
+import orjson
+import xxhash
+
+from mcp_server.calls.callers import NO_CONDITIONS, Consent, ConsentNeededError
+from mcp_server.calls.errors import ApiError
+from mcp_server.operations.answers import Answer
+from mcp_server.operations.arguments import Arguments, EditArguments, SymbolsArguments
+from mcp_server.operations.services import Call
+from mcp_server.operations.symbols import check_known, check_symbols, suggesting
+from store.accounts.watchlist import ChangedError, Edited, OverCapError
+from store.nights.book import Book
+
+NAMED = 20
+"""Most tickers that a question names."""
+
+
+async def me(call: Call[Arguments]) -> Answer:
+    """The calling account: its key, plan, limits and how many tickers it tracks."""
+    account, key = call.principal.account, call.principal.key
+    offer, quotas = call.services.offer, call.services.limiter.quotas
+    tracked = await call.services.principals.tracked(call.principal)
+    body = {
+        "key": {
+            "prefix": key.prefix,
+            "name": key.name,
+            "created_at": key.created_at,
+            "expires_at": key.expires_at,
+            "read_only": key.read_only,
+        },
+        "plan": "beta" if offer.beta else account.plan,
+        "limits": {
+            "tracked_tickers": call.cap,
+            "requests_per_minute": quotas.key_per_minute,
+            "requests_per_day": quotas.key_per_day,
+            "account_requests_per_minute": quotas.account_per_minute,
+            "account_requests_per_day": quotas.account_per_day,
+        },
+        "tracked_ticker_count": len(tracked),
+        "docs_url": offer.docs_url,
+        "mcp_url": offer.mcp_url,
+    }
+    return call.answer(orjson.dumps(body))
+
+
+async def list_tracked_tickers(call: Call[Arguments]) -> Answer:
+    """The tracked tickers in the user's order, each with its setups in short, and the cap."""
+    return _list(call, await call.services.principals.tracked(call.principal))
+
+
+async def set_tracked_tickers(call: Call[SymbolsArguments]) -> Answer:
+    """Replace the whole tracked list, all or nothing."""
+    watchlist, account = call.services.watchlist, call.principal.account
+    with suggesting(call.services, call.book):
+        symbols = check_symbols(call.arguments.symbols)
+        before = await _before(call, symbols)
+    # Nobody is asked about a list that is refused anyway.
+    if len(symbols) > call.cap:
+        raise _over_cap(OverCapError(len(symbols), call.cap))
+    _check_consent(call.conditions.consent, before, symbols)
+    expected = None if call.conditions == NO_CONDITIONS else before
+    return await _edited(call, watchlist.replace(account.id, symbols, call.cap, expected=expected))
+
+
+async def edit_tracked_tickers(call: Call[EditArguments]) -> Answer:
+    """Remove, then add; all or nothing."""
+    return await _edit(call, "add or remove", call.arguments.add, call.arguments.remove)
+
+
+async def add_tickers(call: Call[SymbolsArguments]) -> Answer:
+    """Append tickers that are not on the list yet; all or nothing."""
+    return await _edit(call, "symbols", add=call.arguments.symbols)
+
+
+async def remove_tickers(call: Call[SymbolsArguments]) -> Answer:
+    """Remove tickers from the list; those not on it are ignored."""
+    return await _edit(call, "symbols", remove=call.arguments.symbols)
+
+
+async def _edit(
+    call: Call[Any], named: str, add: Sequence[str] = (), remove: Sequence[str] = ()
+) -> Answer:
+    """Change the list by symbols as sent, in the arguments `named`."""
+    watchlist, account = call.services.watchlist, call.principal.account
+    if not add and not remove:
+        raise ApiError("bad_request", f"{named} must name at least one symbol.")
+    with suggesting(call.services, call.book):
+        check_symbols([*add, *remove])  # a refusal names the bad symbols of both
+        added, removed = check_symbols(add), check_symbols(remove)
+        before = await _before(call, added)
+    gone = frozenset(removed)
+    after = dict.fromkeys([*(symbol for symbol in before if symbol not in gone), *added])
+    _check_consent(call.conditions.consent, before, list(after))
+    # What an edit drops it names, so another change in between costs no other ticker.
+    expected = before if call.conditions.unchanged is not None else None
+    change = watchlist.edit(account.id, added, removed, call.cap, expected=expected)
+    return await _edited(call, change)
+
+
+async def _before(call: Call[Any], symbols: Sequence[str]) -> list[str]:
+    """The list as it is, if it is the one that the caller has seen and all `symbols` are known."""
+    before = await call.services.watchlist.symbols(call.principal.account.id)
+    unchanged = call.conditions.unchanged
+    if unchanged is not None and not unchanged(_list(call, before).tag):
+        raise ApiError("precondition_failed")
+    check_known(call.book, symbols, before)
+    return before
+
+
+def _check_consent(consent: Consent | None, before: Sequence[str], symbols: Sequence[str]) -> None:
+    """Ask the user before their list loses a ticker, where the client can ask.
+
+    Raises:
+        ConsentNeededError: the user was not asked, or about another change.
+        ApiError: `precondition_failed`; the user does not agree.
+    """
+    lost = [symbol for symbol in before if symbol not in symbols]
+    if consent is None or not lost:
+        return
+    change = xxhash.xxh3_128_hexdigest(orjson.dumps([before, symbols]))
+    if consent.given is None or consent.to != change:
+        named = ", ".join(lost[:NAMED]) + (" and others" if len(lost) > NAMED else "")
+        question = (
+            f"This drops {len(lost)} of {len(before)} tracked tickers: {named}. The new list has "
+            f"{len(symbols)}. Continue?"
+        )
+        raise ConsentNeededError(question, change)
+    if not consent.given:
+        closed = "The user closed the question without an answer; nothing changed."
+        declined = "The user does not want to drop these tickers; nothing changed."
+        raise ApiError(
+            "precondition_failed",
+            closed if consent.closed else declined,
+            tool_fix="Ask the user what the list should be.",
+        )
+
+
+async def _edited(call: Call[Any], change: Awaitable[Edited]) -> Answer:
+    try:
+        edited = await change
+    except OverCapError as error:
+        raise _over_cap(error) from error
+    except ChangedError as error:
+        raise ApiError("precondition_failed") from error
+    body = {
+        "tickers": [{"symbol": s, "covered": _is_covered(call.book, s)} for s in edited.after],
+        "count": len(edited.after),
+        "cap": call.cap,
+        "added": edited.added,
+        "removed": edited.removed,
+    }
+    return call.answer(orjson.dumps(body))
+
+
+def _over_cap(error: OverCapError) -> ApiError:
+    return ApiError(
+        "ticker_cap_exceeded",
+        f"{error.count} symbols exceed the cap of {error.cap}; nothing changed.",
+        details={"cap": error.cap},
+    )
+
+
+def _list(call: Call[Any], symbols: Sequence[str]) -> Answer:
+    book = call.book
+    items = (
+        b'{"symbol":%b,"covered":%b,"setups":[%b]}'
+        % (orjson.dumps(symbol), orjson.dumps(_is_covered(book, symbol)), book.briefs(symbol))
+        for symbol in symbols
+    )
+    count = orjson.dumps({"count": len(symbols), "cap": call.cap})[1:]
+    return call.answer(b'{"tickers":[%b],%b' % (b",".join(items), count))
+
+
+def _is_covered(book: Book, symbol: str) -> bool:
+    coverage = book.coverage(symbol)
+    return coverage is not None and coverage.covered
