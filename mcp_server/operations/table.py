@@ -28,20 +28,7 @@ from mcp_server.operations.arguments import (
 )
 from mcp_server.operations.handlers import market, patterns, scan, tracked
 from mcp_server.operations.services import Call
-from store.wire.records import (
-    Changes,
-    Demo,
-    Families,
-    FamilyEntry,
-    History,
-    Me,
-    Patterns,
-    Record,
-    Scan,
-    ScanRows,
-    TickerRecord,
-    TrackedTickers,
-)
+from store.wire import records
 
 Access = Literal["keyed", "keyless"]
 Handler = Callable[[Call[Any]], Awaitable[Answer]]
@@ -77,7 +64,7 @@ class Operation:
     """Whether it also depends on what the surface can show, and on who is signed in."""
     errors: tuple[str, ...] = ()
     """The error codes it may answer, besides those of its access and of a change."""
-    answers: tuple[type[Record], ...] = ()
+    answers: tuple[type[records.Record], ...] = ()
     """The records it may answer; none for a picture or a shape that the interface leaves open."""
     produces: Literal["application/json", "image/png"] = "application/json"
 
@@ -97,7 +84,7 @@ _TABLE = (
         SymbolArguments,
         tracked=True,
         sealed=True,
-        answers=(Patterns,),
+        answers=(records.Patterns,),
     ),
     Operation(
         "get_pattern_history",
@@ -107,7 +94,7 @@ _TABLE = (
         tracked=True,
         sealed=True,
         errors=("bad_request",),
-        answers=(History,),
+        answers=(records.History,),
     ),
     Operation(
         "get_ticker_record",
@@ -117,7 +104,7 @@ _TABLE = (
         tracked=True,
         sealed=True,
         errors=("bad_request",),
-        answers=(TickerRecord,),
+        answers=(records.TickerRecord,),
     ),
     Operation(
         "get_pattern_chart",
@@ -142,7 +129,7 @@ _TABLE = (
         SymbolsArguments,
         changes=True,
         drops=True,
-        answers=(TrackedTickers,),
+        answers=(records.TrackedTickers,),
     ),
     Operation(
         "get_family_track_record",
@@ -152,7 +139,7 @@ _TABLE = (
         access="keyless",
         sealed=True,
         errors=("unknown_family",),
-        answers=(FamilyEntry, Families),
+        answers=(records.FamilyEntry, records.Families),
     ),
     Operation(
         "demo",
@@ -163,9 +150,11 @@ _TABLE = (
         sealed=True,
         pictured=True,
         errors=("not_a_demo_symbol",),
-        answers=(Demo,),
+        answers=(records.Demo,),
     ),
-    Operation("me", tracked.me, "The calling account, its plan and its limits.", answers=(Me,)),
+    Operation(
+        "me", tracked.me, "The calling account, its plan and its limits.", answers=(records.Me,)
+    ),
     Operation(
         "scan",
         scan.scan,
@@ -173,7 +162,7 @@ _TABLE = (
         ScanArguments,
         sealed=True,
         errors=("bad_request",),
-        answers=(Scan,),
+        answers=(records.Scan,),
     ),
     Operation(
         "scan_setups",
@@ -182,7 +171,7 @@ _TABLE = (
         ScanSetupsArguments,
         sealed=True,
         errors=("bad_request",),
-        answers=(ScanRows,),
+        answers=(records.ScanRows,),
     ),
     Operation(
         "changes",
@@ -191,7 +180,7 @@ _TABLE = (
         ChangesArguments,
         sealed=True,
         errors=("bad_request",),
-        answers=(Changes,),
+        answers=(records.Changes,),
     ),
     Operation(
         "edit_tracked_tickers",
@@ -200,7 +189,7 @@ _TABLE = (
         EditArguments,
         changes=True,
         drops=True,
-        answers=(TrackedTickers,),
+        answers=(records.TrackedTickers,),
     ),
     Operation(
         "add_tickers",
@@ -208,7 +197,7 @@ _TABLE = (
         "Add tickers to the tracked list; all or nothing.",
         SymbolsArguments,
         changes=True,
-        answers=(TrackedTickers,),
+        answers=(records.TrackedTickers,),
     ),
     Operation(
         "remove_tickers",
@@ -217,7 +206,7 @@ _TABLE = (
         SymbolsArguments,
         changes=True,
         drops=True,
-        answers=(TrackedTickers,),
+        answers=(records.TrackedTickers,),
     ),
     Operation(
         "universe",
