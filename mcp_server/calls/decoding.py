@@ -5,6 +5,8 @@ What walks or encodes the result again may recurse, and fails far below that.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
 import orjson
@@ -35,15 +37,10 @@ def decode(text: bytes | str) -> Any:  # noqa: ANN401 - any JSON
 
 
 def _is_deep(value: object) -> bool:
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        level = [
-            part
-            for whole in level
-            if isinstance(whole, dict | list)
-            for part in (whole.values() if isinstance(whole, dict) else whole)
-            if isinstance(part, dict | list)
-        ]
-        if not level:
+    level: Iterable[object] = [value]
+    for _ in range(MAX_DEPTH + 1):
+        wholes = [whole for whole in level if isinstance(whole, dict | list)]
+        if not wholes:
             return False
+        level = chain.from_iterable(w.values() if isinstance(w, dict) else w for w in wholes)
     return True

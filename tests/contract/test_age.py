@@ -1,9 +1,13 @@
-"""What a client reads of a night's age: the next session in every answer, words in the index."""
+"""What a client reads before the first night, and later of a night's age: the next session in every
+answer, words in the index.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
 from pathlib import Path
+
+import pytest
 
 from mcp_server.mcp.server import instructions
 from mcp_server.mcp.toolsets import FULL
@@ -58,3 +62,24 @@ def test_agents_are_told_to_compare_and_what_the_fields_mean(service: Service) -
     ):
         assert word in told
     assert len(told) < 1700, "every agent reads them in every conversation"
+
+
+@pytest.mark.proves("SCAN-available", "PAT-patterns", "PAT-reason", "PAT-history-available")
+def test_before_the_first_night_everything_answers_and_nothing_is_available(tmp_path: Path) -> None:
+    with serving(tmp_path) as bare:
+        index = bare.get("/", key="").json()
+        families = bare.get("/families", key="").json()
+        paths = ("/scan", "/tickers/AAPL/patterns", "/tickers/AAPL/history", "/demo/AAPL")
+        scan, patterns, history, demo = (bare.get(path).raise_for_status().json() for path in paths)
+
+    for answer in (scan, patterns, history, demo):
+        assert answer["available"] is False
+    assert (scan["setups"], scan["count"]) == ([], 0)
+    assert patterns["setups"] == []
+    assert "reason" not in patterns
+    assert (history["occurrences"], history["count"], history["total"]) == ([], 0, 0)
+    assert (families["as_of_session"], families["data_version"]) == (None, None)
+    assert [entry["track_record"] for entry in families["families"]] == [None] * 5
+    assert (index["next_session"], index["withdrawn"]) == (None, [])
+    assert index["night"]["words"] == "There is no night yet."
+    assert index["night"]["sessions_missed"] is None

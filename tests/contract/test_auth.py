@@ -13,27 +13,13 @@ from tests.agent import call, connected, texts
 from tests.service import Service, new_key, serving
 
 KEYED = (
-    ("GET", "/me"),
-    ("GET", "/scan"),
-    ("GET", "/tickers"),
-    ("PUT", "/tickers"),
-    ("PATCH", "/tickers"),
-    ("GET", "/tickers/AAPL/patterns"),
-    ("GET", "/tickers/AAPL/history"),
-    ("GET", "/tickers/AAPL/record"),
-    ("GET", "/tickers/AAPL/chart.png"),
-    ("GET", "/changes"),
+    *(("PUT", "/tickers"), ("PATCH", "/tickers"), ("GET", "/tickers"), ("GET", "/me")),
+    *(("GET", "/scan"), ("GET", "/changes"), ("GET", "/tickers/AAPL/chart.png")),
+    *(("GET", f"/tickers/AAPL/{name}") for name in ("patterns", "history", "record")),
 )
 KEYLESS = (
-    "/",
-    "/llms.txt",
-    "/skill.md",
-    "/openapi.json",
-    "/families",
-    "/families/triangle/stats",
-    "/universe",
-    "/demo",
-    "/demo/AAPL",
+    *("/", "/llms.txt", "/skill.md", "/openapi.json", "/families", "/families/triangle/stats"),
+    *("/universe", "/demo", "/demo/AAPL"),
 )
 
 
@@ -92,19 +78,15 @@ async def test_the_same_key_works_again_once_the_plan_is_upgraded_or_the_account
     assert service.get("/me", key=key).status_code == 200
 
 
-@pytest.mark.proves("AUTH-4", "ME-plan", "LIM-key")
+@pytest.mark.proves("ME-plan", "LIM-key")
 @pytest.mark.proves("ME-limits.requests_per_minute", "ME-limits.requests_per_day")
-def test_premium_has_access_while_in_beta_and_only_then_within_the_limits_of_the_interface(
-    service: Service, tmp_path: Path
+def test_after_the_beta_an_account_sees_its_plan_and_the_limits_of_the_interface(
+    tmp_path: Path,
 ) -> None:
-    key = new_key(service.settings, "premium@example.com", AccountPlan.PREMIUM)
-    assert service.get("/me", key=key).json()["plan"] == "beta"
     with serving(tmp_path, beta=False, key_per_minute=60) as live:
-        key = new_key(live.settings, "premium@example.com", AccountPlan.PREMIUM)
-        assert live.get("/me", key=key).status_code == 403
         me = live.get("/me").raise_for_status().json()
 
-    assert me["plan"] != "beta"
+    assert me["plan"] == AccountPlan.PREMIUM_PLUS
     assert me["limits"]["requests_per_minute"] == 60
     assert me["limits"]["requests_per_day"] == live.settings.key_per_day == 10_000
 

@@ -8,12 +8,13 @@ from typing import Any
 import httpx
 import pytest
 
-from mcp_server.calls.errors import CATALOGUE
+from mcp_server.calls.errors import CATALOGUE, ApiError
 from mcp_server.mcp.toolsets import EXTENDED, FULL, Toolset
 from screener.settings.settings import Settings
 from store.accounts.accounts import AccountPlan
+from store.wire.families import Family
 from tests.agent import ERAS, call, connected, texts
-from tests.contract.cases import MALFORMED, REFUSED, Case
+from tests.contract.cases import MALFORMED, REFUSED
 from tests.contract.market import Market
 from tests.service import Service, new_key
 
@@ -33,12 +34,11 @@ CODES = {
     "not_a_demo_symbol": (404, "details.demo_symbols", "Use one of those"),
 }
 """The status of each code, and words of its fix over REST and for agents."""
-FAMILIES = ["rising_wedge", "falling_wedge", "bullish_pennant", "bearish_pennant", "triangle"]
 DETAILS: dict[str, dict[str, Any]] = {
     "invalid_symbol": {"rejected": ["A-B", "é", ""]},
     "unknown_symbol": {"unknown": ["NOPE", "NADA"]},
     "ticker_cap_exceeded": {"cap": 200},
-    "unknown_family": {"allowed": FAMILIES},
+    "unknown_family": {"allowed": list(Family)},
     "not_a_demo_symbol": {"demo_symbols": list(Settings.model_fields["demo_symbols"].default)},
 }
 """The details of what is refused in the table of cases."""
@@ -60,9 +60,9 @@ def check_error(answer: httpx.Response, code: str) -> dict[str, Any]:
 
 @pytest.mark.proves("ERR-branch", "VER-2", "ERROR-error")
 def test_the_codes_of_the_contract_are_these_thirteen_with_these_statuses() -> None:
-    promised = {row.code: row.status for row in list(CATALOGUE.values())[: len(CODES)]}
-
-    assert promised == {code: status for code, (status, *_) in CODES.items()}
+    assert {code: CATALOGUE[code].status for code in CODES} == {
+        code: status for code, (status, *_) in CODES.items()
+    }
     assert {case.code for case in REFUSED} | {
         *("missing_api_key", "invalid_api_key", "forbidden", "rate_limited")
     } == set(CODES)
@@ -134,25 +134,13 @@ async def test_an_argument_that_is_not_allowed_is_refused_by_its_name(
                 assert texts(result)[0].startswith(f"bad_request: {name} must be ")
 
 
-@pytest.mark.proves("ERR-missing_api_key", "ERR-invalid_api_key", "ERR-forbidden", "ERR-mcp")
-@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.proves("ERR-mcp", "MCP-errors")
 @pytest.mark.parametrize("code", ["missing_api_key", "invalid_api_key", "forbidden"])
-async def test_whoever_may_not_call_is_refused_on_both_surfaces(
-    service: Service, code: str, era: str
-) -> None:
-    key = {"missing_api_key": "", "invalid_api_key": "ps_live_" + "x" * 48}.get(code)
-    if key is None:
-        key = new_key(service.settings, f"{era}@free.example", AccountPlan.NONE, ())
-    address = service.mcp_url if key else f"{service.mcp_url}/demo"
-
-    async with connected(address, key, era) as client:
-        result = await call(client, "list_tracked_tickers")
-
-    check_fix(Case().request(service, key), code)
-    assert result.is_error
-    assert texts(result)[0].startswith(f"{code}: ")
-    if key:
-        check_tool(result, code, {})
+def test_an_agent_that_may_not_call_is_told_what_to_do_without_a_route(code: str) -> None:
+    """That such a call is refused on both surfaces: `test_auth.py` and `test_parity.py`."""
+    assert CODES[code][1] in ApiError(code).body("")["fix"]
+    assert CODES[code][2] in ApiError(code).text()
+    assert not ROUTE_WORDS.search(ApiError(code).text())
 
 
 @pytest.mark.proves("ERROR-all", "ERR-shape", "ERROR-docs_url")

@@ -116,13 +116,12 @@ def test_the_demo_is_the_keyed_answer_with_the_way_to_a_key(service: Service, sy
 @pytest.mark.proves("DEMO-chart", "DEMO-chart-errors", "ERR-bad_request", "ERR-setup_not_found")
 @pytest.mark.proves("DEMO-unknown", "ERR-not_a_demo_symbol")
 def test_the_demo_chart_needs_the_id_of_a_current_setup(service: Service) -> None:
-    without = service.get("/demo/IBM/chart.png", key="")
-    unknown = service.get("/demo/IBM/chart.png?setup_id=x", key="")
-
-    other = service.get("/demo/FB/chart.png?setup_id=x", key="")
-
-    assert (other.status_code, other.json()["error"]) == (404, "not_a_demo_symbol")
-    assert other.json()["details"]["demo_symbols"] == list(service.settings.demo_symbols)
-    assert (without.status_code, without.json()["error"]) == (400, "bad_request")
-    assert "setup_id" in without.json()["message"]
-    assert (unknown.status_code, unknown.json()["error"]) == (404, "setup_not_found")
+    for symbol, query, status, code in (
+        ("IBM", "", 400, "bad_request"),
+        ("IBM", "?setup_id=x", 404, "setup_not_found"),
+        ("FB", "?setup_id=x", 404, "not_a_demo_symbol"),
+    ):
+        refusal = service.get(f"/demo/{symbol}/chart.png{query}", key="")
+        assert (refusal.status_code, refusal.json()["error"]) == (status, code)
+        assert ("setup_id" in refusal.json()["message"]) is (code == "bad_request")
+    assert refusal.json()["details"]["demo_symbols"] == list(service.settings.demo_symbols)

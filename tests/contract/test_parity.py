@@ -14,7 +14,7 @@ import pytest
 from mcp_server.mcp.toolsets import DEMO, EXTENDED, FULL, Toolset
 from tests.agent import ERAS, call, connected, images, text_json, texts
 from tests.contract.cases import ANSWERED
-from tests.service import Service, new_key
+from tests.service import Service
 
 
 @pytest.mark.proves("MCP-results", "MCP-get_ticker_patterns", "MCP-get_pattern_history")
@@ -79,20 +79,3 @@ async def test_the_tools_show_the_picture_of_the_chart_routes(service: Service, 
     words = texts(chart)[0]
     for fact in ("GOOG", setup["family_label"], "forming", "2012-10-03", "not investment advice"):
         assert fact in words
-
-
-@pytest.mark.proves("MCP-set_tracked_tickers", "MCP-list_tracked_tickers")
-async def test_a_list_that_a_tool_sets_is_seen_on_the_other_surface(service: Service) -> None:
-    key = new_key(service.settings, "setter@example.com", tracked=("IBM",))
-
-    async with connected(service.mcp_url, key) as client:
-        result = await call(client, "set_tracked_tickers", symbols=["fb", "INTC", "FB"])
-
-    changed = result.structured_content or {}
-    assert (changed["added"], changed["removed"]) == (["FB", "INTC"], ["IBM"])
-    assert changed["tickers"] == [
-        {"symbol": "FB", "covered": True},
-        {"symbol": "INTC", "covered": False},
-    ]
-    listed = service.get("/tickers", key=key).json()["tickers"]
-    assert [(t["symbol"], t["covered"]) for t in listed] == [("FB", True), ("INTC", False)]

@@ -1,14 +1,19 @@
-"""The routes of one tracked ticker: patterns, history and charts."""
+"""The routes of one tracked ticker: patterns, history, own records and charts.
+
+That the numbers of its history are those of the bars is proven in tests/nightly/test_night.py.
+"""
 
 from __future__ import annotations
 
 import secrets
+from collections import Counter
+from typing import Any
 
 import pytest
 
 from store.wire.families import Family
 from tests.contract.market import Market
-from tests.service import Service, new_key
+from tests.service import TRACKED, Service, new_key
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +57,7 @@ def test_path_symbols_are_upper_cased(service: Service, path: str) -> None:
 
 
 @pytest.mark.proves("PAT-history", "PAT-history-counts", "PAT-history-outcome")
-@pytest.mark.parametrize("symbol", ["AAPL", "GOOG", "IBM", "MSFT"])
+@pytest.mark.parametrize("symbol", TRACKED)
 def test_history_is_newest_entry_first_and_filtered_by_outcome(
     service: Service, symbol: str
 ) -> None:
@@ -133,3 +138,77 @@ def test_an_id_of_the_history_need_not_be_servable(service: Service) -> None:
     answer = service.get(f"/tickers/IBM/chart.png?setup_id={row['setup_id']}")
 
     assert answer.json()["error"] == "setup_not_found"
+
+
+@pytest.mark.proves("HIST-ids", "HIST-family", "HIST-family_label", "HIST-pattern_type")
+@pytest.mark.proves("HIST-direction", "HIST-outcome", "HIST-attempt")
+def test_a_history_row_says_what_it_was(service: Service) -> None:
+    answers = [service.get(f"/tickers/{symbol}/history?limit=100").json() for symbol in TRACKED]
+    rows = [row for answer in answers for row in answer["occurrences"]]
+    assert {row["outcome"] for row in rows} == {"win", "loss", "open"}
+    for row in rows:
+        for name in ("setup_id", "lineage_id", "family_label", "pattern_type"):
+            assert isinstance(row[name], str)
+        assert row["direction"] in ("bullish", "bearish")
+        kind = row["pattern_type"]
+        if kind.endswith("_triangle"):
+            assert row["family"] == "triangle"
+        elif kind == "squeeze_consolidation":
+            assert row["family"] == f"{row['direction']}_pennant"
+        else:
+            assert row["family"] == kind in ("rising_wedge", "falling_wedge")
+        assert set(row["attempt"]) == {"number", "count"}
+        assert row["attempt"]["number"] == 1 <= row["attempt"]["count"]
+
+
+def test_history_is_bounded_by_the_dates_of_entry_both_of_them_included(service: Service) -> None:
+    whole = service.get("/tickers/MSFT/history?limit=100").json()["occurrences"]
+    first, last = whole[-2]["entry_date"], whole[1]["entry_date"]
+
+    between = service.get(f"/tickers/MSFT/history?since={first}&until={last}&limit=1").json()
+    from_first = service.get(f"/tickers/MSFT/history?since={first}&limit=100").json()
+    never = service.get(f"/tickers/MSFT/history?since={last}&until={first}").json()
+
+    assert (between["count"], between["total"]) == (1, len(whole) - 2)
+    assert between["occurrences"] == whole[1:2]
+    assert from_first["occurrences"] == whole[:-1]
+    assert (never["available"], never["occurrences"], never["total"]) == (True, [], 0)
+
+
+def records_of(service: Service, symbol: str, **query: str) -> list[dict[str, Any]]:
+    answer = service.get(f"/tickers/{symbol}/record", params=query).raise_for_status().json()
+    assert (answer["symbol"], answer["available"]) == (symbol, True)
+    assert "reason" not in answer
+    records: list[dict[str, Any]] = answer["records"]
+    return records
+
+
+@pytest.mark.parametrize("symbol", TRACKED)
+def test_a_record_counts_every_resolved_trade_of_the_history(service: Service, symbol: str) -> None:
+    path = f"/tickers/{symbol}/history?limit=100&outcome=resolved"
+    rows = service.get(path).json()["occurrences"]
+    records = records_of(service, symbol)
+
+    won = Counter(row["family"] for row in rows if row["outcome"] == "win")
+    traded = Counter(row["family"] for row in rows)
+    assert [r["family"] for r in records] == [family for family in Family if traded[family]]
+    assert {r["family"]: (r["sample_size"], r["wins"]) for r in records} == {
+        family: (number, won[family]) for family, number in traded.items()
+    }
+    assert {(r["scope"], r["symbol"]) for r in records} == {("ticker", symbol)}
+
+
+def test_one_family_is_asked_for_in_any_case(service: Service) -> None:
+    everything = records_of(service, "AAPL")
+
+    for family in Family:
+        found = records_of(service, "AAPL", family=family.upper())
+        assert found == [record for record in everything if record["family"] == family]
+
+
+def test_a_ticker_that_the_night_does_not_cover_has_no_record(service: Service) -> None:
+    key = new_key(service.settings, "gone@example.com", tracked=("GONE",))
+    answer = service.get("/tickers/gone/record", key=key).raise_for_status().json()
+
+    assert (answer["symbol"], answer["available"], answer["records"]) == ("GONE", False, [])
+    assert answer["reason"] == "not_covered"

@@ -138,35 +138,23 @@ def test_an_address_without_a_key_has_30_calls_a_minute_on_each_surface(
     assert live.get("/demo").status_code == 200
 
 
-@pytest.fixture
-def spent_key(live: Service, key: str) -> str:
-    """A key that has used up its minute."""
-    for _ in range(PER_KEY):
-        live.get("/me", key=key).raise_for_status()
-    return key
-
-
-@pytest.fixture
-def spent(visitor: httpx.Client) -> httpx.Client:
-    """Somebody whose address has used up its minute."""
-    for _ in range(PER_ADDRESS):
-        visitor.get(f"{BASE}/demo").raise_for_status()
-    return visitor
-
-
 @pytest.mark.proves("GETME-errors", "SCAN-errors", "TICK-errors-caller", "PAT-errors-caller")
 @pytest.mark.proves("AUTH-3-counts")
 @pytest.mark.parametrize(("method", "path"), [*KEYED, ("GET", "/families")])
-def test_every_route_is_limited_for_a_key(
-    live: Service, spent_key: str, method: str, path: str
-) -> None:
-    check_limited(live.request(method, path, key=spent_key))
+def test_every_route_is_limited_for_a_key(live: Service, key: str, method: str, path: str) -> None:
+    for _ in range(PER_KEY):
+        live.get("/me", key=key).raise_for_status()
+
+    check_limited(live.request(method, path, key=key))
 
 
 @pytest.mark.proves("DOC-errors", "DEMO-limit", "DEMO-chart-errors", "LIM-keyless")
 @pytest.mark.parametrize("path", ["/llms.txt", *(BASE + path for path in (*KEYLESS, CHART))])
-def test_every_keyless_route_is_limited(spent: httpx.Client, path: str) -> None:
-    check_limited(spent.get(path))
+def test_every_keyless_route_is_limited(visitor: httpx.Client, path: str) -> None:
+    for _ in range(PER_ADDRESS):
+        visitor.get(f"{BASE}/demo").raise_for_status()
+
+    check_limited(visitor.get(path))
 
 
 def test_an_account_sees_its_own_quota(service: Service) -> None:

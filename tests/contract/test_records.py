@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
+from store.wire.families import Family
 from tests.contract.market import Market, active_book
+from tests.contract.test_auth import KEYED, KEYLESS
 from tests.service import TRACKED, Service
 
 SESSION = "2012-10-03"
-FAMILIES = ("rising_wedge", "falling_wedge", "bullish_pennant", "bearish_pennant", "triangle")
 
 
 def iso(text: str) -> dt.date:
@@ -44,7 +45,7 @@ def test_a_setup_says_what_it_is(setups: list[Any]) -> None:
     for setup in setups:
         assert setup["symbol"] in TRACKED
         assert setup["interval"] == "D"
-        assert setup["family"] in FAMILIES
+        assert setup["family"] in tuple(Family)
         assert setup["family_label"].lower().replace(" ", "_") == setup["family"]
         assert setup["direction"] in ("bullish", "bearish")
         assert setup["status"] in ("forming", "in_progress")
@@ -195,26 +196,13 @@ def test_a_track_record_says_what_was_measured_and_sums_it_up_in_one_sentence(
         assert all(fact in summary for fact in facts)
 
 
-JSON_PATHS = (
-    "/",
-    "/me",
-    "/scan",
-    "/changes",
-    "/tickers",
-    "/tickers/AAPL/patterns",
-    "/tickers/AAPL/history",
-    "/tickers/AAPL/record",
-    "/families",
-    "/families/triangle/stats",
-    "/universe",
-    "/demo",
-    "/demo/AAPL",
-)
+PRIVATE = [path for method, path in KEYED if method == "GET" and not path.endswith(".png")]
+PUBLIC = [path for path in KEYLESS if not path.endswith((".txt", ".md", ".json"))]
 
 
 @pytest.mark.proves("ENV-all", "ENV-api_version", "ENV-as_of_session", "ENV-data_version")
 @pytest.mark.proves("ENV-source", "ENV-disclaimer", "RULE-1-session", "VER-1", "VER-3")
-@pytest.mark.parametrize("path", JSON_PATHS)
+@pytest.mark.parametrize("path", [*PRIVATE, *PUBLIC])
 def test_every_json_answer_carries_the_envelope_of_the_active_night(
     service: Service, path: str
 ) -> None:
@@ -224,7 +212,7 @@ def test_every_json_answer_carries_the_envelope_of_the_active_night(
 
     body = answer.json()
     assert answer.headers["content-type"] == "application/json"
-    whose = "private" if path.startswith(("/me", "/scan", "/changes", "/tickers")) else "public"
+    whose = "private" if path in PRIVATE else "public"
     assert answer.headers["cache-control"] == f"{whose}, no-cache"
     assert body["api_version"] == "v1"
     assert iso(body["as_of_session"]) == book.session

@@ -39,35 +39,27 @@ def test_the_scan_needs_no_tracked_ticker(service: Service) -> None:
     assert {row["symbol"] for row in page["setups"]} == {"AAPL", "GOOG", "IBM", "MSFT"}
 
 
-@pytest.mark.proves("SCAN-family", "SCAN-direction")
+@pytest.mark.proves("SCAN-family", "SCAN-direction", "SCAN-status", "SCAN-setups", "STATE-scan")
 @pytest.mark.parametrize(
-    ("name", "value"),
+    "asked",
     [
-        *(("family", family) for family in Family),
-        *(("direction", direction) for direction in ("bullish", "bearish")),
+        {},
+        *({"family": family} for family in Family),
+        *({"direction": direction} for direction in ("bullish", "bearish")),
+        *({"status": status} for status in ("in_progress", "all")),
     ],
 )
-def test_family_and_direction_keep_the_forming_rows_that_have_them(
-    market: Market, name: str, value: str
+def test_the_forming_setups_or_those_asked_for_are_listed_best_rank_first(
+    market: Market, asked: dict[str, str]
 ) -> None:
-    found = market.ranks(**{name: value})
+    """With all of them, the forming ones come first."""
+    wanted = {"status": "forming", **asked}
+    assert market.page(**asked)["status"] == wanted["status"]
+    statuses = ("forming", "in_progress") if wanted["status"] == "all" else (wanted["status"],)
+    listed = [ranks_where(market, **{**wanted, "status": status}) for status in statuses]
 
-    assert found == ranks_where(market, **{name: value}, status="forming")
-    assert found
-
-
-@pytest.mark.proves("SCAN-family", "SCAN-direction", "SCAN-status", "SCAN-setups")
-def test_without_parameters_every_forming_setup_is_listed_best_rank_first(market: Market) -> None:
-    assert market.ranks() == ranks_where(market, status="forming")
-    assert market.page()["status"] == "forming"
-
-
-@pytest.mark.proves("SCAN-status", "SCAN-setups", "STATE-scan")
-def test_status_keeps_the_running_ones_or_lists_all_with_the_forming_first(market: Market) -> None:
-    forming, running = (ranks_where(market, status=s) for s in ("forming", "in_progress"))
-
-    assert market.ranks(status="in_progress") == running
-    assert market.ranks(status="all") == forming + running
+    assert all(listed)
+    assert market.ranks(**asked) == [rank for ranks in listed for rank in ranks]
 
 
 @pytest.mark.proves("SCAN-max_distance_pct")

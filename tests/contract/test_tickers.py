@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import zlib
+import secrets
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -18,15 +18,15 @@ from tests.service import Service, new_key, on_database
 MANY = [f"M{number}" for number in range(1, 301)]
 
 
-@pytest.fixture
-def key(market: Market, request: pytest.FixtureRequest) -> str:
-    """A key of an account that tracks M1, M2 and M3."""
-    return make_key(market, request.node.name)
-
-
-def make_key(market: Market, name: str, plan: AccountPlan = AccountPlan.PREMIUM_PLUS) -> str:
-    email = f"{zlib.crc32(name.encode())}@example.com"
+def make_key(market: Market, plan: AccountPlan = AccountPlan.PREMIUM_PLUS) -> str:
+    email = f"{secrets.token_hex(4)}@example.com"
     return new_key(market.service.settings, email, plan, ("M1", "M2", "M3"))
+
+
+@pytest.fixture
+def key(market: Market) -> str:
+    """A key of an account that tracks M1, M2 and M3."""
+    return make_key(market)
 
 
 def put(market: Market, key: str, symbols: list[str]) -> Any:
@@ -117,9 +117,9 @@ def test_patch_takes_either_list_or_both_removes_first_and_ignores_what_changes_
     ("plan", "cap"), [(AccountPlan.PREMIUM_PLUS, 200), (AccountPlan.PREMIUM, 50)]
 )
 def test_a_list_over_the_cap_of_the_plan_changes_nothing(
-    market: Market, request: pytest.FixtureRequest, plan: AccountPlan, cap: int
+    market: Market, plan: AccountPlan, cap: int
 ) -> None:
-    key = make_key(market, request.node.name, plan)
+    key = make_key(market, plan)
     over = put(market, key, MANY[: cap + 1])
     check_refused(over, "ticker_cap_exceeded", cap=cap)
     assert "details.cap" in over.json()["fix"]
@@ -174,14 +174,11 @@ def test_a_change_can_ask_for_the_list_that_was_read(market: Market, key: str) -
 
 
 def test_of_two_changes_of_one_list_that_was_read_one_is_made(market: Market, key: str) -> None:
-    tag = market.service.get("/tickers", key=key).headers["etag"]
+    headers = {"If-Match": market.service.get("/tickers", key=key).headers["etag"]}
 
     def add(symbol: str) -> int:
-        headers = {"If-Match": tag}
-        body = {"add": [symbol]}
-        return market.service.request(
-            "PATCH", "/tickers", key=key, json=body, headers=headers
-        ).status_code
+        request, body = market.service.request, {"add": [symbol]}
+        return request("PATCH", "/tickers", key=key, json=body, headers=headers).status_code
 
     with ThreadPoolExecutor(8) as pool:
         statuses = list(pool.map(add, MANY[10:18]))

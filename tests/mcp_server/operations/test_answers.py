@@ -31,18 +31,11 @@ def test_a_key_counts_for_what_it_takes() -> None:
     assert answers.currsize <= 1_000_000
 
 
-def test_an_answer_that_alone_is_too_large_is_not_kept() -> None:
+@pytest.mark.parametrize("answer", [Answer(b"x" * 10_000), Answer(b"{}", lasting=False)])
+def test_an_answer_that_is_too_large_or_lacks_something_for_now_is_not_kept(answer: Answer) -> None:
     answers = Answers(kept_bytes=10_000)
 
-    answers.keep(("a",), Answer(b"x" * 10_000))
-
-    assert len(answers) == 0
-
-
-def test_an_answer_that_lacks_something_only_for_now_is_not_kept() -> None:
-    answers = Answers()
-
-    answers.keep(("a",), Answer(b"{}", lasting=False))
+    answers.keep(("a",), answer)
 
     assert len(answers) == 0
 

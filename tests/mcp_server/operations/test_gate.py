@@ -157,6 +157,7 @@ async def test_every_call_with_a_key_is_recorded_with_who_what_and_by_which_host
         assert (use.client, use.host) == ("curl/8", "claude/1")
 
 
+@pytest.mark.proves("AUTH-4")
 @pytest.mark.parametrize(
     ("beta", "plan", "admitted"),
     [
