@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import orjson
 
-from mcp_server.charts.past import days_of
 from mcp_server.drawing import session_index
 from store.nights.book import Book, Prices, StoredSetup
 from store.wire.briefs import levels
@@ -45,7 +44,7 @@ def chart_data(book: Book, setup: StoredSetup) -> bytes | None:
     prices = book.prices(fields["symbol"])
     if prices is None:
         return None
-    dates = days_of(prices)
+    dates = [dt.date(1970, 1, 1) + dt.timedelta(days=int(day)) for day in prices.date]
     data = {
         **{name: fields.get(name) for name in FACTS},
         **{name: getattr(setup.view, name) for name in OF_VIEW},

@@ -88,12 +88,9 @@ class Charts:
         return await anyio.to_thread.run_sync(_read, self._path(book, subject, look))
 
     async def _draw(self, path: Path, book: Book, subject: Subject, look: Look) -> bytes:
-        if isinstance(subject, Past):
-            symbol, prices = subject.symbol, subject.prices(book)
-        else:
-            symbol = subject.view.symbol
-            prices = book.prices(symbol)
-        if prices is None:
+        symbol = subject.symbol if isinstance(subject, Past) else subject.view.symbol
+        prices = book.prices(symbol)
+        if prices is None or (isinstance(subject, Past) and not subject.is_among(prices)):
             raise ApiError("chart_unavailable")
         if len(self._drawing) >= QUEUE_LIMIT:
             limits_hit.labels("drawings").inc()

@@ -54,12 +54,9 @@ class Past:
         """What it is called among the pictures of a night."""
         return f"trade-{self.trade['lineage_id']}" if self.trade else f"symbol-{self.symbol}"
 
-    def prices(self, book: Book) -> Prices | None:
-        """The bars of its symbol; None without those of its entry."""
-        prices = book.prices(self.symbol)
-        if prices is None or self.trade is None:
-            return prices
-        return prices if _day(self.trade["entry_date"]) >= days_of(prices)[0] else None
+    def is_among(self, prices: Prices) -> bool:
+        """Whether its bars are among those that are kept."""
+        return self.trade is None or _day(self.trade["entry_date"]) >= _days(prices)[0]
 
 
 def trades_of(book: Book, symbol: str) -> list[Trade]:
@@ -96,7 +93,7 @@ def bare_view(
     book: Book, symbol: str, prices: Prices, name: str, last: int | None = None
 ) -> ChartView:
     """The bars of a symbol by themselves, so many of them; the name is that of the company."""
-    dates = days_of(prices)[:last]
+    dates = _days(prices)[:last]
     return ChartView(
         symbol=symbol,
         pattern="",
@@ -126,7 +123,7 @@ def past_view(book: Book, past: Past, prices: Prices, name: str = "") -> ChartVi
         return replace(view, pattern="Past trades", note=note, marks=marks)
     mark, lines = _mark(trade), past.lines or (None, None)
     delisted = ", delisted" if trade.get("exit_reason") == "delisted" else ""
-    last = mark.exit and bisect_left(days_of(prices), mark.exit[0]) + AFTER + 1
+    last = mark.exit and bisect_left(_days(prices), mark.exit[0]) + AFTER + 1
     return replace(
         bare_view(book, past.symbol, prices, name, last),
         pattern=pattern_words(trade),
@@ -143,14 +140,14 @@ def past_view(book: Book, past: Past, prices: Prices, name: str = "") -> ChartVi
 
 def marks_of(book: Book, symbol: str, prices: Prices) -> list[TradeMark]:
     """The past trades of a symbol that were entered or left within its kept bars."""
-    first, marks = days_of(prices)[0], map(_mark, trades_of(book, symbol))
+    first, marks = _days(prices)[0], map(_mark, trades_of(book, symbol))
     return [mark for mark in marks if (mark.exit or mark.entry)[0] >= first]
 
 
 def past_words(book: Book, past: Past) -> str | None:
     """What such a chart shows, in words, for a reader who cannot see it; None without its bars."""
-    prices = past.prices(book)
-    if prices is None:
+    prices = book.prices(past.symbol)
+    if prices is None or not past.is_among(prices):
         return None
     view, trade = past_view(book, past, prices), past.trade
     shown = f"{past.symbol}: {view.pattern}, {view.note}, as of {view.as_of}."
@@ -174,8 +171,7 @@ def _mark(trade: Trade) -> TradeMark:
     return TradeMark(trade["direction"], entry, left, trade["outcome"] == "win")
 
 
-def days_of(prices: Prices) -> tuple[dt.date, ...]:
-    """The sessions of bars."""
+def _days(prices: Prices) -> tuple[dt.date, ...]:
     return tuple(dt.date(1970, 1, 1) + dt.timedelta(days=int(day)) for day in prices.date)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, cast
 
 from mcp_server.calls.callers import (
     NO_CONDITIONS,
@@ -21,8 +21,8 @@ from mcp_server.calls.callers import (
     Surface,
 )
 from mcp_server.calls.errors import ApiError, without_accounts
-from mcp_server.operations.answers import Answer, Key, Result
-from mcp_server.operations.arguments import Arguments, read_arguments
+from mcp_server.operations.answers import Answer, Result
+from mcp_server.operations.arguments import Arguments, SymbolArguments, read_arguments
 from mcp_server.operations.services import Call, Services
 from mcp_server.operations.symbols import not_tracked
 from mcp_server.operations.table import Access, Operation
@@ -64,25 +64,8 @@ async def invoke(
             allowance = await services.limiter.count(caller, surface.name)
             request.key_prefix = principal.key.prefix
             services.usage.record(principal, operation.name, caller.client, caller.host)
-        if operation.access == "keyed":
-            _check_rights(operation, principal, services)
-        arguments: Any = (
-            raw
-            if isinstance(raw, Arguments)
-            else read_arguments(operation.arguments, raw if isinstance(raw, dict) else await raw())
-        )
-        if operation.tracked:
-            await _check_tracked(arguments.symbol, principal, services, surface)
-        # Nothing is waited for between here and the pin in `_made`: the answer is of this book.
-        book = services.active_night.book
-        shown = (surface.pictures, surface.app, principal is not None) if operation.pictured else ()
-        key = (book.data_version, operation.name, *shown, *vars(arguments).values())
-        answer = services.answers.get(key) if operation.sealed else None
-        if answer is not None:
-            answers_cache.hits += 1
-        else:
-            call = Call(arguments, caller, book, services, surface, conditions)
-            answer = await _made(operation, call, key)
+        arguments = await _check(operation, raw, caller, services, surface)
+        answer = await _answer(operation, arguments, caller, services, surface, conditions)
         request.code = "ok"
         return Result(answer, allowance, arguments)
     except ApiError as error:
@@ -100,17 +83,6 @@ async def invoke(
         raise
 
 
-async def _made(operation: Operation, call: Call[Any], key: Key) -> Answer:
-    """The handler's answer, which is kept if it depends on the night and the arguments alone."""
-    services = call.services
-    with services.active_night.pin():
-        answer = await operation.handler(call)
-    if operation.sealed:
-        answers_cache.misses += 1
-        services.answers.keep(key, answer)
-    return answer
-
-
 async def admit(access: Access, caller: Caller, services: Services, surface: Surface) -> Allowance:
     """Check a caller's credential and count the call; returns what is left of its quotas.
 
@@ -123,6 +95,24 @@ async def admit(access: Access, caller: Caller, services: Services, surface: Sur
         await services.limiter.count_other(caller, "refused")
         raise ApiError("invalid_api_key" if caller.refused else "missing_api_key")
     return await services.limiter.count(caller, surface.name)
+
+
+async def _check(
+    operation: Operation, raw: Raw, caller: Caller, services: Services, surface: Surface
+) -> Arguments:
+    """The validated arguments of a call that its sender may make."""
+    principal = caller.principal
+    if operation.access == "keyed":
+        _check_rights(operation, principal, services)
+    if isinstance(raw, Arguments):
+        arguments = raw
+    else:
+        sent = raw if isinstance(raw, dict) else await raw()
+        arguments = read_arguments(operation.arguments, sent)
+    if operation.tracked:
+        symbol = cast("SymbolArguments", arguments).symbol
+        await _check_tracked(symbol, principal, services, surface)
+    return arguments
 
 
 def _check_rights(operation: Operation, principal: Principal | None, services: Services) -> None:
@@ -149,3 +139,29 @@ async def _check_tracked(
     tracked = await services.principals.tracked(principal)
     if symbol not in tracked:
         raise not_tracked(symbol, services, surface, principal, len(tracked))
+
+
+async def _answer(
+    operation: Operation,
+    arguments: Arguments,
+    caller: Caller,
+    services: Services,
+    surface: Surface,
+    conditions: Conditions,
+) -> Answer:
+    """The kept answer or else the handler's, which is kept if it is sealed."""
+    # Nothing is waited for between here and the pin: the answer is of this book.
+    book = services.active_night.book
+    signed_in = caller.principal is not None
+    shown = (surface.pictures, surface.app, signed_in) if operation.pictured else ()
+    key = (book.data_version, operation.name, *shown, *vars(arguments).values())
+    if operation.sealed and (kept := services.answers.get(key)) is not None:
+        answers_cache.hits += 1
+        return kept
+    with services.active_night.pin():
+        call = Call(arguments, caller, book, services, surface, conditions)
+        answer = await operation.handler(call)
+    if operation.sealed:
+        answers_cache.misses += 1
+        services.answers.keep(key, answer)
+    return answer

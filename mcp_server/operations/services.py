@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple
 
 from mcp_server.calls.callers import TRACKED_CAPS, Caller, Conditions, Surface
 from mcp_server.calls.errors import ApiError
@@ -12,7 +12,7 @@ from mcp_server.charts.charts import Charts
 from mcp_server.filters.directory import Directory
 from mcp_server.limits.limits import Limiter
 from mcp_server.operations.answers import Answer, Answers
-from mcp_server.operations.arguments import Arguments
+from mcp_server.operations.arguments import ArgumentsT
 from mcp_server.presentation.offer import Offer
 from store.accounts.keys import Principal
 from store.accounts.principals import Principals
@@ -20,8 +20,6 @@ from store.accounts.usage import UsageLog
 from store.accounts.watchlist import Watchlist
 from store.nights.active_night import ActiveNight
 from store.nights.book import Book, PerBook, StoredSetup
-
-ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,7 +107,7 @@ def test_each_trade_of_a_history_has_a_page_with_its_numbers_and_a_chart_or_why_
         )
         assert all(told in page for told in (*prices_told, trade["entry_date"], trade["exit_date"]))
         picture = browser.get(f"/symbols/GOOG/chart.png?trade={trade['lineage_id']}")
-        if past_of(book, "GOOG", trade).prices(book) is not None:
+        if past_of(book, "GOOG", trade).is_among(prices):
             drawn += 1
             assert "width=1200" in page
             assert picture.headers["content-type"] == "image/png"
