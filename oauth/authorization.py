@@ -19,8 +19,7 @@ from oauth.metadata import ProtectedResource, check_scope
 from oauth.redirects import is_loopback, is_registered, with_response
 from store.accounts.audit import Actor
 from store.accounts.clients import Client
-from store.accounts.consent import Form
-from store.accounts.grants import Grants
+from store.accounts.grants import Form, Grants
 from store.errors import (
     AccountError,
     TooManyError,

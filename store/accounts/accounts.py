@@ -111,17 +111,15 @@ class Accounts:
 
     async def all(self) -> list[Account]:
         """Every account, oldest first."""
-        async with self._database.read() as connection:
-            query = sa.select(tables.accounts).order_by(tables.accounts.c.id)
-            return [to_account(row) for row in await connection.execute(query)]
+        query = sa.select(tables.accounts).order_by(tables.accounts.c.id)
+        return [to_account(row) for row in await self._database.rows(query)]
 
     async def lacking(self) -> Literal["account", "password"] | None:
         """What is missing so that nobody can sign in; None if somebody can."""
         accounts = tables.accounts
         some = sa.exists().select_from(accounts)
         query = sa.select(some, some.where(accounts.c.password_hash.is_not(None)))
-        async with self._database.read() as connection:
-            account, password = (await connection.execute(query)).one()
+        ((account, password),) = await self._database.rows(query)
         return None if password else "password" if account else "account"
 
     async def get(self, email: str) -> Account:
@@ -149,9 +147,7 @@ class Accounts:
         query = sa.select(tables.accounts.c.password_hash).where(
             tables.accounts.c.email == email.strip().lower(), tables.accounts.c.active
         )
-        async with self._database.read() as connection:
-            encoded: str | None = await connection.scalar(query)
-        return encoded
+        return await self._database.scalar(query)
 
     async def set_password(
         self,

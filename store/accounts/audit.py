@@ -8,6 +8,7 @@ retention removes the old ones.
 from __future__ import annotations
 
 import datetime as dt
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, NamedTuple
@@ -17,6 +18,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store.database import tables
 from store.database.database import Database
+from store.errors import TooOftenError
+
+HOUR = dt.timedelta(hours=1)
 
 MAX_TEXT = 200
 """Most characters of a text that is kept of an event."""
@@ -104,6 +108,32 @@ async def note(
     )
 
 
+async def check_pace(
+    connection: AsyncConnection, account_id: int, kind: EventKind, per_hour: int, now: dt.datetime
+) -> None:
+    """Refuse what an owner did `per_hour` times within the last hour, by the log. That is written
+    in the transaction of what it records, so the count holds over restarts and over all processes.
+    What the operator does is not counted.
+
+    Lock the account first, and take the time then, so that simultaneous transactions count one
+    after another. What a clock that was wrong dated to the future does not count.
+
+    Raises:
+        TooOftenError: with the wait until the oldest of these events is an hour old.
+    """
+    audit = tables.audit
+    query = (
+        sa.select(audit.c.at)
+        .where(audit.c.account_id == account_id, audit.c.kind == kind, audit.c.actor == "owner")
+        .where(audit.c.at > now - HOUR, audit.c.at <= now)
+        .order_by(audit.c.at.desc())
+        .limit(per_hour)
+    )
+    times = list(await connection.scalars(query))
+    if len(times) >= per_hour:
+        raise TooOftenError(math.ceil((times[-1] + HOUR - now).total_seconds()))
+
+
 class AuditLog:
     """Reads the log."""
 
@@ -125,7 +155,8 @@ class AuditLog:
         """
         accounts, audit = tables.accounts, tables.audit
         query = (
-            sa.select(audit, accounts.c.email)
+            sa.select(audit.c.id, audit.c.at, audit.c.kind, audit.c.account_id, accounts.c.email)
+            .add_columns(audit.c.actor, audit.c.network, audit.c.agent, audit.c.subject)
             .join_from(audit, accounts, _own(), isouter=True)
             .order_by(audit.c.id.desc())
             .limit(max(1, min(limit, MOST_AT_ONCE)))
@@ -138,9 +169,8 @@ class AuditLog:
             query = query.where(audit.c.at >= since)
         if before is not None:
             query = query.where(audit.c.id < before)
-        async with self._database.read() as connection:
-            rows = (await connection.execute(query)).mappings()
-            return [Event(**{**row, "kind": EventKind(row["kind"])}) for row in rows]
+        rows = await self._database.rows(query)
+        return [Event(number, at, EventKind(kind), *rest) for number, at, kind, *rest in rows]
 
 
 def _own() -> sa.ColumnElement[bool]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -57,9 +57,10 @@ class Client:
 CLIENT = columns_of(clients, Client)
 
 
-def client_of(row: sa.RowMapping) -> Client:
+def client_of(row: sa.Row[*tuple[Any, ...]]) -> Client:
     """A client from its `CLIENT` columns."""
-    return Client(**{**row, "redirect_uris": tuple(row["redirect_uris"])})
+    client_id, name, auth_method, secret_hash, uris, *times = row
+    return Client(client_id, name, auth_method, secret_hash, tuple(uris), *times)
 
 
 def unneeded(now: dt.datetime) -> sa.ColumnElement[bool]:

@@ -23,7 +23,6 @@ from store.accounts.audit import Actor, EventKind, note
 from store.database import tables
 
 ALPHABET = string.ascii_letters + string.digits
-"""The random characters of credentials and keys."""
 
 SECRET_LENGTH = 43
 """Random characters of a credential (256 bits)."""
@@ -55,12 +54,12 @@ LIFETIMES = {
 
 def new_credential(kind: Kind) -> str:
     """A new random credential."""
-    return PREFIXES[kind] + _random(SECRET_LENGTH)
+    return PREFIXES[kind] + random_text(SECRET_LENGTH)
 
 
 def new_seed() -> str:
     """A random seed, from which the successors of one refresh token are derived."""
-    return _random(SECRET_LENGTH)
+    return random_text(SECRET_LENGTH)
 
 
 def successor(kind: Kind, refresh_token: str, seed: str) -> str:
@@ -79,17 +78,17 @@ def successor(kind: Kind, refresh_token: str, seed: str) -> str:
 
 def new_grant_prefix() -> str:
     """The id of a grant, used wherever a key would show its prefix."""
-    return "pso_app_" + _random(APP_ID_LENGTH)
+    return "pso_app_" + random_text(APP_ID_LENGTH)
 
 
 def new_client_id() -> str:
     """The id of a client; not a secret."""
-    return "pso_client_" + _random(24)
+    return "pso_client_" + random_text(24)
 
 
 def new_client_secret() -> str:
     """A client's secret. Only unreserved characters: some hosts do not encode it for Basic."""
-    return "pso_cs_" + _random(SECRET_LENGTH)
+    return "pso_cs_" + random_text(SECRET_LENGTH)
 
 
 def not_expired(now: dt.datetime) -> sa.ColumnElement[bool]:
@@ -121,5 +120,6 @@ async def revoke(
     return rows
 
 
-def _random(length: int) -> str:
+def random_text(length: int) -> str:
+    """Random characters of a credential or key."""
     return "".join(secrets.choice(ALPHABET) for _ in range(length))

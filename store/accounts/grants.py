@@ -9,19 +9,35 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
 
-from store.accounts.accounts import Clock, hash_secret, utc_now
-from store.accounts.audit import OPERATOR, Actor, EventKind, note
+from store.accounts.accounts import Clock, hash_secret, lock_account, utc_now
+from store.accounts.audit import OPERATOR, Actor, EventKind, check_pace, note
 from store.accounts.clients import CLIENT, Client, client_of, make_room
-from store.accounts.consent import Form, check_consent, use_up
 from store.accounts.credentials import LIFETIMES, Kind, new_credential, new_grant_prefix, revoke
+from store.accounts.sessions import check_owner
 from store.database import tables
 from store.database.database import Database
 from store.database.engines import upsert
 from store.database.tables import columns_of
-from store.errors import UnknownClientError
+from store.errors import TooManyError, UnknownClientError, UsedFormError
+
+GRANT_CAP = 50
+"""Live approvals an account may have."""
+
+GRANTS_PER_HOUR = 30
+"""Approvals an account may give within an hour."""
+
+
+class Form(NamedTuple):
+    """A form that works once."""
+
+    token: str
+    expires_at: dt.datetime
+    """When its page refuses it anyway. Its use must be remembered until then, and no longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,23 +107,21 @@ class Grants:
                 .on_conflict_do_update(index_elements=[clients.c.client_id], set_=claims)
                 .returning(*CLIENT)
             )
-            client = client_of(stored.mappings().one())
+            client = client_of(stored.one())
             await make_room(connection, network)
         return client
 
     async def client(self, client_id: str) -> Client | None:
         """A client by its id."""
         query = sa.select(*CLIENT).where(tables.clients.c.client_id == client_id)
-        async with self._database.read() as connection:
-            row = (await connection.execute(query)).mappings().one_or_none()
-        return client_of(row) if row else None
+        rows = await self._database.rows(query)
+        return client_of(rows[0]) if rows else None
 
     async def clients(self) -> list[Client]:
         """Every client, oldest first."""
         clients = tables.clients
         query = sa.select(*CLIENT).order_by(clients.c.created_at, clients.c.client_id)
-        async with self._database.read() as connection:
-            return [client_of(row) for row in (await connection.execute(query)).mappings()]
+        return [client_of(row) for row in await self._database.rows(query)]
 
     async def delete_client(self, client_id: str, *, actor: Actor = OPERATOR) -> bool:
         """Delete a client with all its grants; False if there is no such client."""
@@ -146,7 +160,10 @@ class Grants:
 
         Raises:
             AccountError, UnknownClientError: account or client has been deleted meanwhile.
-            SignedOutError, TooManyError, TooOftenError, UsedFormError: as `check_consent` says.
+            SignedOutError: the session has ended, or was proven too long ago.
+            TooManyError: the account has as many live approvals as it may.
+            TooOftenError: it approved too often within the last hour.
+            UsedFormError: the form was used before.
         """
         clients = tables.clients
         code = new_credential(Kind.CODE)
@@ -159,7 +176,7 @@ class Grants:
         }
         async with self._database.write() as connection:
             if form is not None:
-                await check_consent(connection, account_id, form, self._clock, session)
+                await self._check_consent(connection, account_id, form, session)
             now = self._clock()
             approved = await connection.execute(
                 clients.update()
@@ -197,7 +214,7 @@ class Grants:
             UsedFormError: the form was used before.
         """
         async with self._database.write() as connection:
-            await use_up(connection, form)
+            await _use_up(connection, form)
 
     async def approves(self, account_id: int, client_id: str) -> bool:
         """Whether an account has approved a client, and not revoked that."""
@@ -207,12 +224,7 @@ class Grants:
             grants.c.client_id == client_id,
             grants.c.revoked_at.is_(None),
         )
-        async with self._database.read() as connection:
-            return await connection.scalar(query.limit(1)) is not None
-
-    async def of_account(self, account_id: int) -> list[Grant]:
-        """The grants of an account, including revoked ones, oldest first."""
-        return await self._grants(tables.grants.c.account_id == account_id)
+        return await self._database.scalar(query.limit(1)) is not None
 
     async def unrevoked(self, account_id: int, include: Collection[str] = ()) -> list[Grant]:
         """The grants of an account that were not revoked, or have one of the prefixes `include`,
@@ -237,5 +249,35 @@ class Grants:
 
     async def _grants(self, condition: sa.ColumnElement[bool]) -> list[Grant]:
         query = sa.select(*GRANT).where(condition).order_by(tables.grants.c.id)
-        async with self._database.read() as connection:
-            return [Grant(*row) for row in await connection.execute(query)]
+        return [Grant(*row) for row in await self._database.rows(query)]
+
+    async def _check_consent(
+        self, connection: AsyncConnection, account_id: int, form: Form, session: str | None
+    ) -> None:
+        """Use up a consent form, and refuse who may not approve, as `approve` says."""
+        await lock_account(connection, account_id)
+        if session is not None:
+            await check_owner(connection, account_id, session, self._clock())
+        await _use_up(connection, form)
+        grants = tables.grants
+        live = (grants.c.account_id == account_id) & grants.c.revoked_at.is_(None)
+        count = sa.select(sa.func.count()).select_from(grants).where(live)
+        if (await connection.scalar(count) or 0) >= GRANT_CAP:
+            raise TooManyError(f"An account connects at most {GRANT_CAP} apps; revoke one first.")
+        now = self._clock()
+        await check_pace(connection, account_id, EventKind.APP_APPROVED, GRANTS_PER_HOUR, now)
+
+
+async def _use_up(connection: AsyncConnection, form: Form) -> None:
+    """Use up a form, in the transaction of what it does. Only its hash is stored.
+
+    Of simultaneous transactions, in any number of processes, one succeeds.
+
+    Raises:
+        UsedFormError: the form was used before.
+    """
+    row = {"form_hash": hash_secret(form.token), "expires_at": form.expires_at}
+    insert = upsert(connection, tables.used_forms).values(row)
+    used = await connection.execute(insert.on_conflict_do_nothing())
+    if used.rowcount == 0:
+        raise UsedFormError("This form was used already. Start again from the app.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -20,9 +19,9 @@ from store.accounts.accounts import (
     lock_account,
     utc_now,
 )
-from store.accounts.audit import OPERATOR, Actor, EventKind, note
-from store.accounts.consent import check_owner, check_pace
-from store.accounts.credentials import ALPHABET, not_expired, revoke
+from store.accounts.audit import OPERATOR, Actor, EventKind, check_pace, note
+from store.accounts.credentials import not_expired, random_text, revoke
+from store.accounts.sessions import check_owner
 from store.database import tables
 from store.database.database import VALUE, Database, LookUp
 from store.database.tables import columns_of
@@ -133,15 +132,13 @@ class Keys:
             if per_hour is not None:
                 now = self._clock()
                 await check_pace(connection, account.id, EventKind.KEY_CREATED, per_hour, now)
-            key, secret = self._new(name, expires_at, read_only)
-            await _insert(connection, account.id, key, secret, actor)
-        return key, secret
+            return await self._insert(connection, account.id, actor, name, expires_at, read_only)
 
     async def of_account(self, email: str) -> list[Key]:
         """Every key of an account, including revoked ones, oldest first."""
         async with self._database.read() as connection:
             account = await account_of(connection, email)
-            return await _keys(connection, account.id)
+        return await self._keys(account.id)
 
     async def unrevoked(self, account_id: int, include: Collection[str] = ()) -> list[Key]:
         """The keys of an account that were not revoked, or have one of the prefixes `include`,
@@ -149,8 +146,7 @@ class Keys:
         """
         keys = tables.keys
         shown = keys.c.revoked_at.is_(None) | keys.c.prefix.in_(include)
-        async with self._database.read() as connection:
-            return await _keys(connection, account_id, shown)
+        return await self._keys(account_id, shown)
 
     async def replace(self, prefix: str, *, actor: Actor = OPERATOR) -> tuple[Key, str]:
         """Revoke a live key and make a new one for the same account, equal but for the secret.
@@ -162,9 +158,8 @@ class Keys:
             old = await self._revoke(connection, prefix, actor)
             if old.expires_at and old.expires_at <= self._clock():
                 raise AccountError(f"{prefix} has expired; create another key.")
-            key, secret = self._new(old.name, old.expires_at, old.read_only)
-            await _insert(connection, old.account_id, key, secret, actor)
-        return key, secret
+            copied = (old.name, old.expires_at, old.read_only)
+            return await self._insert(connection, old.account_id, actor, *copied)
 
     async def revoke(self, prefix: str, *, actor: Actor = OPERATOR) -> None:
         """Revoke a live key.
@@ -184,20 +179,38 @@ class Keys:
 
     async def principal(self, secret: str) -> Principal | None:
         """The holder of a live key of an active account; None for any other secret."""
-        return principal_of(await self._database.rows(HOLDER, hash_secret(secret)), self._clock())
+        rows = await self._database.look_up(HOLDER, hash_secret(secret))
+        return principal_of(rows, self._clock())
+
+    async def _keys(self, account_id: int, *shown: sa.ColumnElement[bool]) -> list[Key]:
+        keys = tables.keys
+        query = sa.select(*KEY).where(keys.c.account_id == account_id, *shown).order_by(keys.c.id)
+        return [Key(*row) for row in await self._database.rows(query)]
 
     async def _check_room(self, connection: AsyncConnection, account_id: int) -> None:
         keys = tables.keys
         live = (keys.c.account_id == account_id, keys.c.revoked_at.is_(None))
         count = sa.select(sa.func.count()).select_from(keys)
-        if (
-            await connection.scalar(count.where(*live, not_expired(self._clock()))) or 0
-        ) >= KEY_CAP:
+        held = await connection.scalar(count.where(*live, not_expired(self._clock())))
+        if (held or 0) >= KEY_CAP:
             raise TooManyError(f"An account holds at most {KEY_CAP} live keys; revoke one first.")
 
-    def _new(self, name: str, expires_at: dt.datetime | None, read_only: bool) -> tuple[Key, str]:
-        secret = self.prefix + "".join(secrets.choice(ALPHABET) for _ in range(SECRET_LENGTH))
-        return Key(secret[:PREFIX_LENGTH], name, self._clock(), None, expires_at, read_only), secret
+    async def _insert(
+        self,
+        connection: AsyncConnection,
+        account_id: int,
+        actor: Actor,
+        name: str,
+        expires_at: dt.datetime | None,
+        read_only: bool,
+    ) -> tuple[Key, str]:
+        secret, now = self.prefix + random_text(SECRET_LENGTH), self._clock()
+        key = Key(secret[:PREFIX_LENGTH], name, now, None, expires_at, read_only)
+        row = {"account_id": account_id, "secret_hash": hash_secret(secret), **asdict(key)}
+        await connection.execute(tables.keys.insert().values(row))
+        subject = f"{key.prefix} {name}"
+        await note(connection, EventKind.KEY_CREATED, actor, now, account_id, subject)
+        return key, secret
 
     async def _revoke(
         self, connection: AsyncConnection, prefix: str, actor: Actor
@@ -211,25 +224,8 @@ class Keys:
         return revoked[0]
 
 
-async def _insert(
-    connection: AsyncConnection, account_id: int, key: Key, secret: str, actor: Actor
-) -> None:
-    row = {"account_id": account_id, "secret_hash": hash_secret(secret), **asdict(key)}
-    await connection.execute(tables.keys.insert().values(row))
-    subject = f"{key.prefix} {key.name}"
-    await note(connection, EventKind.KEY_CREATED, actor, key.created_at, account_id, subject)
-
-
 def _check_name(name: str) -> str:
     name = name.strip()
     if not name or len(name) > 100 or not name.isprintable():
         raise AccountError("A key's name is 1 to 100 printable characters.")
     return name
-
-
-async def _keys(
-    connection: AsyncConnection, account_id: int, *conditions: sa.ColumnElement[bool]
-) -> list[Key]:
-    keys = tables.keys
-    query = sa.select(*KEY).where(keys.c.account_id == account_id, *conditions).order_by(keys.c.id)
-    return [Key(*row) for row in await connection.execute(query)]

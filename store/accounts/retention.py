@@ -167,17 +167,16 @@ class Sweeper:
             partition_by=audit.c.account_id, order_by=audit.c.id.desc()
         )
         busiest = sa.select(audit.c.id).order_by(rank.desc(), audit.c.id)
-        async with self._database.read() as connection:
-            count = await connection.scalar(sa.select(sa.func.count()).select_from(audit)) or 0
-        most = count - self._most_events
+        count = await self._database.scalar(sa.select(sa.func.count()).select_from(audit))
+        most = (count or 0) - self._most_events
         if most <= 0:
             return []
         return await self._ids(strangers, most) or await self._ids(busiest, most)
 
     async def _ids(self, query: sa.Select[tuple[int]], most: int = MOST_AT_ONCE) -> list[int]:
         """Some of the ids that a query finds."""
-        async with self._database.read() as connection:
-            return list(await connection.scalars(query.limit(min(most, MOST_AT_ONCE))))
+        rows = await self._database.rows(query.limit(min(most, MOST_AT_ONCE)))
+        return [number for (number,) in rows]
 
 
 def _surplus_grants() -> sa.Select[tuple[int]]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import datetime as dt
 import secrets
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -17,7 +16,7 @@ from store.accounts.accounts import Account, Clock, hash_secret, lock_account, t
 from store.accounts.audit import MAX_TEXT, OPERATOR, Actor, EventKind, note
 from store.database import tables
 from store.database.database import Database
-from store.errors import StalePasswordError
+from store.errors import SignedOutError, StalePasswordError
 
 TOKEN_BYTES = 32
 
@@ -74,13 +73,11 @@ class Sessions:
         idle: dt.timedelta,
         lifetime: dt.timedelta,
         clock: Clock = utc_now,
-        token_factory: Callable[[], str] = lambda: secrets.token_urlsafe(TOKEN_BYTES),
     ) -> None:
         self._database = database
         self._idle = idle
         self.lifetime = lifetime
         self._clock = clock
-        self._token_factory = token_factory
 
     async def start(
         self,
@@ -99,12 +96,12 @@ class Sessions:
             StalePasswordError: the account has another password by now, or is deactivated. A
                 sign-in in progress must not outlive such a change.
         """
-        token, now = self._token_factory(), self._clock()
+        token, now = _new_token(), self._clock()
         async with self._database.write() as connection:
             if not await _still_holds(connection, account_id, password_hash):
                 raise StalePasswordError("The account has changed in the meantime. Sign in again.")
             if replacing is not None:
-                await self._end(connection, replacing, actor)
+                await self._sign_out(connection, replacing, actor)
             await _make_room(connection, tables.sessions, account_id, PER_ACCOUNT)
             await connection.execute(
                 tables.sessions.insert().values(
@@ -147,24 +144,22 @@ class Sessions:
                 tables.accounts.c.active,
             )
         )
-        async with self._database.read() as connection:
-            row = (await connection.execute(query)).one_or_none()
-        if row is None:
+        rows = await self._database.rows(query)
+        if not rows:
             return None
-        if row.stale:
+        if rows[0].stale:
             await self._set(token, now, seen_at=now)
-        return to_account(row)
+        return to_account(rows[0])
 
     async def end(self, token: str, *, actor: Actor = OPERATOR) -> None:
         """End the session with this token, if there is one."""
         async with self._database.write() as connection:
-            await self._end(connection, token, actor)
+            await self._sign_out(connection, token, actor)
 
     async def is_proven(self, token: str) -> bool:
         """Whether the password was given in this session within the time that PROOF says."""
         query = sa.select(tables.sessions.c.account_id).where(proven(token, self._clock()))
-        async with self._database.read() as connection:
-            return await connection.scalar(query) is not None
+        return await self._database.scalar(query) is not None
 
     async def prove(self, token: str) -> bool:
         """Record that the password was given in this session; False if it has ended."""
@@ -182,12 +177,9 @@ class Sessions:
     async def end_own(self, account_id: int, handle: str, *, actor: Actor = OPERATOR) -> bool:
         """End a session of this account by its handle; False if the account has no such session."""
         sessions = tables.sessions
+        own = (sessions.c.account_id == account_id) & (handles == handle)
         async with self._database.write() as connection:
-            ended = await connection.execute(
-                sessions.delete()
-                .where(sessions.c.account_id == account_id)
-                .where(handles == handle)
-            )
+            ended = await connection.execute(sessions.delete().where(own))
             if ended.rowcount:
                 now = self._clock()
                 await note(connection, EventKind.SESSION_ENDED, actor, now, account_id, handle)
@@ -201,10 +193,9 @@ class Sessions:
             .where(live(self._clock(), self._idle, self.lifetime), condition)
             .order_by(sessions.c.seen_at.desc(), sessions.c.token_hash)
         )
-        async with self._database.read() as connection:
-            return [Session(*row) for row in await connection.execute(query)]
+        return [Session(*row) for row in await self._database.rows(query)]
 
-    async def _end(self, connection: AsyncConnection, token: str, actor: Actor) -> None:
+    async def _sign_out(self, connection: AsyncConnection, token: str, actor: Actor) -> None:
         sessions = tables.sessions
         ended = await connection.execute(
             sessions.delete()
@@ -247,8 +238,7 @@ class Browsers:
                 accounts.c.email == email.strip().lower(),
             )
         )
-        async with self._database.read() as connection:
-            return await connection.scalar(query) is not None
+        return await self._database.scalar(query) is not None
 
     async def remember(self, token: str | None, account_id: int) -> str:
         """Remember a browser in which the account has just signed in.
@@ -270,11 +260,32 @@ class Browsers:
                 )
                 if seen.rowcount:
                     return token
-            token = secrets.token_urlsafe(TOKEN_BYTES)
+            token = _new_token()
             row = {"token_hash": hash_secret(token), "account_id": account_id, "seen_at": now}
             await _make_room(connection, browsers, account_id, BROWSERS_PER_ACCOUNT)
             await connection.execute(browsers.insert().values(row))
         return token
+
+
+def _new_token() -> str:
+    return secrets.token_urlsafe(TOKEN_BYTES)
+
+
+async def check_owner(
+    connection: AsyncConnection, account_id: int, token: str, now: dt.datetime
+) -> None:
+    """Refuse what a session does that has ended, or in which no password was given for long.
+
+    Lock the account first: whoever ends all access holds the same lock, so that a session makes
+    nothing that outlives its end.
+
+    Raises:
+        SignedOutError: the account has no such session, or not with a password in time.
+    """
+    sessions = tables.sessions
+    own = sa.select(sessions.c.account_id).where(sessions.c.account_id == account_id)
+    if await connection.scalar(own.where(proven(token, now))) is None:
+        raise SignedOutError
 
 
 def proven(token: str, now: dt.datetime) -> sa.ColumnElement[bool]:

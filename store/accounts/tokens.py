@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store.accounts.accounts import Clock, hash_secret, utc_now
-from store.accounts.audit import Actor, EventKind, note
+from store.accounts.audit import HOUR, Actor, EventKind, note
 from store.accounts.credentials import LIFETIMES, Kind, new_credential, new_seed, revoke, successor
 from store.accounts.keys import ACCOUNT, Principal, principal_of
 from store.database import tables
 from store.database.database import VALUE, Database, LookUp
 from store.errors import TooOftenError
 
-HOUR = dt.timedelta(hours=1)
 REFRESHES_AN_HOUR = 60
 """Refreshes of one grant; a host needs one a week, or one at each of its starts."""
 REMEMBERED = 1_000
@@ -63,12 +61,10 @@ class Tokens:
         database: Database,
         *,
         clock: Clock = utc_now,
-        new_credential: Callable[[Kind], str] = new_credential,
         leeway: dt.timedelta = dt.timedelta(0),
     ) -> None:
         self._database = database
         self._clock = clock
-        self._new_credential = new_credential
         self._leeway = leeway
 
     async def redeem(
@@ -95,7 +91,7 @@ class Tokens:
             grant_id = await _consume(connection, codes, usable, client_id, now)
             if grant_id is not None:
                 await _note_issue(connection, grant_id, actor, now)
-                return await self._issue(connection, grant_id, self._new_pair(), now)
+                return await _issue(connection, grant_id, client_id, _new_pair(), now)
             await _revoke_if_used(connection, codes, shown, client_id, now, actor)
         return None
 
@@ -128,8 +124,8 @@ class Tokens:
                     )
                 )
                 await _forget_oldest(connection, grant_id)
-                pair = _successors(refresh_token, seed) if seed else self._new_pair()
-                return await self._issue(connection, grant_id, pair, now)
+                pair = _successors(refresh_token, seed) if seed else _new_pair()
+                return await _issue(connection, grant_id, client_id, pair, now)
             if again := await self._issued(connection, refresh_token, client_id, now):
                 return again
             await _revoke_if_used(connection, tokens, shown, client_id, now, actor)
@@ -147,9 +143,8 @@ class Tokens:
 
     async def principal(self, access_token: str) -> Principal | None:
         """The principal of a live access token, with its grant in place of a key."""
-        return principal_of(
-            await self._database.rows(HOLDER, hash_secret(access_token)), self._clock()
-        )
+        rows = await self._database.look_up(HOLDER, hash_secret(access_token))
+        return principal_of(rows, self._clock())
 
     async def _holds(self, table: sa.Table, shown: sa.ColumnElement[bool], client_id: str) -> bool:
         """Whether a live grant of a client has a credential, used or not.
@@ -162,8 +157,7 @@ class Tokens:
             .join(table, table.c.grant_id == grants.c.id)
             .where(shown, grants.c.client_id == client_id, grants.c.revoked_at.is_(None))
         )
-        async with self._database.read() as connection:
-            return await connection.scalar(query) is not None
+        return await self._database.scalar(query) is not None
 
     async def _check_pace(self, shown: sa.ColumnElement[bool], now: dt.datetime) -> None:
         """Refuse a grant that is refreshed too often: each refresh leaves a row."""
@@ -174,13 +168,9 @@ class Tokens:
             .where(shown, tokens.c.consumed_at.is_(None), used.c.kind == Kind.REFRESH)
             .where(used.c.consumed_at > now - HOUR, used.c.consumed_at <= now)
         )
-        async with self._database.read() as connection:
-            number, first = (await connection.execute(query)).one()
+        ((number, first),) = await self._database.rows(query)
         if number >= REFRESHES_AN_HOUR:
             raise TooOftenError(int((first + HOUR - now).total_seconds()) + 1)
-
-    def _new_pair(self) -> Pair:
-        return Pair(self._new_credential(Kind.ACCESS), self._new_credential(Kind.REFRESH))
 
     async def _issued(
         self, connection: AsyncConnection, refresh_token: str, client_id: str, now: dt.datetime
@@ -202,30 +192,31 @@ class Tokens:
         )
         return pair if await connection.scalar(unused) is not None else None
 
-    async def _issue(
-        self, connection: AsyncConnection, grant_id: int, pair: Pair, now: dt.datetime
-    ) -> Pair:
-        issued = ((Kind.ACCESS, pair.access), (Kind.REFRESH, pair.refresh))
-        clients, grants = tables.clients, tables.grants
-        holder = sa.select(grants.c.client_id).where(grants.c.id == grant_id)
-        await connection.execute(
-            clients.update()
-            .where(clients.c.client_id == holder.scalar_subquery())
-            .values(used_at=now)
-        )
-        await connection.execute(
-            tables.tokens.insert(),
-            [
-                {
-                    "token_hash": hash_secret(secret),
-                    "grant_id": grant_id,
-                    "kind": kind,
-                    "expires_at": now + LIFETIMES[kind],
-                }
-                for kind, secret in issued
-            ],
-        )
-        return pair
+
+async def _issue(
+    connection: AsyncConnection, grant_id: int, client_id: str, pair: Pair, now: dt.datetime
+) -> Pair:
+    clients, issued = tables.clients, ((Kind.ACCESS, pair.access), (Kind.REFRESH, pair.refresh))
+    await connection.execute(
+        clients.update().where(clients.c.client_id == client_id).values(used_at=now)
+    )
+    await connection.execute(
+        tables.tokens.insert(),
+        [
+            {
+                "token_hash": hash_secret(secret),
+                "grant_id": grant_id,
+                "kind": kind,
+                "expires_at": now + LIFETIMES[kind],
+            }
+            for kind, secret in issued
+        ],
+    )
+    return pair
+
+
+def _new_pair() -> Pair:
+    return Pair(new_credential(Kind.ACCESS), new_credential(Kind.REFRESH))
 
 
 def _successors(refresh_token: str, seed: str) -> Pair:

@@ -144,8 +144,7 @@ class UsageLog:
             .where(usage.c.account_id == account_id, usage.c.day == day)
             .group_by(usage.c.key_prefix)
         )
-        async with self._database.read() as connection:
-            return {prefix: int(calls) for prefix, calls in await connection.execute(query)}
+        return {prefix: int(calls) for prefix, calls in await self._database.rows(query)}
 
     async def calls_today(self) -> list[tuple[int, str, int]]:
         """The account, the prefix of the key or grant and its calls of this UTC day, of all."""
@@ -155,9 +154,8 @@ class UsageLog:
             .where(usage.c.day == today, usage.c.operation.not_in(UNCOUNTED))
             .group_by(usage.c.account_id, usage.c.key_prefix)
         )
-        async with self._database.read() as connection:
-            rows = await connection.execute(query)
-            return [(account_id, prefix, int(calls)) for account_id, prefix, calls in rows]
+        rows = await self._database.rows(query)
+        return [(account_id, prefix, int(calls)) for account_id, prefix, calls in rows]
 
     async def calls_by_operation(
         self, account_id: int, day: dt.date, most: int
@@ -173,9 +171,8 @@ class UsageLog:
             .order_by(sa.desc("total"), usage.c.operation, "caller")
             .limit(most)
         )
-        async with self._database.read() as connection:
-            rows = await connection.execute(query)
-            return [(row.operation, row.caller, int(row.total)) for row in rows]
+        rows = await self._database.rows(query)
+        return [(row.operation, row.caller, int(row.total)) for row in rows]
 
     async def last_uses(self, account_id: int) -> dict[str, UsageLine]:
         """The newest line of every live key and grant that was used, by prefix."""
@@ -186,9 +183,8 @@ class UsageLog:
             .join(newest, of_key & (usage.c.last_at == newest.c.last_at))
             .order_by(usage.c.host, usage.c.client, usage.c.operation)
         )
-        async with self._database.read() as connection:
-            lines = (UsageLine(*row) for row in await connection.execute(query))
-            return {line.key_prefix: line for line in lines}
+        lines = [UsageLine(*row) for row in await self._database.rows(query)]
+        return {line.key_prefix: line for line in lines}
 
     def _now(self) -> dt.datetime:
         return dt.datetime.fromtimestamp(self._clock(), dt.UTC)

@@ -58,7 +58,7 @@ class Watchlist:
 
     async def symbols(self, account_id: int) -> list[str]:
         """The tracked symbols, in the user's order."""
-        return [symbol for (symbol,) in await self._database.rows(SYMBOLS, account_id)]
+        return [symbol for (symbol,) in await self._database.look_up(SYMBOLS, account_id)]
 
     async def replace(
         self,

@@ -47,8 +47,7 @@ and the question counts as unanswered."""
 RETRY_SECONDS = 0.4
 """Before another connection is tried."""
 
-UNTOLD = 2
-"""Changes in a row that were not told but found, after which telling counts as broken."""
+UNANNOUNCED = "Account changes are not announced; every call looks its account up."
 
 SNAPSHOT = "SELECT pg_current_snapshot()::text"
 
@@ -154,8 +153,6 @@ class NotifiedFeed(ChangeFeed):
         self._clock = clock
         self._number = 0
         self._asked_at: float | None = None  # the last question that was answered
-        self._was_told = True
-        self._untold = 0
         database.listeners.append(self._change)  # what this process changes itself
 
     def _newest(self) -> int | None:
@@ -169,7 +166,9 @@ class NotifiedFeed(ChangeFeed):
             try:
                 await self._watch()
             except (PostgresError, InterfaceError, OSError) as error:
-                self._blame("Account changes are not announced; every call looks its account up.")
+                if self.fault is None:
+                    log.warning(UNANNOUNCED)
+                self.fault = UNANNOUNCED
                 log.info("Changes are not announced: %s.", explain(error, self._database.url))
             await anyio.sleep(RETRY_SECONDS)
 
@@ -199,29 +198,14 @@ class NotifiedFeed(ChangeFeed):
             changed = [ALL]
         if changed:
             self._change(changed)
-        self._notice(changed=bool(answer["changed"]))
+        if self.fault:
+            self.fault = None
+            log.warning("Account changes are announced again.")
         self._asked_at = asked_at
         return str(answer["snapshot"])
 
-    def _notice(self, *, changed: bool) -> None:
-        """Notice whether changes are told, or only found."""
-        if self._was_told or changed:
-            self._untold = 0 if self._was_told else self._untold + 1
-        if self._untold >= UNTOLD:
-            self._blame("Account changes are noticed only by polling, within a second.")
-        elif self.fault:
-            self.fault = None
-            log.warning("Account changes are announced again.")
-        self._was_told = False
-
-    def _blame(self, fault: str) -> None:
-        if fault != self.fault:
-            log.warning(fault)
-        self.fault = fault
-
     def _hear(self, _connection: object, _process: int, _channel: str, accounts: object) -> None:
         """Hear of accounts, as `note_change` of the database names them."""
-        self._was_told = True
         numbers = str(accounts).split(",")
         self._change([int(each) if each.isdecimal() else ALL for each in numbers])
 

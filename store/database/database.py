@@ -7,7 +7,7 @@ Only this package contains SQL; each public method that uses the database is one
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import (
     AbstractAsyncContextManager,
     AbstractContextManager,
@@ -17,7 +17,7 @@ from contextlib import (
     suppress,
 )
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 import anyio
 import sqlalchemy as sa
@@ -44,7 +44,7 @@ from store.database.migration import (
     upgrade,
     wait_for_others,
 )
-from store.database.problems import HOW, check_url, is_postgresql, translated
+from store.database.problems import HOW, is_postgresql, translated
 from store.database.tables import accounts, changes
 from store.errors import (
     DatabaseError,
@@ -74,6 +74,8 @@ OWN_CHANGES = sa.select(changes.c.account_id).where(
     changes.c.id == sa.text("pg_current_xact_id_if_assigned()::text::bigint")
 )
 """The accounts that a transaction of PostgreSQL has changed, asked within it."""
+
+T = TypeVar("T")
 
 VALUE: Final[sa.BindParameter[Any]] = sa.bindparam("value")
 """What a look-up is by."""
@@ -139,7 +141,19 @@ class Database:
                 async with _timed(self._reads.connect()) as connection:
                     yield connection
 
-    async def rows(self, look_up: LookUp, value: object) -> Sequence[Sequence[Any]]:
+    async def rows(
+        self, query: sa.Executable, values: Mapping[str, Any] | None = None
+    ) -> Sequence[sa.Row[*tuple[Any, ...]]]:
+        """The rows of a query that is a transaction of its own; errors as of `read`."""
+        async with self.read() as connection:
+            return (await connection.execute(query, values)).all()
+
+    async def scalar(self, query: sa.Select[T]) -> T | None:
+        """The first column of a query's first row; None without one. Errors as of `read`."""
+        async with self.read() as connection:
+            return await connection.scalar(query)
+
+    async def look_up(self, look_up: LookUp, value: object) -> Sequence[Sequence[Any]]:
         """The rows that a look-up finds. Those of SQLite come at once, without a wait, unless the
         file cannot be read just now.
 
@@ -150,9 +164,7 @@ class Database:
         if self.server is None:
             with suppress(sqlite3.Error), timed(STATEMENT):
                 return look_up.rows(self.reader(), value)
-        async with self.read() as connection:
-            rows: sa.CursorResult[Any] = await connection.execute(look_up.query, {"value": value})
-            return rows.all()
+        return await self.rows(look_up.query, {"value": value})
 
     def reader(self) -> sqlite3.Connection:
         """The connection for what is read of SQLite without a wait.
@@ -200,8 +212,7 @@ class Database:
         with translated(self.url, OSError):
             if self.file:
                 self.file.stat()  # an open connection would still read what was removed
-        async with self.read() as connection:
-            await connection.execute(sa.select(accounts.c.id).limit(1))
+        await self.scalar(sa.select(accounts.c.id).limit(1))
 
     async def migrate(self) -> str | None:
         """Migrate the database to this program's schema, once, whoever else starts meanwhile.
@@ -259,7 +270,6 @@ class Database:
             yield connection
 
     def _new_engine(self, pool: int) -> AsyncEngine:
-        check_url(self.url)
         try:
             if not is_postgresql(self.url):
                 self._reads = new_sqlite_engine(self.url)

@@ -37,13 +37,10 @@ HOW: Final = (
 
 HIDDEN: Final = "***"
 
-MEANT: Final = {"postgresql": "postgresql", "postgres": "postgresql", "sqlite": "sqlite+aiosqlite"}
-"""How a URL begins that can be used, by the name of the database."""
+SQLITE: Final = "sqlite+aiosqlite"
 
-PACKAGES: Final = {
-    **dict.fromkeys(NAMES, ("asyncpg", "pip install 'pattern-screener[postgresql]'")),
-    "sqlite+aiosqlite": ("aiosqlite", "pip install aiosqlite"),
-}
+MEANT: Final = {"postgresql": "postgresql", "postgres": "postgresql", "sqlite": SQLITE}
+"""How a URL begins that can be used, by the name of the database."""
 
 REFUSALS: Final = {
     "28P01": "the password is wrong",
@@ -120,30 +117,23 @@ def _sqlstate(cause: BaseException) -> str | None:
 
 
 def is_postgresql(url: str) -> bool:
-    """Whether a URL is a PostgreSQL server's."""
-    return sa.make_url(url).drivername in NAMES
-
-
-def check_url(url: str) -> None:
-    """Refuse a URL with which no database can be opened, before anything is opened.
+    """Whether a URL is a PostgreSQL server's, and not SQLite's.
 
     Raises:
-        DatabaseError: it cannot be read, names no driver that there is, or one not installed.
+        ArgumentError, ValueError: it cannot be read. What it says may quote the password.
+        DatabaseError: it names no driver that there is, or one that is not installed.
     """
-    try:
-        driver = sa.make_url(url).drivername
-    except (ArgumentError, ValueError):
-        # The cause may quote a part of the password, so it is not kept.
-        raise DatabaseError(f"SCREENER_DATABASE_URL cannot be used; {HOW}.") from None
-    if driver not in PACKAGES:
+    driver = sa.make_url(url).drivername
+    if driver not in {SQLITE, *NAMES}:
         meant = MEANT.get(driver.partition("+")[0])
         begin = f"write {meant}:// instead of {driver}://" if meant else HOW
         raise DatabaseError(f"SCREENER_DATABASE_URL cannot be used with {driver}; {begin}.")
-    package, install = PACKAGES[driver]
-    if find_spec(package) is None:
+    if driver in NAMES and find_spec("asyncpg") is None:
         raise DatabaseError(
-            f"SCREENER_DATABASE_URL needs the driver {package}, which is not installed; {install}."
+            "SCREENER_DATABASE_URL needs the driver asyncpg, which is not installed; "
+            "pip install 'pattern-screener[postgresql]'."
         )
+    return driver in NAMES
 
 
 def explain(error: Exception, url: str) -> str:

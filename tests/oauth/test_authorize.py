@@ -178,7 +178,7 @@ def test_a_resource_that_only_looks_alike_is_refused(host: Host, ending: str) ->
 def test_each_approval_has_a_code_and_a_grant_of_its_own(host: Host, service: Service) -> None:
     """A25."""
     codes = {host.code() for _ in range(5)}
-    grants = on_database(service, lambda database: Grants(database).of_account(host.account_id))
+    grants = on_database(service, lambda database: Grants(database).unrevoked(host.account_id))
 
     assert len(codes) == 5
     assert len({grant.prefix for grant in grants}) == 5

@@ -55,7 +55,7 @@ def test_the_grant_stands_in_for_the_key(host: Host, service: Service) -> None:
     before = service.get("/me", key=tokens["access_token"]).json()["key"]
     tokens = host.refresh(tokens["refresh_token"]).json()
     after = service.get("/me", key=tokens["access_token"]).json()["key"]
-    grants = on_database(service, lambda database: Grants(database).of_account(host.account_id))
+    grants = on_database(service, lambda database: Grants(database).unrevoked(host.account_id))
 
     assert before == after
     assert before["name"] == "Test host"

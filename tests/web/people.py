@@ -56,7 +56,8 @@ def new_app(service: Service, name: str = "Test host", redirect_uri: str = CALLB
 
 def grants_of(service: Service, account: Account) -> list[Grant]:
     """The apps that an account has approved."""
-    return on_database(service, lambda database: Grants(database).of_account(account.id))
+    grants = on_database(service, lambda database: Grants(database).all_grants())
+    return [grant for grant in grants if grant.account_id == account.id]
 
 
 def authorize_address(client_id: str, /, **changes: str) -> str:

@@ -9,7 +9,7 @@ from oauth.client_documents import PageError, document_host
 from oauth.names import clean
 from oauth.redirects import destination
 from store.accounts.accounts import Account
-from store.accounts.consent import Form
+from store.accounts.grants import Form
 from web.account.proof import check_owner
 from web.site.forms import OUT_OF_DATE, TOKEN_FIELD, address_of, once_until
 from web.site.pages import Pages

@@ -21,8 +21,7 @@ from store.accounts.accounts import (
     utc_now,
 )
 from store.accounts.audit import Actor, EventKind
-from store.accounts.consent import Form
-from store.accounts.grants import Grants
+from store.accounts.grants import Form, Grants
 from store.accounts.keys import Keys
 from store.accounts.sessions import PROOF, Browsers, Sessions
 from store.accounts.tokens import Tokens

@@ -47,9 +47,7 @@ class House:
         self.clock = SetClock(START)
         self.accounts = Accounts(database, clock=self.clock)
         self.keys = Keys(database, clock=self.clock)
-        self.sessions = Sessions(
-            database, idle=7 * DAY, lifetime=30 * DAY, clock=self.clock, token_factory=lambda: "x"
-        )
+        self.sessions = Sessions(database, idle=7 * DAY, lifetime=30 * DAY, clock=self.clock)
         self.grants = Grants(database, clock=self.clock)
         self.tokens = Tokens(database, clock=self.clock)
         self.log = AuditLog(database)
@@ -66,7 +64,7 @@ class House:
         pair = await self.tokens.redeem(self.used_code, "host", "challenge", CALLBACK)
         assert pair is not None
         self.pair = pair
-        self.grant = (await self.grants.of_account(self.account_id))[0].prefix
+        self.grant = (await self.grants.all_grants())[0].prefix
 
     async def approve(self) -> str:
         return await self.grants.approve(
@@ -132,9 +130,7 @@ CHANGES: dict[str, tuple[Change, list[EventKind]]] = {
         [EventKind.KEY_REVOKED],
     ),
     "Sessions.start": (
-        lambda h: Sessions(h.database, idle=DAY, lifetime=DAY, clock=h.clock).start(
-            h.account_id, HASH, actor=SOMEBODY
-        ),
+        lambda h: h.sessions.start(h.account_id, HASH, actor=SOMEBODY),
         [EventKind.SIGN_IN],
     ),
     "Sessions.note_failure": (
@@ -191,7 +187,7 @@ SILENT = {
     "Sessions": {"account", "all", "is_proven", "of_account", "prove"},
     "Grants": {
         *("add_client", "keep_document"),  # an app of nobody's yet
-        *("all_grants", "approves", "client", "clients", "of_account", "refuse", "unrevoked"),
+        *("all_grants", "approves", "client", "clients", "refuse", "unrevoked"),
     },
     # An app refreshes its tokens every hour.
     "Tokens": {"principal", "rotate"},

@@ -81,7 +81,7 @@ async def test_an_approval_is_a_grant_of_the_account_named_after_the_host(house:
     house.clock.now += DAY
     await house.approve()
 
-    first, second = await house.grants.of_account(house.account_id)
+    first, second = await house.grants.all_grants()
     client = await house.grants.client("host")
 
     assert (first.name, first.client_id, first.account_id) == ("A host", "host", house.account_id)
@@ -111,7 +111,7 @@ async def test_only_its_own_account_revokes_a_grant(house: House) -> None:
     for _ in range(2):
         assert await house.grants.revoke_grant(house.account_id, grant.prefix)
         house.clock.now += DAY
-    [revoked] = await house.grants.of_account(house.account_id)
+    [revoked] = await house.grants.all_grants()
     assert revoked.revoked_at == START, "its first revocation"
 
 
@@ -289,7 +289,7 @@ async def test_a_code_nobody_redeemed_leaves_no_grant(house: House) -> None:
     house.clock.now += dt.timedelta(seconds=60)
 
     assert (await house.sweep())[0] == 1
-    assert await house.grants.of_account(house.account_id) == []
+    assert await house.grants.all_grants() == []
 
 
 async def test_what_a_document_says_now_replaces_what_it_said(house: House) -> None:

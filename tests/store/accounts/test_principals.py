@@ -84,7 +84,7 @@ class House:
         asked = (account.id, "app", "An app", "http://127.0.0.1/", "challenge")
         pair = await self.tokens.redeem(await self.grants.approve(*asked), "app", "challenge", None)
         assert pair is not None
-        (grant,) = await self.grants.of_account(account.id)
+        (grant,) = await self.grants.unrevoked(account.id)
         await self.watchlist.replace(account.id, ["IBM", "AAPL"], 5)
         return Person(account.id, account.email, key.prefix, secret, grant.prefix, pair)
 

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
 
 from store.accounts.accounts import AccountPlan, Accounts, hash_secret
 from store.accounts.credentials import (
@@ -96,25 +97,28 @@ async def test_an_expired_credential_shown_again_revokes_nothing(database: Datab
     assert await tokens.principal(pair.access) is not None
 
 
+async def run(database: Database, statement: str) -> None:
+    async with database.write() as connection:
+        await connection.execute(sa.text(statement))
+
+
+@ON_SQLITE
 async def test_a_failure_between_consuming_and_issuing_costs_no_credential(
     database: Database,
 ) -> None:
     """U07."""
+    code, pair, tokens = await approve(database), await redeemed(database), at(database, START)
+    refuse = "BEFORE INSERT ON tokens WHEN NEW.kind = 'refresh' BEGIN SELECT RAISE(ABORT, 'x'); END"
 
-    def run_dry(kind: Kind) -> str:
-        if kind is Kind.REFRESH:
-            raise RuntimeError("no randomness left")
-        return new_credential(kind)
+    await run(database, f"CREATE TRIGGER full {refuse}")
+    for exchange in (
+        tokens.redeem(code, "host", "challenge", None),
+        tokens.rotate(pair.refresh, "host"),
+    ):
+        with pytest.raises(IntegrityError):
+            await exchange
+    await run(database, "DROP TRIGGER full")
 
-    failing = Tokens(database, clock=lambda: START, new_credential=run_dry)
-    code, pair = await approve(database), await redeemed(database)
-
-    with pytest.raises(RuntimeError):
-        await failing.redeem(code, "host", "challenge", None)
-    with pytest.raises(RuntimeError):
-        await failing.rotate(pair.refresh, "host")
-
-    tokens = at(database, START)
     assert await tokens.principal(pair.access) is not None
     assert await tokens.redeem(code, "host", "challenge", None) is not None
     assert await tokens.rotate(pair.refresh, "host") is not None
@@ -223,7 +227,7 @@ async def test_a_principal_is_the_account_of_its_grant_until_its_token_ends(
     pair = await at(database, moment).redeem(code, "host", "challenge", CALLBACK)
     assert pair is not None
     await Accounts(database).add("eve@example.com", AccountPlan.NONE)
-    [grant] = await Grants(database).of_account(1)
+    [grant] = await Grants(database).all_grants()
 
     principal = await at(database, moment).principal(pair.access)
 
@@ -261,7 +265,7 @@ async def test_a_replay_revokes_one_grant_and_tells_the_operator_which(
     assert by_code is not None
     assert await tokens.principal(by_code.access) is None
     assert await tokens.principal(other.access) is not None
-    grants = await Grants(database).of_account(1)
+    grants = await Grants(database).all_grants()
     ended = {grant.prefix for grant in grants if grant.revoked_at is not None}
     assert (len(grants), len(ended)) == (3, 2)
     messages = [record.getMessage() for record in caplog.records]
@@ -284,7 +288,7 @@ async def test_what_is_revoked_already_is_neither_revoked_nor_told_again(
     await later.revoke(pair.access, "host")
     await later.redeem(code, "host", "challenge", None)
 
-    [grant] = await Grants(database).of_account(1)
+    [grant] = await Grants(database).all_grants()
     assert grant.revoked_at == START + SECOND
     assert caplog.records == []
 

@@ -178,7 +178,7 @@ async def test_the_last_use_is_known_of_every_live_key_and_app(
     await keys.revoke(gone.prefix)
     await grants.add_client("host", "A host", ("http://127.0.0.1/",))
     await grants.approve(1, "host", "A host", "http://127.0.0.1/", "challenge")
-    [app] = await grants.of_account(1)
+    [app] = await grants.all_grants()
     await used(
         database,
         (NOW, key.prefix, "me", "new", ""),
