@@ -70,8 +70,21 @@ async def swept(
     return rows
 
 
+async def count_of(database: Database, table: sa.Table, *conditions: sa.ColumnElement[bool]) -> int:
+    """How many rows of a table fulfil conditions."""
+    query = sa.select(sa.func.count()).select_from(table).where(*conditions)
+    return await database.scalar(query) or 0
+
+
+async def rows_of(database: Database) -> dict[str, list[str]]:
+    """Every row of every table as a text, by the table's name."""
+    return {
+        table.name: sorted(map(str, await database.rows(table.select())))
+        for table in tables.metadata.sorted_tables
+    }
+
+
 async def usage_lines(database: Database, account_id: int = 1) -> list[UsageLine]:
     """The lines of an account in the log of its usage."""
     query = sa.select(tables.usage).where(tables.usage.c.account_id == account_id)
-    async with database.read() as connection:
-        return [UsageLine(*row) for row in await connection.execute(query)]
+    return [UsageLine(*row) for row in await database.rows(query)]

@@ -88,8 +88,7 @@ async def test_of_two_processes_one_approves_by_a_form(
 async def test_what_is_kept_of_a_form_is_not_its_token(grants: Grants, database: Database) -> None:
     await approve(grants, "the token")
 
-    async with database.read() as connection:
-        [row] = await connection.execute(sa.select(tables.used_forms))
+    [row] = await database.rows(sa.select(tables.used_forms))
     assert "the token" not in str(row)
 
 

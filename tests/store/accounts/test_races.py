@@ -13,12 +13,13 @@ import sqlalchemy as sa
 
 from store.accounts import clients as bounds
 from store.accounts.accounts import AccountPlan, Accounts, delete_rows, lock_account, utc_now
-from store.accounts.audit import Actor, EventKind
+from store.accounts.audit import Actor, AuditLog, EventKind
 from store.accounts.credentials import Kind as Credential
 from store.accounts.grants import Grants
 from store.accounts.sessions import Sessions
 from store.database import tables
 from store.database.database import Database
+from tests.accounts import count_of
 from tests.postgres import migrated_database
 
 pytestmark = pytest.mark.engine
@@ -41,18 +42,12 @@ async def started(database: Database, work: Coroutine[Any, Any, Any]) -> asyncio
     """Start work, and wait until it waits for a lock or is done."""
     task, waits = asyncio.create_task(work), 0
     query = sa.text(
-        "SELECT count(*) FROM pg_stat_activity "
+        "SELECT pid FROM pg_stat_activity "
         "WHERE datname = current_database() AND wait_event_type = 'Lock'"
     )
     while not waits and not task.done():
-        async with database.read() as connection:
-            waits = await connection.scalar(query) or 0
+        waits = len(await database.rows(query))
     return task
-
-
-async def count(database: Database, table: sa.Table) -> int:
-    async with database.read() as connection:
-        return await connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0
 
 
 async def test_a_deletion_takes_the_browser_that_is_remembered_meanwhile(
@@ -64,7 +59,7 @@ async def test_a_deletion_takes_the_browser_that_is_remembered_meanwhile(
         deletion = await started(database, Accounts(database).delete(ADA))
 
     assert (await deletion)["browsers"] == 1
-    assert await count(database, tables.browsers) == 0
+    assert await count_of(database, tables.browsers) == 0
 
 
 async def test_a_deletion_takes_the_tokens_that_are_issued_meanwhile(database: Database) -> None:
@@ -75,7 +70,7 @@ async def test_a_deletion_takes_the_tokens_that_are_issued_meanwhile(database: D
         deletion = await started(database, Accounts(database).delete(ADA))
 
     assert (await deletion)["tokens"] == 1
-    assert await count(database, tables.tokens) == 0
+    assert await count_of(database, tables.tokens) == 0
 
 
 async def test_a_failed_sign_in_names_no_account_that_is_deleted_meanwhile(
@@ -88,10 +83,8 @@ async def test_a_failed_sign_in_names_no_account_that_is_deleted_meanwhile(
         failure = await started(database, sessions.note_failure(ADA, Actor("stranger")))
     await failure
 
-    audit = tables.audit
-    async with database.read() as connection:
-        query = sa.select(audit.c.account_id).where(audit.c.kind == EventKind.SIGN_IN_FAILED)
-        assert list(await connection.scalars(query)) == [None]
+    [event] = await AuditLog(database).events(kind=EventKind.SIGN_IN_FAILED)
+    assert event.account_id is None
 
 
 async def test_an_app_that_is_approved_meanwhile_does_not_give_way(

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from store.accounts.accounts import AccountPlan, Accounts, hash_secret
+from store.accounts.audit import Actor, AuditLog, EventKind
 from store.accounts.credentials import (
     LIFETIMES,
     PREFIXES,
@@ -249,17 +250,18 @@ async def test_a_rotation_ends_the_access_tokens_of_its_grant_alone(database: Da
     assert await tokens.rotate(other.refresh, "host") is not None
 
 
-async def test_a_replay_revokes_one_grant_and_tells_the_operator_which(
+async def test_a_replay_revokes_one_grant_and_is_logged_with_who_showed_it(
     database: Database, caplog: pytest.LogCaptureFixture
 ) -> None:
     """F12."""
     tokens, code = at(database, START), await approve(database)
+    thief = Actor("app", "198.51.100.9", "curl")
     by_code = await tokens.redeem(code, "host", "challenge", None)
     by_token, other = await redeemed(database), await redeemed(database)
     await tokens.rotate(by_token.refresh, "host")
 
-    await tokens.redeem(code, "host", "challenge", None)
-    await tokens.rotate(by_token.refresh, "host")
+    await tokens.redeem(code, "host", "challenge", None, actor=thief)
+    await tokens.rotate(by_token.refresh, "host", actor=thief)
     await tokens.rotate("unknown", "host")
 
     assert by_code is not None
@@ -272,8 +274,11 @@ async def test_a_replay_revokes_one_grant_and_tells_the_operator_which(
     assert len(messages) == 2
     assert messages[0].startswith("Client host reused a used code; ")
     assert messages[1].startswith("Client host reused a used refresh token; ")
-    told = {message.split("; ")[1] for message in messages}
-    assert told == {f"grant {prefix} is revoked." for prefix in ended}
+    logged = {message.split("; ")[1] for message in messages}
+    assert logged == {f"grant {prefix} is revoked." for prefix in ended}
+    events = await AuditLog(database).events(kind=EventKind.TOKEN_REUSED)
+    assert {event.subject for event in events} == {f"{prefix} A host" for prefix in ended}
+    assert {(event.actor, event.network, event.agent) for event in events} == {thief}
 
 
 async def test_what_is_revoked_already_is_neither_revoked_nor_told_again(
@@ -313,8 +318,7 @@ async def test_a_dump_does_not_lead_to_what_was_derived(database: Database) -> N
     old = await redeemed(database)
     new = await lenient(database).rotate(old.refresh, "host")
     assert new is not None
-    async with database.read() as connection:
-        rows = list(await connection.execute(tables.tokens.select()))
+    rows = list(await database.rows(tables.tokens.select()))
     [seed] = [row.seed for row in rows if row.seed]
     stored = {str(value) for row in rows for value in row}
     pairs = {old.access, old.refresh, new.access, new.refresh}
@@ -374,6 +378,5 @@ async def test_of_the_used_tokens_of_a_grant_the_oldest_are_forgotten(
         assert fresh is not None
         pair = fresh
 
-    async with database.read() as connection:
-        rows = await connection.scalar(sa.select(sa.func.count()).select_from(tables.tokens))
+    rows = await database.scalar(sa.select(sa.func.count()).select_from(tables.tokens))
     assert rows == 3 + 2

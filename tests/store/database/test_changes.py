@@ -15,10 +15,11 @@ import sqlalchemy as sa
 from store.accounts.accounts import AccountPlan, Accounts, utc_now
 from store.accounts.watchlist import Watchlist
 from store.database import changes as feed
+from store.database import tables
 from store.database.changes import FRESH_SECONDS, NotifiedFeed, feed_of
 from store.database.database import Database
 from store.errors import DatabaseUnavailableError
-from tests.accounts import swept
+from tests.accounts import count_of, swept
 from tests.postgres import fresh_database
 from tests.proxy import Proxy, proxied
 
@@ -121,19 +122,14 @@ async def test_what_changes_very_many_accounts_at_once_changes_all(
 async def test_what_is_rolled_back_or_decides_nothing_is_not_told(
     database: Database, operator: Database
 ) -> None:
-    async def noted() -> int:
-        query = sa.text("SELECT count(*) FROM changes")
-        async with operator.read() as connection:
-            return await connection.scalar(query) or 0
-
-    before = await noted()
+    before = await count_of(operator, tables.changes)
     async with operator.write() as connection:
         await connection.execute(sa.text("DELETE FROM used_forms"))
     with pytest.raises(DatabaseUnavailableError):
         await Watchlist(operator).replace(404, ["IBM"], 1)
-    assert await noted() == before
+    assert await count_of(operator, tables.changes) == before
     await change(operator)
-    assert await noted() == before + 1
+    assert await count_of(operator, tables.changes) == before + 1
 
 
 @pytest.mark.parametrize("fault", [Proxy.hang, Proxy.cut])

@@ -31,8 +31,7 @@ async def place(postgres_url: str, tmp_path: Path) -> str:
 async def setting(url: str, name: str) -> str:
     """What a setting is in a session of the database at a URL."""
     async with Database(url, seconds=3) as database:
-        async with database.read() as connection:
-            found = await connection.scalar(sa.select(sa.func.current_setting(name)))
+        found = await database.scalar(sa.select(sa.func.current_setting(name)))
         return str(found)
 
 
@@ -85,12 +84,12 @@ async def test_what_takes_long_by_its_nature_is_not_cut_off(transaction: str, pl
             "snapshot": database.snapshot(),
             "patient": database.write(patient=True),
         }
+        timeout = sa.select(sa.func.current_setting("statement_timeout"))
         async with transactions[transaction] as connection:
             await connection.execute(sa.text("SELECT pg_sleep(1.5)"))
-            found = await connection.scalar(sa.text("SELECT current_setting('statement_timeout')"))
+            found = await connection.scalar(timeout)
         assert found == "0"
-        async with database.read() as connection:
-            found = await connection.scalar(sa.text("SELECT current_setting('statement_timeout')"))
+        found = await database.scalar(timeout)
         assert found == "1s"
 
 
@@ -100,8 +99,7 @@ async def test_a_call_for_which_there_is_no_connection_is_told_so_in_time(place:
             with anyio.fail_after(10), pytest.raises(DatabaseUnavailableError):
                 async with database.read():
                     pass
-        async with database.read() as connection:
-            assert await connection.scalar(sa.select(1)) == 1
+        assert await database.scalar(sa.select(1)) == 1
 
 
 async def test_a_wait_for_a_lock_ends_in_time(place: str) -> None:
@@ -153,5 +151,4 @@ async def test_sweeps_of_two_servers_never_wait_for_each_others_rows(place: str)
             group.start_soon(sweep, "a", "b")
             await began.wait()
             group.start_soon(sweep, "b", "a")
-        async with database.read() as connection:
-            assert await connection.scalar(sa.select(sa.func.count()).select_from(forms)) == 0
+        assert await database.scalar(sa.select(sa.func.count()).select_from(forms)) == 0
