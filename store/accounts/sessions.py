@@ -101,7 +101,7 @@ class Sessions:
             if not await _still_holds(connection, account_id, password_hash):
                 raise StalePasswordError("The account has changed in the meantime. Sign in again.")
             if replacing is not None:
-                await self._sign_out(connection, replacing, actor)
+                await self._end(connection, _is_of(replacing), EventKind.SIGN_OUT, actor)
             await _make_room(connection, tables.sessions, account_id, PER_ACCOUNT)
             await connection.execute(
                 tables.sessions.insert().values(
@@ -139,7 +139,7 @@ class Sessions:
             sa.select(tables.accounts, (sessions.c.seen_at <= now - SEEN_EVERY).label("stale"))
             .join(sessions, sessions.c.account_id == tables.accounts.c.id)
             .where(
-                sessions.c.token_hash == hash_secret(token),
+                _is_of(token),
                 live(now, self._idle, self.lifetime),
                 tables.accounts.c.active,
             )
@@ -154,7 +154,7 @@ class Sessions:
     async def end(self, token: str, *, actor: Actor = OPERATOR) -> None:
         """End the session with this token, if there is one."""
         async with self._database.write() as connection:
-            await self._sign_out(connection, token, actor)
+            await self._end(connection, _is_of(token), EventKind.SIGN_OUT, actor)
 
     async def is_proven(self, token: str) -> bool:
         """Whether the password was given in this session within the time that PROOF says."""
@@ -179,11 +179,7 @@ class Sessions:
         sessions = tables.sessions
         own = (sessions.c.account_id == account_id) & (handles == handle)
         async with self._database.write() as connection:
-            ended = await connection.execute(sessions.delete().where(own))
-            if ended.rowcount:
-                now = self._clock()
-                await note(connection, EventKind.SESSION_ENDED, actor, now, account_id, handle)
-        return ended.rowcount > 0
+            return await self._end(connection, own, EventKind.SESSION_ENDED, actor, handle)
 
     async def _sessions(self, condition: sa.ColumnElement[bool]) -> list[Session]:
         sessions = tables.sessions
@@ -195,20 +191,26 @@ class Sessions:
         )
         return [Session(*row) for row in await self._database.rows(query)]
 
-    async def _sign_out(self, connection: AsyncConnection, token: str, actor: Actor) -> None:
+    async def _end(
+        self,
+        connection: AsyncConnection,
+        session: sa.ColumnElement[bool],
+        kind: EventKind,
+        actor: Actor,
+        subject: str = "",
+    ) -> bool:
+        """End a session with an event of this kind; False if there is none."""
         sessions = tables.sessions
-        ended = await connection.execute(
-            sessions.delete()
-            .where(sessions.c.token_hash == hash_secret(token))
-            .returning(sessions.c.account_id)
-        )
-        for account_id in ended.scalars():
-            await note(connection, EventKind.SIGN_OUT, actor, self._clock(), account_id)
+        delete = sessions.delete().where(session).returning(sessions.c.account_id)
+        account_id = await connection.scalar(delete)
+        if account_id is not None:
+            await note(connection, kind, actor, self._clock(), account_id, subject)
+        return account_id is not None
 
     async def _set(self, token: str, now: dt.datetime, **times: dt.datetime) -> bool:
         """Set times of the live session with this token; False if there is none."""
-        own = tables.sessions.c.token_hash == hash_secret(token)
-        update = tables.sessions.update().where(own, live(now, self._idle, self.lifetime))
+        is_live = live(now, self._idle, self.lifetime)
+        update = tables.sessions.update().where(_is_of(token), is_live)
         async with self._database.write() as connection:
             return (await connection.execute(update.values(times))).rowcount > 0
 
@@ -267,6 +269,10 @@ class Browsers:
         return token
 
 
+def _is_of(token: str) -> sa.ColumnElement[bool]:
+    return tables.sessions.c.token_hash == hash_secret(token)
+
+
 def _new_token() -> str:
     return secrets.token_urlsafe(TOKEN_BYTES)
 
@@ -292,7 +298,7 @@ def proven(token: str, now: dt.datetime) -> sa.ColumnElement[bool]:
     """The session with this token, if the password was given in it within the time of PROOF."""
     sessions = tables.sessions
     given = (sessions.c.proven_at > now - PROOF) & (sessions.c.proven_at <= now)
-    return (sessions.c.token_hash == hash_secret(token)) & given
+    return _is_of(token) & given
 
 
 def live(now: dt.datetime, idle: dt.timedelta, lifetime: dt.timedelta) -> sa.ColumnElement[bool]:

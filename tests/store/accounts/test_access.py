@@ -36,7 +36,7 @@ from store.errors import (
     SignedOutError,
     StalePasswordError,
 )
-from tests.accounts import rows_of
+from tests.accounts import count_of, rows_of
 
 HASH = "the hash of a password"
 OWNER = Actor("owner", "192.0.2.1", "a browser")
@@ -281,15 +281,9 @@ def change_password(house: House, person: Person) -> Coroutine[Any, Any, object]
 
 async def live(database: Database) -> int:
     """How many keys and apps are not revoked."""
-    async with database.read() as connection:
-        counts = [
-            await connection.scalar(
-                sa.select(sa.func.count()).select_from(table).where(table.c.revoked_at.is_(None))
-            )
-            or 0
-            for table in (tables.keys, tables.grants)
-        ]
-    return sum(counts)
+    keys, grants = tables.keys, tables.grants
+    live_keys = await count_of(database, keys, keys.c.revoked_at.is_(None))
+    return live_keys + await count_of(database, grants, grants.c.revoked_at.is_(None))
 
 
 @pytest.mark.parametrize("end", [end_everything, change_password])
