@@ -371,12 +371,17 @@ async def test_of_the_used_tokens_of_a_grant_the_oldest_are_forgotten(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("store.accounts.tokens.REMEMBERED", 3)
-    pair, now = await redeemed(database), START
+    pair, other, now = await redeemed(database), await redeemed(database), START
+    await at(database, now).rotate(other.refresh, "host")
+    used = [other.refresh]
     for _ in range(6):
         now += SECOND
+        used.append(pair.refresh)
         fresh = await at(database, now).rotate(pair.refresh, "host")
         assert fresh is not None
         pair = fresh
 
-    rows = await database.scalar(sa.select(sa.func.count()).select_from(tables.tokens))
-    assert rows == 3 + 2
+    tokens = tables.tokens
+    query = sa.select(tokens.c.token_hash).where(tokens.c.consumed_at.is_not(None))
+    remembered = {token_hash for (token_hash,) in await database.rows(query)}
+    assert remembered == {hash_secret(token) for token in [used[0], *used[-3:]]}
