@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated
+from typing import IO, TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -121,7 +121,8 @@ def _target(file: Path, force: bool) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    _refuse_existing(file, force)
+    if file.exists() and not force:
+        _refuse_existing(file)
     with writing(file, "FILE"):
         _remove_stale_drafts(file.parent)
         handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.", suffix=DRAFT)
@@ -132,17 +133,27 @@ def _target(file: Path, force: bool) -> Iterator[IO[bytes]]:
             with writing(file, "FILE"):
                 target.flush()
                 os.fsync(target.fileno())
-        _refuse_existing(file, force)
         with writing(file, "FILE"):
+            if not force:
+                _reserve(file)
             draft.replace(file)
             sync_directory(file.parent)
     finally:
         draft.unlink(missing_ok=True)
 
 
-def _refuse_existing(file: Path, force: bool) -> None:
-    if file.exists() and not force:
-        fail(f"{file} exists; choose another name, or replace it with --force.")
+def _reserve(file: Path) -> None:
+    """Take a name that nobody took meanwhile. A link would do that and name the draft at once, but
+    not every file system has links.
+    """
+    try:
+        file.touch(0o600, exist_ok=False)
+    except FileExistsError:
+        _refuse_existing(file)
+
+
+def _refuse_existing(file: Path) -> NoReturn:
+    fail(f"{file} exists; choose another name, or replace it with --force.")
 
 
 def _remove_stale_drafts(folder: Path) -> None:

@@ -105,8 +105,8 @@ def test_a_backup_that_is_killed_anywhere_leaves_no_file_that_looks_whole(
     for moment in found:
         target = moment / "b.tar.zst"
         drafts = [draft.read_bytes() for draft in moment.glob(f".*{DRAFT}")]
-        if target.exists():
-            assert [*drafts, target.read_bytes()] == [whole]
+        if target.exists():  # it is whole, or reserves the name for a draft that is
+            assert [*drafts, target.read_bytes()] in ([whole], [whole, b""])
     assert len(found) > 3
     assert run(found[-2], "backup", str(found[-2] / "b.tar.zst"), "--force").returncode == 0
 

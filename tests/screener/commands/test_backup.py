@@ -281,6 +281,19 @@ def test_a_backup_removes_the_drafts_of_killed_ones_and_no_other_file(
     assert other.exists()
 
 
+def test_a_backup_never_replaces_one_of_the_same_name_that_ended_first(
+    sealed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "b.tar.zst"
+    file.write_bytes(b"another's")
+    exists = Path.exists
+    monkeypatch.setattr(Path, "exists", lambda path: path != file and exists(path))
+
+    check_refusal(run(sealed, "backup", str(file)), f"{file} exists")
+    assert file.read_bytes() == b"another's"
+    assert list(tmp_path.iterdir()) == [file]
+
+
 def test_a_damaged_book_or_ledger_makes_no_backup(sealed: Path, tmp_path: Path) -> None:
     for pattern in ("nights/*.book", "ledger/0*"):
         data = tmp_path / pattern[:6]
