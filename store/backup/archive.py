@@ -25,6 +25,9 @@ PIECE: Final = 2**20
 PACKED_PIECE: Final = 1024
 """Bytes that are unpacked at once: no more than 32 MiB come of them, however hostile."""
 
+SKIPPED: Final = re.compile(rb"(\x50\x2a\x4d\x18\x20\x00\x00\x00.{32})?", re.DOTALL)
+"""What may follow: a skippable frame of 32 bytes (RFC 8878, 3.1.2), in which older backups end."""
+
 Contents = dict[str, dict[str, int | str]]
 """The size and digest of each member by its name."""
 
@@ -199,7 +202,7 @@ class _Unpacked(io.RawIOBase):
         """
         rest = self.read(PIECE)
         after = self._unpacker.unused_data + self._file.read(PACKED_PIECE)
-        if len(rest) == PIECE or after:
+        if len(rest) == PIECE or not SKIPPED.fullmatch(after):
             raise ValueError
 
 

@@ -13,6 +13,7 @@ import shutil
 import tarfile
 from collections.abc import Callable
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -292,6 +293,16 @@ def test_a_backup_never_replaces_one_of_the_same_name_that_ended_first(
     check_refusal(run(sealed, "backup", str(file)), f"{file} exists")
     assert file.read_bytes() == b"another's"
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_backup_that_ends_in_a_digest_as_older_ones_do_is_restored(
+    sealed: Path, backup: Path, tmp_path: Path
+) -> None:
+    body, older = backup.read_bytes(), tmp_path / "older"
+    older.write_bytes(body + bytes.fromhex("502a4d1820000000") + sha256(body).digest())
+
+    assert run(tmp_path / "data", "restore", str(older)).returncode == 0
+    assert files_of(tmp_path / "data") == files_of(sealed)
 
 
 def test_a_damaged_book_or_ledger_makes_no_backup(sealed: Path, tmp_path: Path) -> None:
