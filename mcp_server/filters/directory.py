@@ -50,6 +50,7 @@ class Directory:
         """All entries, in the order of the universe."""
         # A shorter name says less beside the words that were asked for, so it goes first.
         self._entries = sorted(self.entries, key=_brevity)
+        self._lengths = [len(entry["symbol"]) for entry in self._entries]
         self._by_symbol = {entry["symbol"]: entry for entry in self.entries}
         self._symbols = Index([_key(entry["symbol"])] for entry in self._entries)
         self._names = Index(_words(entry.get("name") or "") for entry in self._entries)
@@ -103,7 +104,7 @@ class Directory:
 
     def _beginning(self, key: str) -> list[int]:
         rows = sorted(self._symbols.beginning(key)) if key else []
-        return sorted(rows, key=lambda row: len(self._entries[row]["symbol"]))
+        return sorted(rows, key=self._lengths.__getitem__)
 
     def _having(self, words: Sequence[str], index: Index) -> list[int]:
         """The rows that have all words in an index or as symbol; then those with beginnings."""
@@ -121,8 +122,9 @@ class Directory:
         each = [self._names.likeness(word, 1) for word in words]
         for row in set.intersection(*map(set, each)) if each else ():
             mean = sum(likeness[row] for likeness in each) / len(each)
-            scores[row] = max(scores.get(row, 0), mean)
-        rows = sorted(scores, key=lambda row: (-scores[row], row))
+            if mean > scores.get(row, 0):
+                scores[row] = mean
+        rows = sorted(sorted(scores), key=scores.__getitem__, reverse=True)
         return rows, [scores[row] for row in rows]
 
 

@@ -5,8 +5,10 @@ and the refusal of one that the account does not track.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from anyio.lowlevel import checkpoint
 
 from mcp_server.calls.callers import TRACKED_CAPS, Surface
 from mcp_server.calls.errors import ApiError
@@ -47,19 +49,21 @@ def check_known(book: Book, symbols: Sequence[str], tracked: Sequence[str]) -> N
         raise ApiError("unknown_symbol", details={"unknown": unknown})
 
 
-@contextmanager
-def suggesting(services: Services, book: Book) -> Iterator[None]:
+@asynccontextmanager
+async def suggesting(services: Services, book: Book) -> AsyncIterator[None]:
     """Has a refusal of symbols name the known ones that are nearest to each."""
     try:
         yield
     except ApiError as error:
         details = error.details or {}
         wrong = [*details.get("rejected", ()), *details.get("unknown", ())]
-        directory = services.directory(book)
-        nearest = {symbol: directory.nearest(symbol) for symbol in wrong[:LOOKED_UP]}
-        if any(nearest.values()):
-            named = {symbol: near for symbol, near in nearest.items() if near}
-            error.details = {**details, "nearest": named}
+        directory, nearest = services.directory(book), {}
+        for symbol in wrong[:LOOKED_UP]:
+            if known := directory.nearest(symbol):
+                nearest[symbol] = known
+            await checkpoint()  # a look-up may take some milliseconds: others go on in between
+        if nearest:
+            error.details = {**details, "nearest": nearest}
         raise
 
 

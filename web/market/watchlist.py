@@ -112,8 +112,9 @@ async def _known(site: Site, account: Account, text: str) -> Sequence[str]:
         symbols = check_symbols([word for word in re.split(r"[\s,;]+", text) if word])
         if not symbols:
             raise Refusal(400, "Type one symbol or several, such as AAPL, MSFT.")
-        with services.active_night.pin() as book, suggesting(services, book):
-            check_known(book, symbols, await services.watchlist.symbols(account.id))
+        with services.active_night.pin() as book:
+            async with suggesting(services, book):
+                check_known(book, symbols, await services.watchlist.symbols(account.id))
     except ApiError as error:
         raise Refusal(400, _sentence(error)) from error
     return symbols

@@ -57,7 +57,7 @@ async def list_tracked_tickers(call: Call[Arguments]) -> Answer:
 async def set_tracked_tickers(call: Call[SymbolsArguments]) -> Answer:
     """Replace the whole tracked list, all or nothing."""
     watchlist, account = call.services.watchlist, call.principal.account
-    with suggesting(call.services, call.book):
+    async with suggesting(call.services, call.book):
         symbols = check_symbols(call.arguments.symbols)
         before = await _before(call, symbols)
     # Nobody is asked about a list that is refused anyway.
@@ -90,7 +90,7 @@ async def _edit(
     watchlist, account = call.services.watchlist, call.principal.account
     if not add and not remove:
         raise ApiError("bad_request", f"{named} must name at least one symbol.")
-    with suggesting(call.services, call.book):
+    async with suggesting(call.services, call.book):
         check_symbols([*add, *remove])  # a refusal names the bad symbols of both
         added, removed = check_symbols(add), check_symbols(remove)
         before = await _before(call, added)

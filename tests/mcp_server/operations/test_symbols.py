@@ -1,0 +1,38 @@
+"""Symbols: what a refusal of many costs those who call meanwhile."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import anyio
+import pytest
+from anyio.lowlevel import checkpoint
+
+from mcp_server.calls.errors import ApiError
+from mcp_server.filters.directory import Directory
+from mcp_server.operations.symbols import LOOKED_UP, suggesting
+
+
+async def test_between_the_symbols_of_a_refusal_others_have_their_turn() -> None:
+    """Each is looked up among all of the night, which may take milliseconds."""
+    directory = Directory([{"symbol": "AAPL", "name": "Apple"}])
+    services: Any = SimpleNamespace(directory=lambda _book: directory)
+    unknown = ["APPL", *(f"X{number}" for number in range(2 * LOOKED_UP))]
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await checkpoint()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(others)
+        with pytest.raises(ApiError) as refused:
+            async with suggesting(services, SimpleNamespace()):  # type: ignore[arg-type]
+                raise ApiError("unknown_symbol", details={"unknown": unknown})
+        group.cancel_scope.cancel()
+
+    assert refused.value.details == {"unknown": unknown, "nearest": {"APPL": ["AAPL"]}}
+    assert LOOKED_UP <= turns <= LOOKED_UP + 2
