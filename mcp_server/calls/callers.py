@@ -84,9 +84,7 @@ class Surface(NamedTuple):
     """What a call came by."""
 
     name: Literal["rest", "mcp"]
-    """Calls without a key are counted for each apart."""
-    pictures: bool = False
-    """Whether it shows a picture beside the JSON."""
+    """Calls without a key are counted for each apart; MCP shows a picture beside the JSON."""
     app: bool = False
     """Whether its client may draw an answer on a page of its own."""
     edits: bool = False

@@ -85,7 +85,7 @@ class Toolset:
 
     def surface(self, *, app: bool = True) -> Surface:
         """What a call comes by; `app` says whether the host may draw it on a page of its own."""
-        return Surface("mcp", pictures=True, app=app, edits="add_tickers" in self.tools)
+        return Surface("mcp", app=app, edits="add_tickers" in self.tools)
 
 
 def _tool(

@@ -153,7 +153,7 @@ async def _answer(
     # Nothing is waited for between here and the pin: the answer is of this book.
     book = services.active_night.book
     signed_in = caller.principal is not None
-    shown = (surface.pictures, surface.app, signed_in) if operation.pictured else ()
+    shown = (surface.name, surface.app, signed_in) if operation.pictured else ()
     key = (book.data_version, operation.name, *shown, *vars(arguments).values())
     if operation.sealed and (kept := services.answers.get(key)) is not None:
         answers_cache.hits += 1

@@ -39,7 +39,7 @@ async def get_family_track_record(call: Call[FamilyArguments]) -> Answer:
 
 
 async def demo(call: Call[SymbolArguments]) -> Answer:
-    """The setups of one demo symbol, with the first one's chart where pictures can be shown."""
+    """The setups of one demo symbol, with the first one's chart beside it over MCP."""
     _check_demo(call)
     book, symbol, mcp_url = call.book, call.arguments.symbol, call.services.offer.mcp_url
     body = patterns_body(book, symbol)
@@ -49,7 +49,7 @@ async def demo(call: Call[SymbolArguments]) -> Answer:
     )
     more = {"demo": True, "next": SIGNED_IN if call.caller.principal else sign_in}
     fields = book.enveloped(b"%b,%b" % (body[:-1], orjson.dumps(more)[1:]))
-    setups = book.views(symbol) if call.surface.pictures else []
+    setups = book.views(symbol) if call.surface.name == "mcp" else []
     if not setups:
         return Answer(fields)
     setup = find_setup(book, symbol, setups[0].setup_id)

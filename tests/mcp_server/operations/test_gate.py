@@ -31,7 +31,7 @@ from tests.accounts import usage_lines
 from tests.service import copy_night
 
 EMAIL = "ada@example.com"
-SHOWING = Surface("mcp", pictures=True)
+SHOWING = Surface("mcp")
 
 
 @dataclass
@@ -219,9 +219,11 @@ async def test_only_a_tracked_ticker_is_answered(gate: Gate) -> None:
     await track(gate, "AAPL")
 
     await gate.call(gate.operation(**TRACKED), {"symbol": "AAPL"})
-    refusal = await gate.refusal(gate.operation(**TRACKED), {"symbol": "IBM"})
+    # A surface remembers the arguments of a request, and so sends them validated the next time.
+    for asked in ({"symbol": "IBM"}, SymbolArguments(symbol="IBM")):
+        refusal = await gate.refusal(gate.operation(**TRACKED), asked)
+        assert refusal.code == "ticker_not_tracked"
 
-    assert refusal.code == "ticker_not_tracked"
     assert len(gate.handled) == 1
 
 
@@ -274,20 +276,23 @@ async def test_a_database_that_goes_away_during_a_call_is_a_busy_service(
 
 
 async def test_a_sealed_answer_is_made_once_for_each_way_to_ask(gate: Gate) -> None:
-    operation = gate.operation(name="a", arguments=SymbolArguments, sealed=True, pictured=True)
-    other = gate.operation(name="b", arguments=SymbolArguments, sealed=True)
+    row = {"arguments": SymbolArguments, "access": "keyless", "sealed": True}
+    operation, other = gate.operation(name="a", pictured=True, **row), gate.operation(**row)
+    aapl, stranger = {"symbol": "AAPL"}, Caller("192.0.2.1")
 
-    first = await gate.call(operation, {"symbol": "AAPL"})
+    first = await gate.call(operation, aapl)
     again = await gate.call(operation, {"symbol": "aapl"})
     others = [
         await gate.call(operation, {"symbol": "IBM"}),
-        await gate.call(operation, {"symbol": "AAPL"}, surface=SHOWING),
-        await gate.call(other, {"symbol": "AAPL"}),
+        await gate.call(operation, aapl, surface=SHOWING),
+        await gate.call(operation, aapl, surface=SHOWING._replace(app=True)),
+        await gate.call(operation, aapl, stranger),
+        await gate.call(other, aapl, stranger),
     ]
 
     assert again.answer is first.answer
-    assert len({id(result.answer) for result in (first, *others)}) == 4
-    assert len(gate.handled) == 4
+    assert len({id(result.answer) for result in (first, *others)}) == 6
+    assert len(gate.handled) == 6
 
 
 async def test_a_call_that_began_before_a_new_night_is_answered_from_the_old_one(
