@@ -118,7 +118,7 @@ class ClientDocuments:
         try:
             await admit(self._limiter, network)
         except ApiError as error:
-            wait = (error.details or {})["retry_after_seconds"]
+            wait = error.retry_after
             if error.code == "unavailable":
                 message = f"No new apps can be admitted now. Wait {wait} s and try again."
                 raise PageError(message, 503, wait) from error

@@ -159,8 +159,8 @@ class Endpoints:
             try:
                 return await self._counted(request, endpoint)
             except ApiError as error:
-                wait = (error.details or {})["retry_after_seconds"]
-                return _unavailable(wait) if error.code == "unavailable" else _too_many(wait)
+                later = _unavailable if error.code == "unavailable" else _too_many
+                return later(error.retry_after)
             except TooOftenError as error:
                 return _too_many(error.wait)
             except DatabaseUnavailableError:

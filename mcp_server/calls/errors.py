@@ -196,6 +196,12 @@ class ApiError(Exception):
         """What is left of the caller's quotas; None before the call is counted."""
         super().__init__(f"{code}: {self.message}")
 
+    @property
+    def retry_after(self) -> int:
+        """Seconds after which the same call may succeed; 0 where waiting does not help."""
+        seconds: int = (self.details or {}).get("retry_after_seconds", 0)
+        return seconds
+
     def body(self, docs_url: str) -> dict[str, Any]:
         """The Error body of a REST response."""
         body: dict[str, Any] = {

@@ -199,9 +199,8 @@ def error_response(
         "cache-control": "no-store",
         **{name.lower(): value for name, value in (extra or {}).items()},
     }
-    wait = (error.details or {}).get("retry_after_seconds")
-    if wait is not None:
-        fields["retry-after"] = str(wait)
+    if error.retry_after:
+        fields["retry-after"] = str(error.retry_after)
     headers = [(name.encode(), value.encode("latin-1")) for name, value in fields.items()]
     if error.allowance is not None:
         headers += quota_fields(error.allowance)

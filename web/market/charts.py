@@ -140,5 +140,6 @@ def look_of(request: Request) -> Look:
 def _refusal(error: ApiError) -> Refusal:
     if error.code == "chart_unavailable":
         return Refusal(404, NO_PRICES)
-    wait = (error.details or {}).get("retry_after_seconds")
-    return Refusal(error.status, "The service is busy. Try again in a moment.", wait)
+    return Refusal(
+        error.status, "The service is busy. Try again in a moment.", error.retry_after or None
+    )

@@ -242,7 +242,7 @@ async def _count(visit: Visit, count: Count) -> None:
     try:
         await count(visit.network, session)
     except ApiError as error:
-        wait = (error.details or {})["retry_after_seconds"]
+        wait = error.retry_after
         if error.code == "unavailable":
             words = f"The service cannot show pages right now. Wait {wait} s and try again."
             raise Refusal(503, words, wait) from error
