@@ -1,11 +1,12 @@
 """The documents: the map of links, the agent reference, the skill file and the OpenAPI document.
 
-Each is rendered once, when the service starts; only the map changes with the night and its age.
+Each is rendered once, when it is first asked for; only the map changes with the night and its age.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
 
 import orjson
 
@@ -33,17 +34,21 @@ from store.wire.labels import CHANGE_KINDS, CHANGE_REASONS
 MARKDOWN = "text/markdown; charset=utf-8"
 
 
-def documents(offer: Offer, quotas: Quotas) -> dict[str, Answer]:
-    """The documents that need no envelope, by path below the REST base."""
-    text = reference(offer, quotas)
-    skill = f"---\nname: {NAME}\ndescription: {SUMMARY}\n---\n\n{text}"
+def documents(offer: Offer, quotas: Quotas) -> dict[str, Callable[[], Answer]]:
+    """How the documents that need no envelope are made, by path below the REST base."""
+
+    def skill() -> Answer:
+        front = f"---\nname: {NAME}\ndescription: {SUMMARY}\n---\n\n"
+        return Answer((front + reference(offer, quotas)).encode(), MARKDOWN)
+
     return {
-        "/llms.txt": Answer(text.encode(), MARKDOWN),
-        "/skill.md": Answer(skill.encode(), MARKDOWN),
-        "/openapi.json": Answer(orjson.dumps(openapi(offer))),
+        "/llms.txt": cache(lambda: Answer(reference(offer, quotas).encode(), MARKDOWN)),
+        "/skill.md": cache(skill),
+        "/openapi.json": cache(lambda: Answer(orjson.dumps(openapi(offer)))),
     }
 
 
+@lru_cache(maxsize=1)
 def reference(offer: Offer, quotas: Quotas) -> str:
     """The agent reference: one Markdown text, its tables made of the code that they describe."""
     return render_markdown(

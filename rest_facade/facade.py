@@ -83,7 +83,7 @@ class Facade:
         self._below = f"{base}/"
         self._known: dict[tuple[str, bytes], tuple[Operation, Arguments]] = {}
         quotas = services.limiter.quotas
-        self.documents = documents(services.offer, quotas)
+        self._documents = documents(services.offer, quotas)
         self._links = link_map(services.offer, quotas)
         self._table = _table(ROUTES)
 
@@ -135,7 +135,7 @@ class Facade:
             self._known[path, query] = call
 
     async def _document(self, scope: Scope, path: str) -> HttpResponse:
-        document = self.documents.get(path)
+        document = self._documents.get(path)
         if document is None and path != "":
             return await self._nothing(scope, "not_found")
         note(REST.name, path or "/")
@@ -149,7 +149,7 @@ class Facade:
                 return self._challenge(error)
             raise
         if document is not None:
-            return answer_response(document, scope["fields"], PUBLIC_HOUR, left)
+            return answer_response(document(), scope["fields"], PUBLIC_HOUR, left)
         return answer_response(self._map(), scope["fields"], PUBLIC, left)
 
     def _map(self) -> Answer:

@@ -36,7 +36,7 @@ from web.site.visit import Visit
 from web.site.visits import Endpoint, Visits
 
 
-def web_routes(site: Site, reference: str) -> list[Route]:
+def web_routes(site: Site, reference: Callable[[], str]) -> list[Route]:
     """Every page, and the documentation rendered from the agent reference."""
     visits, offer = Visits(site), site.services.offer
     anyone, members, parts = visits.anyone, visits.members, visits.parts

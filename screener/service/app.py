@@ -34,6 +34,7 @@ from oauth.clients import Clients
 from oauth.endpoints import Endpoints
 from oauth.fetching import Fetcher, Resolver
 from oauth.metadata import Challenge, ProtectedResource, resources_of
+from rest_facade.documents import reference
 from rest_facade.facade import Facade
 from rest_facade.listing import listing_routes
 from screener.service import proxy_echo
@@ -114,7 +115,7 @@ def build_app(
     routes = [
         *Endpoints(store.grants, store.tokens, clients, resource, services.limiter).routes(others),
         *listing_routes(offer),
-        *web_routes(site, reference=facade.documents["/llms.txt"].body.decode()),
+        *web_routes(site, reference=partial(reference, offer, services.limiter.quotas)),
         # With a slash, too: to lead from there to here would tell of it.
         *(Route(proxy_echo.PATH + end, echo) for end in ("", "/")),
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
@@ -70,7 +71,7 @@ def test_every_route_of_the_pages_is_in_the_table(
     """A new page is a row of tests/web/pages.py, and is then looked at by every walk."""
     found = list[Route]()
 
-    def noted(site: Site, reference: str) -> list[Route]:
+    def noted(site: Site, reference: Callable[[], str]) -> list[Route]:
         found.extend(web_routes(site, reference))
         return found
 

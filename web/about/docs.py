@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING
@@ -72,14 +72,14 @@ class Rendered:
     headings: Sequence[Heading]
 
 
-def docs_page(offer: Offer, reference: str) -> Context:
+def docs_page(offer: Offer, reference: Callable[[], str]) -> Context:
     """What the page shows; programs have the reference alone."""
-    samples = load_samples(offer.public_url)
+    samples, text = load_samples(offer.public_url), reference()
     groups = [
         (title, [sample for sample in samples if sample.surface == surface])
         for surface, title in (("rest", "REST routes"), ("mcp", "MCP tools"))
     ]
-    return {"source": reference, "text": rendered(reference), "groups": groups}
+    return {"source": text, "text": rendered(text), "groups": groups}
 
 
 def text_page(title: str, source: str) -> Context:
