@@ -172,6 +172,15 @@ def test_a_forwarded_address_registers_only_behind_a_trusted_proxy(
     assert ("from 192.0.2.1 are" in caplog.text) is bool(trusted)
 
 
+def test_a_registration_counts_before_it_is_read(tmp_path: Path) -> None:
+    with serving(tmp_path, registrations_per_minute=1) as service:
+        faulty = register(service, redirect_uris=[])
+        sound = register(service)
+
+    assert error_of(faulty) == (400, "invalid_redirect_uri")
+    assert error_of(sound) == (429, "rate_limited")
+
+
 def test_what_is_kept_of_an_app_has_at_most_4_kb(service: Service) -> None:
     """R11."""
     long = ["https://app.example/" + "a" * 1_900] * 2
