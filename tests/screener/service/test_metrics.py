@@ -111,6 +111,7 @@ def test_no_label_has_a_value_that_a_caller_chose(service: Measured) -> None:
         params = {"name": CHOSEN, "arguments": {CHOSEN: CHOSEN}, "uri": f"ui://{CHOSEN}"}
         post(service, "/mcp/demo", message(method, **params))
 
+    service.until_least(1, "screener_requests_total", surface="mcp", operation="other")
     assert CHOSEN not in service.text().lower()
 
 
