@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import partial
 
 from starlette.requests import Request
@@ -10,12 +10,8 @@ from starlette.routing import Route
 
 from mcp_server.http.responses import PUBLIC_HOUR, HttpResponse
 from mcp_server.presentation.offer import PRIVACY_PATH, TERMS_PATH
-from store.accounts.accounts import Account
 from web.about import connect, docs, robots
-from web.account import account
-from web.account.consent import AUTHORIZE, ConsentPage
-from web.account.keys import KeysPage
-from web.account.sign_in import Password, SignIn, SignUp
+from web.account import account, consent, keys, sign_in
 from web.market import (
     changes,
     charts,
@@ -40,7 +36,7 @@ def web_routes(site: Site, reference: Callable[[], str]) -> list[Route]:
     """Every page, and the documentation rendered from the agent reference."""
     visits, offer = Visits(site), site.services.offer
     anyone, members, parts = visits.anyone, visits.members, visits.parts
-    return [
+    routes = [
         Route(home.PATH, anyone(home.show)),
         Route(scan_query.PATH, anyone(screen.show)),
         Route(symbol.SEARCH_PATH, anyone(symbol.find)),
@@ -61,8 +57,19 @@ def web_routes(site: Site, reference: Callable[[], str]) -> list[Route]:
         _text(site, TERMS_PATH, "Terms", site.policies.terms),
         Route(robots.PATH, robots.robots),
         Route(assets.PATH, assets.load_assets().respond),
-        *_account_routes(site, visits),
+        _form(consent.AUTHORIZE, anyone(consent.show), members(consent.decide, once=True)),
+        _form(keys.PATH, members(keys.show), members(keys.change)),
+        _form(account.PATH, members(account.show), members(account.change)),
+        Route(account.USAGE, members(account.usage)),
+        Route(account.ACTIVITY, members(account.activity)),
+        _form(sign_in.SIGN_IN, anyone(sign_in.show), anyone(sign_in.sign_in)),
+        Route(sign_in.SIGN_OUT, anyone(sign_in.sign_out), methods=["POST"]),
+        _form(sign_in.PASSWORD, members(sign_in.show_password), members(sign_in.change_password)),
     ]
+    if site.sign_up:
+        sign_up = _form(sign_in.SIGN_UP, anyone(sign_in.show_sign_up), anyone(sign_in.sign_up))
+        routes.append(sign_up)
+    return routes
 
 
 async def _news(visit: Visit, site: Site) -> Page:
@@ -89,39 +96,3 @@ def _fixed(site: Site, path: str, template: str, make: Callable[[], Context]) ->
 
 def _text(site: Site, path: str, title: str, source: str) -> Route:
     return _fixed(site, path, "text.html", partial(docs.text_page, title, source))
-
-
-def _account_routes(site: Site, visits: Visits) -> list[Route]:
-    """The pages of accounts, whose handlers have the site by themselves."""
-    pages = site.pages
-    own, keys = account.AccountPage(site, pages), KeysPage(site, pages)
-    consent, password = ConsentPage(site, pages), Password(site, pages, visits)
-    sign_in, sign_up = SignIn(site, pages, visits), SignUp(site, pages, visits)
-
-    def anyone(handler: Callable[[Visit], Awaitable[Page]]) -> Endpoint:
-        async def show(visit: Visit, _site: Site) -> Page:
-            return await handler(visit)
-
-        return visits.anyone(show)
-
-    def members(
-        handler: Callable[[Visit, Account], Awaitable[Page]], *, once: bool = False
-    ) -> Endpoint:
-        async def show(visit: Visit, _site: Site, owner: Account) -> Page:
-            return await handler(visit, owner)
-
-        return visits.members(show, once=once)
-
-    routes = [
-        _form(AUTHORIZE, anyone(consent.show), members(consent.decide, once=True)),
-        _form("/keys", members(keys.show), members(keys.change)),
-        _form(account.PATH, members(own.show), members(own.change)),
-        Route("/usage", members(account.Usage(site, pages).show)),
-        Route(account.ACTIVITY, members(account.Activity(site, pages).show)),
-        _form("/sign-in", anyone(sign_in.show), anyone(sign_in.submit)),
-        Route("/sign-out", anyone(sign_in.leave), methods=["POST"]),
-        _form("/account/password", members(password.show), members(password.change)),
-    ]
-    if site.sign_up:
-        routes.append(_form("/sign-up", anyone(sign_up.show), anyone(sign_up.submit)))
-    return routes

@@ -65,6 +65,7 @@ from store.nights.active_night import ActiveNight
 from store.nights.book import PerBook
 from telemetry.metrics import record
 from web.routes import web_routes
+from web.site.cookies import Cookies
 from web.site.errors import exception_handlers
 from web.site.live import News
 from web.site.pages import Pages, compile_templates
@@ -216,6 +217,7 @@ def _site(
         keys=store.keys,
         sessions=store.sessions,
         browsers=store.browsers,
+        cookies=Cookies.of(services.offer.public_url, store.sessions.lifetime),
         grants=store.grants,
         audit=store.audit,
         audit_days=settings.audit_days,

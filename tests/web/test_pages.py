@@ -8,7 +8,6 @@ import re
 from pathlib import Path
 
 import pytest
-from jinja2 import Environment
 
 from store.accounts.accounts import utc_now
 from store.accounts.keys import Principal
@@ -107,7 +106,7 @@ def test_every_template_is_compiled_by_the_start_and_by_no_visitor(
     environment.cache_clear()
     with serving(data_dir):
         pass  # its end waits for what its start began
-    monkeypatch.setattr(Environment, "compile", compiled_late)
+    monkeypatch.setattr(environment(), "compile", compiled_late)
     with serving(data_dir, email="second@example.com", open_pages=True) as live:
         browser = Browser(live)
         for path in ("/", "/screen", "/symbols", "/symbols/AAPL", "/families", "/status", "/docs"):

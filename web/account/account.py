@@ -9,13 +9,11 @@ from starlette.responses import RedirectResponse, Response
 from store.accounts.accounts import Account
 from store.accounts.audit import EventKind
 from store.accounts.sessions import handle_of
-from web.site.pages import Pages
 from web.site.refusals import Refusal
 from web.site.site import Site
 from web.site.visit import Visit
 
-PATH = "/account"
-ACTIVITY = "/account/activity"
+PATH, USAGE, ACTIVITY = "/account", "/usage", "/account/activity"
 
 NOTICES = {
     "ended": "That browser is signed out.",
@@ -79,96 +77,72 @@ SYSTEMS = {
 }
 
 
-class AccountPage:
-    """The page of one's own account."""
+async def show(
+    visit: Visit, site: Site, account: Account, refusal: Refusal | None = None
+) -> Response:
+    """The browsers, and the number of keys and apps."""
+    return site.pages.respond(
+        "account.html",
+        visit,
+        refusal=refusal,
+        notice=NOTICES.get(visit.request.query_params.get("done", "")),
+        account=account,
+        sessions=await site.sessions.of_account(account.id),
+        this_browser=handle_of(visit.secret),
+        browser_of=browser_of,
+        keys=sum(key.is_live(site.clock()) for key in await site.keys.unrevoked(account.id)),
+        apps=len(await site.grants.unrevoked(account.id)),
+    )
 
-    def __init__(self, site: Site, pages: Pages) -> None:
-        self._site = site
-        self._pages = pages
 
-    async def show(self, visit: Visit, account: Account) -> Response:
-        """List the browsers, and count the keys and apps."""
-        return await self._page(visit, account)
-
-    async def change(self, visit: Visit, account: Account) -> Response:
-        """End one browser's session, or all access but this browser's."""
-        form, site = visit.form, self._site
-        if "everything" in form:
-            await site.accounts.end_access(
-                account.id, but=visit.secret, browser=visit.browser, actor=visit.actor
-            )
-            return RedirectResponse(f"{PATH}?done=everything", 303)
-        if await site.sessions.end_own(account.id, form.get("end", ""), actor=visit.actor):
-            return RedirectResponse(f"{PATH}?done=ended", 303)
-        refusal = Refusal(404, "No such browser is signed in, so nothing was changed.")
-        return await self._page(visit, account, refusal)
-
-    async def _page(
-        self, visit: Visit, account: Account, refusal: Refusal | None = None
-    ) -> Response:
-        site = self._site
-        return self._pages.respond(
-            "account.html",
-            visit,
-            refusal=refusal,
-            notice=NOTICES.get(visit.request.query_params.get("done", "")),
-            account=account,
-            sessions=await site.sessions.of_account(account.id),
-            this_browser=handle_of(visit.secret),
-            browser_of=browser_of,
-            keys=sum(key.is_live(site.clock()) for key in await site.keys.unrevoked(account.id)),
-            apps=len(await site.grants.unrevoked(account.id)),
+async def change(visit: Visit, site: Site, account: Account) -> Response:
+    """End one browser's session, or all access but this browser's."""
+    form = visit.form
+    if "everything" in form:
+        await site.accounts.end_access(
+            account.id, but=visit.secret, browser=visit.browser, actor=visit.actor
         )
+        return RedirectResponse(f"{PATH}?done=everything", 303)
+    if await site.sessions.end_own(account.id, form.get("end", ""), actor=visit.actor):
+        return RedirectResponse(f"{PATH}?done=ended", 303)
+    refusal = Refusal(404, "No such browser is signed in, so nothing was changed.")
+    return await show(visit, site, account, refusal)
 
 
-class Usage:
-    """The page of today's calls, compared with the limits."""
-
-    def __init__(self, site: Site, pages: Pages) -> None:
-        self._site = site
-        self._pages = pages
-
-    async def show(self, visit: Visit, account: Account) -> Response:
-        """Today's calls by key and app, and by operation."""
-        site, now = self._site, self._site.clock()
-        today, log = now.date(), site.services.usage
-        calls = await log.calls_by_key(account.id, today)
-        keys = await site.keys.unrevoked(account.id, calls)
-        return self._pages.respond(
-            "usage.html",
-            visit,
-            today=today,
-            quotas=site.services.limiter.quotas,
-            calls=calls,
-            keys=[key for key in keys if key.is_live(now) or key.prefix in calls],
-            apps=await site.grants.unrevoked(account.id, calls),
-            operations=await log.calls_by_operation(account.id, today, MOST_OPERATIONS),
-        )
+async def usage(visit: Visit, site: Site, account: Account) -> Response:
+    """Today's calls by key and app, and by operation, compared with the limits."""
+    now, log = site.clock(), site.services.usage
+    today = now.date()
+    calls = await log.calls_by_key(account.id, today)
+    keys = await site.keys.unrevoked(account.id, calls)
+    return site.pages.respond(
+        "usage.html",
+        visit,
+        today=today,
+        quotas=site.services.limiter.quotas,
+        calls=calls,
+        keys=[key for key in keys if key.is_live(now) or key.prefix in calls],
+        apps=await site.grants.unrevoked(account.id, calls),
+        operations=await log.calls_by_operation(account.id, today, MOST_OPERATIONS),
+    )
 
 
-class Activity:
-    """The page of what happened to an account."""
-
-    def __init__(self, site: Site, pages: Pages) -> None:
-        self._site = site
-        self._pages = pages
-
-    async def show(self, visit: Visit, account: Account) -> Response:
-        """A page of events, newest first; `before` names the id below which it begins."""
-        before = _before(visit.request.query_params.get("before"))
-        events = await self._site.audit.events(account.id, before=before, limit=EVENTS_A_PAGE + 1)
-        page = events[:EVENTS_A_PAGE]
-        return self._pages.respond(
-            "activity.html",
-            visit,
-            events=page,
-            older=page[-1].id if len(events) > EVENTS_A_PAGE else None,
-            paged=before is not None,
-            words=WORDS,
-            alarming=ALARMING,
-            agent_name=agent_name,
-            days=self._site.audit_days,
-        )
+async def activity(visit: Visit, site: Site, account: Account) -> Response:
+    """What happened to the account, newest first; `before` names the id below which it begins."""
+    before = _before(visit.request.query_params.get("before"))
+    events = await site.audit.events(account.id, before=before, limit=EVENTS_A_PAGE + 1)
+    page = events[:EVENTS_A_PAGE]
+    return site.pages.respond(
+        "activity.html",
+        visit,
+        events=page,
+        older=page[-1].id if len(events) > EVENTS_A_PAGE else None,
+        paged=before is not None,
+        words=WORDS,
+        alarming=ALARMING,
+        agent_name=agent_name,
+        days=site.audit_days,
+    )
 
 
 def _before(value: str | None) -> int | None:

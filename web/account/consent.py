@@ -12,7 +12,6 @@ from store.accounts.accounts import Account
 from store.accounts.grants import Form
 from web.account.proof import check_owner
 from web.site.forms import OUT_OF_DATE, TOKEN_FIELD, address_of, once_until
-from web.site.pages import Pages
 from web.site.refusals import Refusal
 from web.site.site import Site
 from web.site.visit import Visit, sign_in_address
@@ -21,97 +20,93 @@ AUTHORIZE = "/oauth/authorize"
 NAME_LENGTH = 60
 
 
-class ConsentPage:
-    """The consent page for requests that the authorization server has checked."""
-
-    def __init__(self, site: Site, pages: Pages) -> None:
-        self._site = site
-        self._authorization = site.authorization
-        self._pages = pages
-
-    async def show(self, visit: Visit) -> Response:
-        """Show which app asks for what; an anonymous visitor signs in first."""
-        query = visit.request.query_params.multi_items()
-        sign_in = RedirectResponse(sign_in_address(visit.request), 303)
-        if visit.account is None and self._authorization.reads_document(query):
+async def show(visit: Visit, site: Site) -> Response:
+    """Show which app asks for what; an anonymous visitor signs in first."""
+    query = visit.request.query_params.multi_items()
+    sign_in = RedirectResponse(sign_in_address(visit.request), 303)
+    if visit.account is None and site.authorization.reads_document(query):
+        return sign_in
+    try:
+        request = await site.authorization.check(query, visit.network)
+    except PageError as error:
+        raise _refusal(error) from error
+    except RedirectError as error:
+        # A broken request must not send an anonymous visitor to a client (RFC 9700 4.11.2).
+        if visit.account is None:
             return sign_in
-        try:
-            request = await self._authorization.check(query, visit.network)
-        except PageError as error:
-            raise _refusal(error) from error
-        except RedirectError as error:
-            # A broken request must not send an anonymous visitor to a client (RFC 9700 4.11.2).
-            if visit.account is None:
-                return sign_in
-            return await self._broken(visit, visit.account, error)
-        return sign_in if visit.account is None else await self._page(request, visit)
+        return await _broken(visit, site, visit.account, error)
+    return sign_in if visit.account is None else await _page(request, visit, site)
 
-    async def _page(
-        self, request: AuthorizationRequest, visit: Visit, refusal: Refusal | None = None
-    ) -> Response:
-        return self._pages.respond(
-            "consent.html",
-            visit,
-            refusal=refusal,
-            redirects_off_site=True,
-            name=shown_name(request.client.name),
-            host=document_host(request.client.client_id),
-            destination=destination(request.redirect_uri),
-            action=address_of(visit.request),
-            token=visit.once_token(address_of(visit.request), self._site.clock()),
-            proven=await self._site.sessions.is_proven(visit.secret),
-            read_only="read_only" in visit.form,
-        )
 
-    async def _broken(self, visit: Visit, account: Account, error: RedirectError) -> Response:
-        # Anybody may register a web site and link to a broken request: whoever follows the link
-        # must not end there without having chosen to (RFC 9700 section 4.11.2).
-        if await self._authorization.trusts(error, account.id):
-            return _to_client(error.location)
-        return self._pages.respond(
-            "broken.html",
-            visit,
-            refusal=Refusal(400, f"The app's request to connect is faulty ({error.error})."),
-            name=shown_name(error.client.name),
-            location=error.location,
-            destination=destination(error.redirect_uri),
-        )
+async def decide(visit: Visit, site: Site, account: Account) -> Response:
+    """Approve or refuse the very request that was shown: the form's token covers its query.
 
-    async def decide(self, visit: Visit, account: Account) -> Response:
-        """Approve or refuse the very request that was shown: the form's token covers its query.
+    To approve takes the password too, once the sign-in is old.
+    """
+    decision = visit.form.get("decision")
+    if decision not in ("approve", "refuse"):
+        raise Refusal(400, "Go back, and choose Approve or Refuse.")
+    try:
+        request = await site.authorization.check(visit.request.query_params.multi_items())
+        return await _decided(request, visit, site, account, decision)
+    except PageError as error:
+        raise _refusal(error) from error
+    except RedirectError as error:
+        return _to_client(error.location)
 
-        To approve takes the password too, once the sign-in is old.
-        """
-        decision = visit.form.get("decision")
-        if decision not in ("approve", "refuse"):
-            raise Refusal(400, "Go back, and choose Approve or Refuse.")
-        try:
-            request = await self._authorization.check(visit.request.query_params.multi_items())
-            return await self._decided(request, visit, account, decision)
-        except PageError as error:
-            raise _refusal(error) from error
-        except RedirectError as error:
-            return _to_client(error.location)
 
-    async def _decided(
-        self, request: AuthorizationRequest, visit: Visit, account: Account, decision: str
-    ) -> Response:
-        form = _form_of(visit)
-        if decision == "refuse":
-            return _to_client(await self._authorization.refuse(request, form))
-        try:
-            await check_owner(self._site, visit, account)
-        except Refusal as refusal:
-            return await self._page(request, visit, refusal)
-        location = await self._authorization.approve(
-            request,
-            account.id,
-            form=form,
-            session=visit.secret,
-            read_only="read_only" in visit.form,
-            actor=visit.actor,
-        )
-        return _to_client(location)
+async def _page(
+    request: AuthorizationRequest, visit: Visit, site: Site, refusal: Refusal | None = None
+) -> Response:
+    return site.pages.respond(
+        "consent.html",
+        visit,
+        refusal=refusal,
+        redirects_off_site=True,
+        name=shown_name(request.client.name),
+        host=document_host(request.client.client_id),
+        destination=destination(request.redirect_uri),
+        action=address_of(visit.request),
+        token=visit.once_token(address_of(visit.request), site.clock()),
+        proven=await site.sessions.is_proven(visit.secret),
+        read_only="read_only" in visit.form,
+    )
+
+
+async def _broken(visit: Visit, site: Site, account: Account, error: RedirectError) -> Response:
+    # Anybody may register a web site and link to a broken request: whoever follows the link
+    # must not end there without having chosen to (RFC 9700 section 4.11.2).
+    if await site.authorization.trusts(error, account.id):
+        return _to_client(error.location)
+    return site.pages.respond(
+        "broken.html",
+        visit,
+        refusal=Refusal(400, f"The app's request to connect is faulty ({error.error})."),
+        name=shown_name(error.client.name),
+        location=error.location,
+        destination=destination(error.redirect_uri),
+    )
+
+
+async def _decided(
+    request: AuthorizationRequest, visit: Visit, site: Site, account: Account, decision: str
+) -> Response:
+    form = _form_of(visit)
+    if decision == "refuse":
+        return _to_client(await site.authorization.refuse(request, form))
+    try:
+        await check_owner(site, visit, account)
+    except Refusal as refusal:
+        return await _page(request, visit, site, refusal)
+    location = await site.authorization.approve(
+        request,
+        account.id,
+        form=form,
+        session=visit.secret,
+        read_only="read_only" in visit.form,
+        actor=visit.actor,
+    )
+    return _to_client(location)
 
 
 def shown_name(name: str) -> str:

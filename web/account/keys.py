@@ -10,10 +10,11 @@ from store.accounts.accounts import Account
 from store.accounts.keys import Key
 from store.errors import AccountError, TooManyError, TooOftenError
 from web.account.proof import check_owner
-from web.site.pages import Pages
 from web.site.refusals import Refusal
 from web.site.site import Site
 from web.site.visit import Visit
+
+PATH = "/keys"
 
 NOTICES = {
     "revoked": "Revoked. It no longer gives access.",
@@ -27,78 +28,77 @@ KEYS_PER_HOUR = 20
 """Keys that the owner of an account may make within an hour."""
 
 
-class KeysPage:
-    """The page of keys and connected apps."""
+async def show(visit: Visit, site: Site, account: Account) -> Response:
+    """List the keys and the apps."""
+    notice = NOTICES.get(visit.request.query_params.get("done", ""))
+    return await _page(visit, site, account, notice=notice)
 
-    def __init__(self, site: Site, pages: Pages) -> None:
-        self._site = site
-        self._pages = pages
 
-    async def show(self, visit: Visit, account: Account) -> Response:
-        """List the keys and the apps."""
-        notice = NOTICES.get(visit.request.query_params.get("done", ""))
-        return await self._page(visit, account, notice=notice)
+async def change(visit: Visit, site: Site, account: Account) -> Response:
+    """Revoke a key or an app, or create a key and show its secret, which is shown only once."""
+    try:
+        if "revoke" in visit.form:
+            await _revoke(visit, site, account)
+            return RedirectResponse(f"{PATH}?done=revoked", 303)
+        await check_owner(site, visit, account)
+        key, secret = await _create(visit, site, account)
+    except TooOftenError as error:
+        refusal = Refusal(429, str(error), error.wait)
+    except (AccountError, TooManyError) as error:
+        refusal = Refusal(400, str(error))
+    except Refusal as error:
+        refusal = error
+    else:
+        return await _page(visit, site, account, created=key, secret=secret)
+    return await _page(visit, site, account, refusal=refusal)
 
-    async def change(self, visit: Visit, account: Account) -> Response:
-        """Revoke a key or an app, or create a key and show its secret, which is shown only once."""
-        try:
-            if "revoke" in visit.form:
-                await self._revoke(visit, account, visit.form["revoke"])
-                return RedirectResponse("/keys?done=revoked", 303)
-            await check_owner(self._site, visit, account)
-            key, secret = await self._create(visit, account)
-        except TooOftenError as error:
-            return await self._page(visit, account, refusal=Refusal(429, str(error), error.wait))
-        except (AccountError, TooManyError) as error:
-            return await self._page(visit, account, refusal=Refusal(400, str(error)))
-        except Refusal as refusal:
-            return await self._page(visit, account, refusal=refusal)
-        return await self._page(visit, account, created=key, secret=secret)
 
-    async def _create(self, visit: Visit, account: Account) -> tuple[Key, str]:
-        form = visit.form
-        ends = form.get("ends", "")
-        if ends not in ENDS:
-            raise Refusal(400, "Choose when the key ends.")
-        days = ENDS[ends]
-        return await self._site.keys.create(
-            account.email,
-            form.get("name", ""),
-            expires_at=self._site.clock() + dt.timedelta(days=days) if days else None,
-            read_only="read_only" in form,
-            per_hour=KEYS_PER_HOUR,
-            session=visit.secret,
-            actor=visit.actor,
-        )
+async def _create(visit: Visit, site: Site, account: Account) -> tuple[Key, str]:
+    form = visit.form
+    ends = form.get("ends", "")
+    if ends not in ENDS:
+        raise Refusal(400, "Choose when the key ends.")
+    days = ENDS[ends]
+    return await site.keys.create(
+        account.email,
+        form.get("name", ""),
+        expires_at=site.clock() + dt.timedelta(days=days) if days else None,
+        read_only="read_only" in form,
+        per_hour=KEYS_PER_HOUR,
+        session=visit.secret,
+        actor=visit.actor,
+    )
 
-    async def _revoke(self, visit: Visit, account: Account, prefix: str) -> None:
-        if await self._site.keys.revoke_own(account.id, prefix, actor=visit.actor):
-            return
-        if not await self._site.grants.revoke_grant(account.id, prefix, actor=visit.actor):
-            raise Refusal(404, "You have no such key, so nothing was changed.")
 
-    async def _page(
-        self,
-        visit: Visit,
-        account: Account,
-        *,
-        refusal: Refusal | None = None,
-        notice: str | None = None,
-        created: Key | None = None,
-        secret: str = "",
-    ) -> Response:
-        site = self._site
-        return self._pages.respond(
-            "keys.html",
-            visit,
-            refusal=refusal,
-            notice=notice,
-            created=created,
-            secret=secret,
-            keys=await site.keys.unrevoked(account.id),
-            apps=await site.grants.unrevoked(account.id),
-            uses=await site.services.usage.last_uses(account.id),
-            offer=site.services.offer,
-            proven=await site.sessions.is_proven(visit.secret),
-            now=site.clock(),
-        )
+async def _revoke(visit: Visit, site: Site, account: Account) -> None:
+    prefix = visit.form["revoke"]
+    if await site.keys.revoke_own(account.id, prefix, actor=visit.actor):
+        return
+    if not await site.grants.revoke_grant(account.id, prefix, actor=visit.actor):
+        raise Refusal(404, "You have no such key, so nothing was changed.")
+
+
+async def _page(
+    visit: Visit,
+    site: Site,
+    account: Account,
+    *,
+    refusal: Refusal | None = None,
+    notice: str | None = None,
+    created: Key | None = None,
+    secret: str = "",
+) -> Response:
+    return site.pages.respond(
+        "keys.html",
+        visit,
+        refusal=refusal,
+        notice=notice,
+        created=created,
+        secret=secret,
+        keys=await site.keys.unrevoked(account.id),
+        apps=await site.grants.unrevoked(account.id),
+        uses=await site.services.usage.last_uses(account.id),
+        offer=site.services.offer,
+        proven=await site.sessions.is_proven(visit.secret),
+        now=site.clock(),
+    )

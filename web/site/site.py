@@ -20,6 +20,7 @@ from store.accounts.passwords import Passwords
 from store.accounts.sessions import Browsers, Sessions
 from store.ledger.ledger import Ledger
 from telemetry.metrics import Degraded
+from web.site.cookies import Cookies
 from web.site.live import News
 from web.site.pages import Pages
 from web.site.policies import Policies
@@ -40,6 +41,7 @@ class Site:
     keys: Keys
     sessions: Sessions
     browsers: Browsers
+    cookies: Cookies
     grants: Grants
     audit: AuditLog
     audit_days: int

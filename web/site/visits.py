@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from mcp_server.calls.errors import ApiError
 from store.accounts.accounts import Account, hash_secret
-from store.accounts.sessions import BROWSER_LIFETIME, TOKEN_BYTES
-from store.errors import (
-    AccountError,
-    DatabaseUnavailableError,
-    SignedOutError,
-    StalePasswordError,
-)
+from store.accounts.sessions import TOKEN_BYTES
+from store.errors import AccountError, DatabaseUnavailableError, SignedOutError
 from web.site.forms import check_form, read_form
 from web.site.pages import Page
 from web.site.refusals import Refusal
@@ -33,9 +28,6 @@ ELSEWHERE = Refusal(403, "Pages of other sites cannot load this. Follow a link t
 NO_STORE = {"Cache-Control": "no-store"}
 SIGNED_OUT = Refusal(403, str(SignedOutError()))
 
-MAX_TOKEN = 128
-"""Most characters of a cookie that is looked up."""
-
 NESTED = frozenset({"embed", "fencedframe", "frame", "iframe", "object"})
 """Destinations of navigations within a page; no page of this site may be framed anyway."""
 
@@ -47,59 +39,12 @@ Count = Callable[[str, str | None], Awaitable[None]]
 """Counts a request of a network and a session."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cookie:
-    """One cookie of this host only; scripts cannot read it, and posts from other sites lack it.
-
-    On https its name begins with `__Host-`, so that neighbouring hosts cannot set it.
-    """
-
-    name: str
-    secure: bool
-    max_age: int | None = None
-    """Seconds; without it, the browser deletes the cookie when it closes."""
-
-    def read(self, request: Request) -> str | None:
-        """The value that the browser sent; None if it is empty or too long for a token.
-
-        Of a repeated name the first counts (RFC 6265 section 4.2.1). Quoted values are not decoded:
-        no token has one, and the standard library takes quadratic time.
-        """
-        for field in request.headers.getlist("cookie"):
-            for pair in field.split(";"):
-                name, _, value = pair.partition("=")
-                if name.strip() == self.name:
-                    token = value.strip()
-                    return token if token and len(token) <= MAX_TOKEN else None
-        return None
-
-    def set(self, response: Response, value: str) -> None:
-        """Give the browser a value."""
-        response.set_cookie(
-            self.name, value, self.max_age, secure=self.secure, httponly=True, samesite="lax"
-        )
-
-    def drop(self, response: Response) -> None:
-        """Delete the cookie in the browser."""
-        response.delete_cookie(self.name, secure=self.secure, httponly=True, samesite="lax")
-
-
 class Visits:
     """Turns handlers that take a visit into endpoints."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
         self._url = site.services.offer.public_url
-        secure = self._url.startswith("https://")
-        prefix = "__Host-" if secure else ""
-        idle, known = (
-            int(one.total_seconds()) for one in (site.sessions.lifetime, BROWSER_LIFETIME)
-        )
-        self._session = Cookie(f"{prefix}session", secure, idle)
-        self._visit = Cookie(f"{prefix}visit", secure)
-        """Ties the forms before sign-in to a browser."""
-        self._browser = Cookie(f"{prefix}browser", secure, known)
-        """The browser's own token, by which an account knows one in which it signed in before."""
 
     def anyone(self, handler: Handler) -> Endpoint:
         """An endpoint for every visitor."""
@@ -129,45 +74,6 @@ class Visits:
             return await handler(visit, self._site)
 
         return self._guarded(work, self._site.services.limiter.count_picture, _said)
-
-    def set_visit_cookie(self, response: Response, visit: Visit) -> None:
-        """Tie the forms of a page to the anonymous browser that it goes to."""
-        self._visit.set(response, visit.secret)
-
-    async def start_session(
-        self, visit: Visit, account: Account, password_hash: str, target: str
-    ) -> Response:
-        """Start a session under a new token, remember the browser, and go on to a page.
-
-        The session that the browser had before ends.
-
-        Raises:
-            Refusal: the password was changed, or the account deleted, since it was proven.
-        """
-        owner = visit.actor._replace(name="owner")
-        try:
-            token = await self._site.sessions.start(
-                account.id,
-                password_hash,
-                replacing=visit.secret if visit.account else None,
-                actor=owner,
-            )
-            browser = await self._site.browsers.remember(visit.browser, account.id)
-        except (AccountError, StalePasswordError) as error:
-            raise Refusal(400, str(error)) from error
-        response = RedirectResponse(target, 303)
-        self._session.set(response, token)
-        self._browser.set(response, browser)
-        self._visit.drop(response)
-        return response
-
-    async def end_session(self, visit: Visit) -> Response:
-        """End the session."""
-        if visit.account is not None:
-            await self._site.sessions.end(visit.secret, actor=visit.actor)
-        response = RedirectResponse("/", 303)
-        self._session.drop(response)
-        return response
 
     def _guarded(
         self,
@@ -201,12 +107,12 @@ class Visits:
         return self._site.pages.respond("message.html", visit, refusal=refusal)
 
     async def _find(self, visit: Visit) -> Visit:
-        visit = replace(visit, browser=self._browser.read(visit.request))
-        session = self._session.read(visit.request)
+        visit = replace(visit, browser=self._site.cookies.browser.read(visit.request))
+        session = self._site.cookies.session.read(visit.request)
         account = await self._site.sessions.account(session) if session else None
         if session and account:
             return replace(visit, secret=session, account=account)
-        return replace(visit, secret=self._visit.read(visit.request) or visit.secret)
+        return replace(visit, secret=self._site.cookies.visit.read(visit.request) or visit.secret)
 
     async def _read(self, visit: Visit, *, once: bool = False) -> Visit:
         if visit.request.method != "POST":
