@@ -14,8 +14,7 @@ import random
 import re
 import sys
 import tempfile
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlencode
@@ -34,20 +33,16 @@ from tests.fuzz.calls import (
     rest_calls,
 )
 from tests.fuzz.exchange import send
-from tests.fuzz.kept import HTTP, cases, target_of
 from tests.fuzz.readers import Reader, readers
-from tests.fuzz.server import MOST_GROWTH, RAISED, Target, running
-from tests.fuzz.trial import Trial
+from tests.fuzz.server import RAISED, Target, running
+from tests.fuzz.trial import FOUND, HTTP, Check, Trial, attack
 from tests.service import copy_night
 from tests.web.browser import Forms
 
-FOUND = Path("fuzz-found")
 CURRENT = FOUND / "current"
 """The file that a reader is at: what is left when it never comes back."""
 HANGS = 60
 """Seconds after which a reader is taken to hang, and the run ends."""
-ROUNDS = 4
-"""How often each target has its turn."""
 LINK = re.compile(r'href="(/[a-z/-]*)"')
 
 
@@ -82,11 +77,19 @@ def _run(folder: Path, seconds: float, start: int) -> list[str]:
     """
     copy_night(folder / "night", folder / "raised")
     copy_night(folder / "night", folder / "usual")
-    with running(folder / "raised", **RAISED) as target:
-        found = _attack(target, "raised limits", seconds * 0.5, start)
-    with running(folder / "usual") as target:
-        found += _attack(target, "usual limits", seconds * 0.1, start)
-    return found + _read(seconds * 0.4, start)
+    found = []
+    for name, share, limits in (("raised", 0.5, RAISED), ("usual", 0.1, {})):
+        with running(folder / name, **limits) as target:
+            trials = _trials(target)
+            found += attack(f"{name} limits", trials, seconds * share, start, target.memory)
+    FOUND.mkdir(exist_ok=True)
+    trials = [Trial(reader.name, _guarded(reader), reader.strategy) for reader in readers()]
+    own = psutil.Process()
+    found += attack("readers", trials, seconds * 0.4, start, lambda: own.memory_info().rss / 2**20)
+    CURRENT.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # it is kept if something lies in it
+        FOUND.rmdir()
+    return found
 
 
 def _strategies(target: Target) -> dict[str, SearchStrategy[bytes]]:
@@ -101,7 +104,7 @@ def _strategies(target: Target) -> dict[str, SearchStrategy[bytes]]:
         "rest": rest_calls(),
         "oauth": oauth_calls(clients),
         "pages": page_calls(tuple(forms)),
-        "raw http": raw_bytes(),
+        HTTP: raw_bytes(),
     }
 
 
@@ -140,36 +143,8 @@ def _forms(target: Target, start: str, session: str) -> list[tuple[str, dict[str
     return [(action, given) for (action, _), given in found.items()]
 
 
-def _attack(target: Target, title: str, seconds: float, start: int) -> list[str]:
-    """Try requests on a server; prints what was tried and returns what went wrong."""
-    strategies = _strategies(target)
-    trials = {name: Trial(name) for name in (*strategies, "corpus")}
-    for path in cases(HTTP):
-        data = path.read_bytes()
-        _, spent, faults = target.exchange(data)
-        trials["corpus"].note(data, spent, faults)
-    turn = seconds / (ROUNDS + 1)
-    _round(target, strategies, trials, turn, start)
-    before = target.server.memory().rss
-    for number in range(1, ROUNDS + 1):
-        _round(target, strategies, trials, turn, start + 100 * number)
-    after = target.server.memory().rss
-    print(f"\n{title}; memory {before:.0f} MiB after the warm-up, {after:.0f} MiB at the end")
-    lines = _tell(list(trials.values()))
-    if after - before > MOST_GROWTH:
-        lines.append(f"{title}: the server grew by {after - before:.0f} MiB")
-    return lines
-
-
-def _round(
-    target: Target,
-    strategies: Mapping[str, SearchStrategy[bytes]],
-    trials: Mapping[str, Trial],
-    seconds: float,
-    start: int,
-) -> None:
-    """One turn for each target."""
-    turn = seconds / len(strategies)
+def _trials(target: Target) -> list[Trial]:
+    """What is tried on a server."""
 
     def check(data: bytes) -> tuple[float, list[str]]:
         answer, spent, faults = target.exchange(data)
@@ -177,32 +152,12 @@ def _round(
             target.sign_in()  # the session was ended
         return spent, faults
 
-    for name, strategy in strategies.items():
-        trials[name].run(strategy, check, time.monotonic() + turn, start)
+    return [Trial(name, check, strategy) for name, strategy in _strategies(target).items()]
 
 
-def _read(seconds: float, start: int) -> list[str]:
-    """Try files on the readers; prints what was tried and returns what went wrong."""
-    FOUND.mkdir(exist_ok=True)
-    chosen = readers()
-    trials = {reader.name: Trial(reader.name) for reader in chosen}
-    own = psutil.Process()
-    memory = []
-    for number in range(ROUNDS + 1):
-        for reader in chosen:
-            _turn(reader, trials[reader.name], seconds / (ROUNDS + 1) / len(chosen), start + number)
-        memory.append(own.memory_info().rss / 2**20)
-    CURRENT.unlink(missing_ok=True)
-    with contextlib.suppress(OSError):  # it is kept if something lies in it
-        FOUND.rmdir()
-    print(f"\nreaders; memory {memory[0]:.0f} MiB after the warm-up, {memory[-1]:.0f} at the end")
-    lines = _tell(list(trials.values()))
-    if memory[-1] - memory[0] > MOST_GROWTH:
-        lines.append(f"readers: this process grew by {memory[-1] - memory[0]:.0f} MiB")
-    return lines
+def _guarded(reader: Reader) -> Check:
+    """What a reader does with a file, which is left in a folder if it never comes back."""
 
-
-def _turn(reader: Reader, trial: Trial, seconds: float, start: int) -> None:
     def check(data: bytes) -> tuple[float, list[str]]:
         CURRENT.write_bytes(data)
         faulthandler.dump_traceback_later(HANGS, exit=True)
@@ -211,25 +166,15 @@ def _turn(reader: Reader, trial: Trial, seconds: float, start: int) -> None:
         finally:
             faulthandler.cancel_dump_traceback_later()
 
-    for path in cases(reader.name):
-        data = path.read_bytes()
-        trial.note(data, *check(data))
-    trial.run(reader.strategy, check, time.monotonic() + seconds, start)
-
-
-def _tell(trials: list[Trial]) -> list[str]:
-    """Print a line for each trial; returns a line for each thing that went wrong."""
-    print(f"{'target':<12}{'cases':>9}{'slowest, ms of CPU':>20}  the slowest begins with")
-    for trial in trials:
-        case = ascii(trial.slowest_case[:60].decode("latin-1"))
-        print(f"{trial.name:<12}{trial.cases:>9,}{trial.slowest * 1000:>20.1f}  {case}")
-    return [line for trial in trials for line in trial.keep(FOUND)]
+    return check
 
 
 def _again(path: Path) -> int:
     """Try one kept case again and print what comes of it."""
     data = path.read_bytes()
-    reader = target_of(path, readers())
+    # Its folder names the target of a kept case, and its own name that of a finding.
+    named = {path.parent.name, path.name.rpartition("-")[0]}
+    reader = next((one for one in readers() if one.name in named), None)
     if reader is not None:
         reader.read(data, Path(tempfile.mkdtemp(prefix="fuzz-")))
         print("the reader did as it should")

@@ -25,8 +25,6 @@ RAISED = {
 """Limits that are never reached, so that they hide no code."""
 MOST_CPU = 0.25
 """Seconds of the server's processor that one request may take."""
-MOST_GROWTH = 96.0
-"""Megabytes by which the server may grow after its warm-up: its caches, when all are full."""
 COSTLY = (b"chart", b"password")
 """What is in a request that may draw a chart for the first time, or hashes a password."""
 
@@ -55,6 +53,10 @@ class Target:
         if spent > MOST_CPU and not any(word in data for word in COSTLY):
             found.append(SLOW)
         return answer, spent, found
+
+    def memory(self) -> float:
+        """Its resident set in megabytes."""
+        return self.server.memory().rss
 
     def sign_in(self) -> None:
         """Give the visitor the session of a browser that signs in."""

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz.exchange import Answer, Visitor, faults_of, send
-from tests.fuzz.kept import FOLDER, HTTP, cases
 from tests.fuzz.readers import readers
+from tests.fuzz.trial import FOLDER, HTTP, corpus
 from tests.service import Service
 from tests.web.browser import Browser
 from tests.web.people import new_person
 
 READERS = {reader.name: reader for reader in readers()}
-FILES = [path for name in READERS for path in cases(name)]
+FILES = [path for name in READERS for path in corpus(name)]
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def visitor(service: Service) -> Visitor:
     return Visitor("127.0.0.1", service.settings.port, service.key, session)
 
 
-@pytest.mark.parametrize("path", cases(HTTP), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", corpus(HTTP), ids=lambda path: path.stem)
 def test_a_request_that_once_did_harm_is_answered(path: Path, visitor: Visitor) -> None:
     data = path.read_bytes()
 
