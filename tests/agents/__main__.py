@@ -15,8 +15,9 @@ import anyio
 
 from benchmarks.tokens.counter import CounterError
 from tests.agents.nights import opened
-from tests.agents.table import Row, ask_all, table, with_table
+from tests.agents.table import Row, ask_all, table
 from tests.conftest import seal_night
+from tests.documents import with_table
 
 PAGE = Path(__file__).parents[2] / "docs" / "agents.md"
 
@@ -37,7 +38,7 @@ def main() -> None:
     print(table(rows))
     if given.write:
         page = PAGE.read_text(encoding="utf-8")
-        PAGE.write_text(with_table(page, table(rows)), encoding="utf-8")
+        PAGE.write_text(with_table(page, "questions", table(rows)), encoding="utf-8")
     parser.exit(0 if all(row.is_answered for row in rows) else 1)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,8 +9,8 @@ from benchmarks.tokens.counter import count
 from tests.agents.asking import Asked, Question, ask, questions
 from tests.agents.judging import shortcomings
 from tests.agents.nights import Nights
+from tests.documents import row
 
-MARKS = re.compile(r"(<!-- questions -->\n).*?(\n<!-- /questions -->)", re.DOTALL)
 HEAD = "| | a person asks | calls | tokens | answered |\n| --- | --- | --- | --- | --- |"
 
 
@@ -46,8 +45,8 @@ class Row:
         tools = [f"`{asked['tool']}`" for asked in self.question.calls]
         calls = ", ".join(tools) or "none, the host knows"
         where = "" if self.question.address == "/mcp" else f" (`{self.question.address}`)"
-        cells = (self.number, self.question.asked, calls + where, f"{self.tokens:,}", self.verdict)
-        return f"| {' | '.join(map(str, cells))} |"
+        asked, tokens = self.question.asked, f"{self.tokens:,}"
+        return row(str(self.number), asked, calls + where, tokens, self.verdict)
 
 
 async def ask_all(nights: Nights) -> list[Row]:
@@ -66,17 +65,6 @@ async def ask_all(nights: Nights) -> list[Row]:
 def table(rows: Sequence[Row]) -> str:
     """The table in Markdown."""
     return "\n".join([HEAD, *map(str, rows)])
-
-
-def with_table(page: str, text: str) -> str:
-    """A page with another table between its marks."""
-    return MARKS.sub(lambda found: found[1] + text + found[2], page)
-
-
-def table_of(page: str) -> str:
-    """The table between the marks of a page; empty without marks."""
-    found = MARKS.search(page)
-    return found[0].removeprefix(found[1]).removesuffix(found[2]) if found else ""
 
 
 def _text(asked: Asked) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
+
+from tests.documents import row
 
 HERE = Path(__file__).parent
 LOCKS = HERE.parents[1] / "locks"
@@ -78,7 +79,7 @@ def table() -> str:
     """The table of docs/hosts.md."""
     later = ("a week later", "a week later, started again")
     head = ("client", "version", "era", *WAYS, *later, "note")
-    return "\n".join([_row(head), _row(["---"] * len(head)), *map(_row, map(_cells, CLIENTS))])
+    return "\n".join([row(*head), row(*["---"] * len(head)), *(row(*_cells(c)) for c in CLIENTS)])
 
 
 def _cells(client: HostClient) -> list[str]:
@@ -87,7 +88,3 @@ def _cells(client: HostClient) -> list[str]:
     later = ["refreshes", client.started_again]
     note = NOTES.get(client.name, "")
     return [client.name, version, ", ".join(eras), *["yes"] * len(WAYS), *later, note]
-
-
-def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"

@@ -5,24 +5,17 @@ Run with `UPDATE_DOCS=1` to write them into the page again.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from mcp_server.presentation.hosts import ACCESS_WORDS, Host, hosts
 from mcp_server.presentation.offer import Offer
+from tests.documents import check_page
 from tests.hosts import clients, conformance
 from web.about.connect import LANGUAGES
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "hosts.md"
 OFFER = Offer("https://screener.example.com", ())
-
-
-def with_table(page: str, mark: str, table: str) -> str:
-    """A page with another table between two marks."""
-    opened, closed = f"<!-- {mark} -->\n", f"<!-- /{mark} -->"
-    before, _, rest = page.partition(opened)
-    return f"{before}{opened}{table}\n{closed}{rest.partition(closed)[2]}"
 
 
 def section(host: Host) -> str:
@@ -35,13 +28,9 @@ def section(host: Host) -> str:
 
 
 def test_the_page_shows_the_ways_to_connect_and_what_the_tests_know() -> None:
-    page = with_table(PAGE.read_text(encoding="utf-8"), "clients", clients.table())
-    page = with_table(page, "conformance", conformance.table())
-    page = with_table(page, "ways", "\n\n".join(map(section, hosts(OFFER))))
-    if os.environ.get("UPDATE_DOCS"):
-        PAGE.write_text(page, encoding="utf-8")
-
-    assert page == PAGE.read_text(encoding="utf-8")
+    ways = "\n\n".join(map(section, hosts(OFFER)))
+    tables = {"clients": clients.table(), "conformance": conformance.table(), "ways": ways}
+    check_page(PAGE, tables)
 
 
 def test_every_client_has_a_program_and_every_program_a_client() -> None:

@@ -5,7 +5,6 @@ Run with `UPDATE_DOCS=1` to write the tables of docs/bars.md again.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from nightly.sources import Loaded, TableSource, convert, read_source
 from nightly.sources.forms import read_bars
 from nightly.sources.names import read_name
 from nightly.symbols import normalise
+from tests.documents import check_page, row
 from tests.nightly.vendor_files import READ, REFUSED, Bar, Example
 
 PAGE = Path(nightly.__file__).parents[1] / "docs" / "bars.md"
@@ -133,10 +133,6 @@ def outcome(example: Example) -> str:
     return ", ".join(said)
 
 
-def row(*cells: str) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-
 def table_of_read() -> str:
     lines = ["| file of | named | columns | read as |", "|---|---|---|---|"]
     for example in READ:
@@ -156,17 +152,5 @@ def table_of_refused(folder: Path) -> str:
     return "\n".join(lines)
 
 
-def with_table(page: str, mark: str, table: str) -> str:
-    """A page with another table between two marks."""
-    opened, closed = f"<!-- {mark} -->\n", f"\n<!-- /{mark} -->"
-    before, _, rest = page.partition(opened)
-    return before + opened + table + closed + rest.partition(closed)[2]
-
-
 def test_the_page_on_bars_says_what_the_code_does(tmp_path: Path) -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    page = with_table(page, "read", table_of_read())
-    page = with_table(page, "refused", table_of_refused(tmp_path))
-    if os.environ.get("UPDATE_DOCS"):
-        PAGE.write_text(page, encoding="utf-8")
-    assert page == PAGE.read_text(encoding="utf-8")
+    check_page(PAGE, {"read": table_of_read(), "refused": table_of_refused(tmp_path)})
