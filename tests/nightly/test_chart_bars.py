@@ -11,13 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nightly.bars import Bars, to_date
+from nightly.bars import to_date
 from nightly.chart_bars import CHART_BARS, CHART_CONTEXT, MOST_CHART_BARS, bars_since
 from nightly.detector import detect
 from nightly.events import PatternType
 from nightly.poles import pole_of
-from store.nights.book import Book
+from store.nights.book import Book, Prices, StoredSetup
 from tests.contract.market import active_book
+from tests.nightly.series import daily
 from tests.nightly.shapes import LEAD_IN, squeeze, wedge_or_triangle
 
 DAY = dt.date(1970, 1, 1)
@@ -30,18 +31,19 @@ def book(night: Path) -> Iterator[Book]:
         yield opened
 
 
-def daily(count: int) -> Bars:
-    price = np.full(count, 10.0)
-    return Bars(np.arange(count, dtype=np.int32), price, price, price, price, price)
+def setups_of(book: Book) -> Iterator[tuple[StoredSetup, Prices]]:
+    """Every setup of a book with the bars of its chart."""
+    for symbol, setup_id in sorted((view.symbol, view.setup_id) for view in book.scan.rows):
+        setup, prices = book.setup(symbol, setup_id), book.prices(symbol)
+        assert setup is not None
+        assert prices is not None
+        yield setup, prices
 
 
 def test_every_setup_of_a_night_has_its_whole_pattern_and_its_pole_among_the_bars(
     book: Book,
 ) -> None:
-    for symbol, setup_id in sorted((view.symbol, view.setup_id) for view in book.scan.rows):
-        setup, prices = book.setup(symbol, setup_id), book.prices(symbol)
-        assert setup is not None
-        assert prices is not None
+    for setup, prices in setups_of(book):
         first = setup.evidence.get("pole_start_date") or setup.fields["pattern_start"]
         assert to_date(prices.date[0]) < dt.date.fromisoformat(first)
 
@@ -50,9 +52,7 @@ def test_a_night_keeps_the_last_bars_of_every_symbol_that_it_covers_and_of_no_ot
     book: Book,
 ) -> None:
     symbols = {entry["symbol"] for entry in json.loads(b"{%b}" % book.universe())["symbols"]}
-    assert symbols - {
-        symbol for symbol, _ in sorted((view.symbol, view.setup_id) for view in book.scan.rows)
-    }
+    assert symbols - {view.symbol for view in book.scan.rows}
     for symbol in symbols:
         prices, coverage = book.prices(symbol), book.coverage(symbol)
         assert coverage is not None
@@ -62,10 +62,7 @@ def test_a_night_keeps_the_last_bars_of_every_symbol_that_it_covers_and_of_no_ot
 
 def test_the_evidence_of_a_pennant_has_its_pole_and_that_of_others_has_none(book: Book) -> None:
     pennants = 0
-    for symbol, setup_id in sorted((view.symbol, view.setup_id) for view in book.scan.rows):
-        setup, prices = book.setup(symbol, setup_id), book.prices(symbol)
-        assert setup is not None
-        assert prices is not None
+    for setup, _ in setups_of(book):
         found = [name in setup.evidence for name in POLE]
         assert found == ["squeeze" in setup.fields["pattern_type"]] * 4
         if any(found):
@@ -111,6 +108,6 @@ def test_the_bars_begin_before_the_pattern_and_are_bounded(
     bars: int, since: int, kept: int
 ) -> None:
     start = DAY + dt.timedelta(days=bars - since)
-    prices = bars_since(daily(bars), start)
+    prices = bars_since(daily(bars, to_date(bars - 1)), start)
     assert len(prices.date) == kept
     assert prices.date[-1] == bars - 1
