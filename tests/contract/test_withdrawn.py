@@ -13,7 +13,8 @@ import pytest
 
 from rest_facade.routes import ROUTES
 from store.nights.nights import Nights
-from tests.nightly.test_served import market, order_of, publish, sessions_before
+from tests.nightly.nights import order_of
+from tests.nightly.test_served import market, publish, sessions_before
 from tests.screener import command
 from tests.service import Service, serving
 from tests.web.browser import Browser

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from statistics import fmean
@@ -99,10 +99,6 @@ class Recomputed:
     trades: list[Trade]
     start: int
     """The day number of the first bar of any symbol with 60 bars before it."""
-
-    def of(self, chosen: Callable[[Trade], bool]) -> list[Trade]:
-        """The trades that a rule chooses."""
-        return [trade for trade in self.trades if chosen(trade)]
 
 
 def recompute(order: Order, now: dt.datetime) -> Recomputed:

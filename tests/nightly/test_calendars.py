@@ -6,7 +6,6 @@ import datetime as dt
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,14 +14,11 @@ from nightly.bars import Bars, Days, to_date, to_day
 from nightly.errors import SourceError
 from nightly.night import make_night
 from nightly.plan import Order, plan
-from nightly.report import Report
-from nightly.sources import open_source
 from store.errors import HeldBackError
-from store.ledger.manifest import Manifest
-from store.nights.book import Book
 from store.nights.nights import Nights
 from store.wire.records import ScanSetup
-from tests.nightly.series import LENIENT, walk, weekdays, write_table
+from tests.nightly.nights import book_of, order_over
+from tests.nightly.series import walk, weekdays
 
 
 def at(text: str) -> dt.datetime:
@@ -48,17 +44,6 @@ def on(days: Days, seed: int = 7, leap: float = 1.11) -> Bars:
     close = bars.close.copy()
     close[-1] *= leap
     return replace(bars, date=days, close=close, high=np.maximum(bars.high, close))
-
-
-def order_of(folder: Path, bars: Mapping[str, Bars], **options: Any) -> Order:
-    source = open_source(write_table(folder / "bars.parquet", bars))
-    chosen = {"parameters": LENIENT, "accept_fall": True, **options}
-    return Order(source, "bars", **chosen)
-
-
-def made(order: Order, data: Path, now: str) -> tuple[Manifest, Report, Book]:
-    manifest, report = make_night(order, Nights(data), now=at(now))
-    return manifest, report, Book.open(data / "nights" / manifest.book.file, manifest)
 
 
 def used_at(order: Order, now: str) -> dict[str, Bars]:
@@ -87,20 +72,20 @@ def ends_at(order: Order, now: str) -> dict[str, str]:
     ],
 )
 def test_the_bar_of_a_running_session_is_never_used(tmp_path: Path, now: str, used: str) -> None:
-    order = order_of(tmp_path, {"ACME": stock(now[:10])})
+    order = order_over(tmp_path, {"ACME": stock(now[:10])})
     assert ends_at(order, now) == {"ACME": used}
     assert plan(order, at(now)).as_of == day(used)
 
 
 def test_the_running_utc_day_of_crypto_is_never_used(tmp_path: Path) -> None:
-    order = order_of(tmp_path, {"BTC-USD": coin("2026-11-21")})
+    order = order_over(tmp_path, {"BTC-USD": coin("2026-11-21")})
     assert ends_at(order, "2026-11-21T23:59") == {"BTCUSD": "2026-11-20"}
     assert ends_at(order, "2026-11-22T00:00") == {"BTCUSD": "2026-11-21"}
 
 
 def test_at_the_close_in_new_york_the_utc_day_still_runs(tmp_path: Path) -> None:
     """The stock's session is over, the coin's day is not; an hour later both are."""
-    order = order_of(tmp_path, {"ACME": stock("2026-11-20"), "BTC-USD": coin("2026-11-20")})
+    order = order_over(tmp_path, {"ACME": stock("2026-11-20"), "BTC-USD": coin("2026-11-20")})
     early, late = "2026-11-20T21:30", "2026-11-21T00:00"
 
     assert ends_at(order, early) == {"ACME": "2026-11-20", "BTCUSD": "2026-11-19"}
@@ -121,7 +106,7 @@ def test_at_the_close_in_new_york_the_utc_day_still_runs(tmp_path: Path) -> None
 def market(folder: Path, ends: Mapping[str, str]) -> Order:
     """The order of the night of symbols that end on these days."""
     bars = {symbol: stock(last, seed=number) for number, (symbol, last) in enumerate(ends.items())}
-    return order_of(folder, bars)
+    return order_over(folder, bars)
 
 
 def test_a_night_is_dated_by_its_symbols_and_not_by_the_newest_one(tmp_path: Path) -> None:
@@ -175,9 +160,10 @@ def test_a_setup_is_of_the_session_of_its_own_calendar(tmp_path: Path) -> None:
     """On a Sunday's night stocks are as of Friday for Monday, crypto as of Sunday for Monday."""
     bars = {f"S{seed}": stock("2026-08-14", 400, seed, 1) for seed in range(12)}
     bars |= {f"C{seed}-USDT": coin("2026-08-16", 400, seed + 50, 1) for seed in range(12)}
-    manifest, _, book = made(order_of(tmp_path, bars), tmp_path / "data", "2026-08-17T12:00")
-    rows = [ScanSetup.model_validate_json(body) for body in book.evidence.bodies]
-    book.close()
+    nights = Nights(tmp_path / "data")
+    manifest, _ = make_night(order_over(tmp_path, bars), nights, now=at("2026-08-17T12:00"))
+    with book_of(nights, manifest) as book:
+        rows = [ScanSetup.model_validate_json(body) for body in book.evidence.bodies]
 
     assert manifest.as_of_session == day("2026-08-16")
     sessions = {(row.symbol[0], row.as_of_session.isoformat()) for row in rows}
@@ -209,7 +195,7 @@ def test_a_single_date_to_come_costs_a_symbol_that_bar_alone(tmp_path: Path) -> 
     to_come = np.array([to_day(day("2076-08-14"))], np.int32)
     days = {"ACME": weekdays(100, day("2026-08-14")), "BTC-USD": coin("2026-08-16", 99).date}
     bars = {name: on(np.concatenate([known, to_come])) for name, known in days.items()}
-    order = order_of(tmp_path, bars)
+    order = order_over(tmp_path, bars)
 
     manifest, _ = make_night(order, Nights(tmp_path / "data"), now=at("2026-08-17T12:00"))
 
@@ -218,7 +204,7 @@ def test_a_single_date_to_come_costs_a_symbol_that_bar_alone(tmp_path: Path) -> 
 
 
 def test_a_source_of_nothing_but_days_to_come_is_an_error(tmp_path: Path) -> None:
-    order = order_of(tmp_path, {"ACME": stock("2076-08-14")})
+    order = order_over(tmp_path, {"ACME": stock("2076-08-14")})
     with pytest.raises(SourceError, match="check the dates of the bars"):
         plan(order, at("2026-08-17T12:00"))
 
@@ -232,9 +218,10 @@ def test_a_night_names_the_sessions_of_the_calendar_that_its_active_symbols_foll
         ("coins", coins, ["2026-08-16", "2026-08-17"]),
         ("mixed", coins | {"ACME": stock("2026-08-14")}, ["2026-08-17", "2026-08-18"]),
     ):
-        order = order_of(tmp_path / name, bars)
-        manifest, _, book = made(order, tmp_path / name, "2026-08-16T12:00")
-        assert [str(session) for session in book.upcoming[:2]] == following
-        assert book.next_session == manifest.next_session == book.upcoming[0]
-        assert len(book.upcoming) == 252
-        book.close()
+        order = order_over(tmp_path / name, bars)
+        nights = Nights(tmp_path / name)
+        manifest, _ = make_night(order, nights, now=at("2026-08-16T12:00"))
+        with book_of(nights, manifest) as book:
+            assert [str(session) for session in book.upcoming[:2]] == following
+            assert book.next_session == manifest.next_session == book.upcoming[0]
+            assert len(book.upcoming) == 252

@@ -21,23 +21,21 @@ import orjson
 import polars as pl
 import pytest
 
-from nightly.analysis import Analysis, Task, analyse_symbol, fate_of
+from nightly.analysis import fate_of
 from nightly.bars import Bars, Days, to_date, to_day
 from nightly.cleaning import clean
 from nightly.detector import walk_on
 from nightly.events import EndReason
 from nightly.history import Fate
 from nightly.night import make_night
-from nightly.parameters import Parameters
 from nightly.plan import Order
 from nightly.reference import AssetType, Listing, read_reference
 from nightly.series import Series
 from nightly.sessions import past_window, session_at
-from nightly.sources import Loaded, open_source
-from nightly.version import code_version
 from store.nights.book import Book
 from store.nights.nights import Nights
-from tests.nightly.series import LENIENT, changed, multiplied, walk, weekdays, write_table
+from tests.nightly.nights import analysed, book_of, order_over
+from tests.nightly.series import LENIENT, changed, multiplied, walk, weekdays
 
 LAST = dt.date(2024, 3, 28)
 NOW = dt.datetime(2024, 4, 2, 12, tzinfo=dt.UTC)
@@ -152,14 +150,13 @@ def test_five_nights_in_a_row_lose_no_row_of_history_whatever_turns_bad(tmp_path
     sessions = [LAST]
     for _ in range(SESSIONS - 1):
         sessions.insert(0, session_at(sessions[0] - dt.timedelta(days=1)))
-    order = replace(order_of(tmp_path, bars), accept_fall=True)
+    order = order_over(tmp_path, bars)
     nights, codes = Nights(tmp_path / "data"), set[str]()
     found: list[dict[str, dict[Key, Row]]] = []
     for session in sessions:
         manifest, report = make_night(replace(order, session=session), nights, now=NOW)
-        book = Book.open(nights.folder / manifest.book.file, manifest)
-        found.append({symbol: rows_of(book, symbol) for symbol in FLAWS})
-        book.close()
+        with book_of(nights, manifest) as book:
+            found.append({symbol: rows_of(book, symbol) for symbol in FLAWS})
         codes |= report.refused.keys() | report.findings.keys()
 
     assert codes >= {
@@ -186,7 +183,7 @@ def with_history() -> Bars:
 
 
 def found_days(bars: Bars) -> Days:
-    days: Days = analysed(bars, int(bars.date[-1]), "stock", LENIENT).facts["entry_day"]
+    days: Days = analysed(bars, to_date(bars.date[-1])).facts["entry_day"]
     return days
 
 
@@ -196,17 +193,8 @@ def rows_of(book: Book, symbol: str) -> dict[Key, Row]:
     return {key_of(row): row for row in rows}
 
 
-def analysed(bars: Bars, day: int, kind: AssetType, parameters: Parameters) -> Analysis:
-    """What a night as of a day finds in bars."""
-    window = past_window(to_date(day), kind)
-    windows: dict[AssetType, Any] = {"stock": window, "etf": window, "crypto": window}
-    source: Any = None
-    task = Task(source, [], window.last, windows, "split", parameters, code_version())
-    return analyse_symbol(Loaded("X", bars), Listing("X", asset_type=kind), task)
-
-
-def history(bars: Bars, day: int, kind: AssetType, parameters: Parameters) -> dict[Key, Row]:
-    found = analysed(bars, day, kind, parameters).history
+def history(bars: Bars, day: int, kind: AssetType) -> dict[Key, Row]:
+    found = analysed(bars, to_date(day), kind).history
     rows = [orjson.loads(body) for body in found.bodies] if found else []
     return {key_of(row): row for row in rows}
 
@@ -233,7 +221,7 @@ def test_no_night_of_garbage_takes_back_what_an_earlier_one_served(seed: int) ->
             after = np.where(np.arange(BARS) >= at, 98, 0).astype(np.int32)
             bars = replace(bars, date=bars.date + after)
     days = [int(bars.date[bar]) for bar in range(150, BARS, 37)]
-    nights = [history(bars, day, "crypto" if seed % 2 else "stock", LENIENT) for day in days]
+    nights = [history(bars, day, "crypto" if seed % 2 else "stock") for day in days]
     for day, (earlier, later) in zip(days, pairwise(nights), strict=False):
         compare(earlier, later, str(to_date(day)))
     assert nights[-1] or seed == 3, "only the fourth series is refused before it has a trade"
@@ -293,7 +281,7 @@ def test_a_symbol_is_delisted_only_if_its_trusted_bars_end_with_its_listing(
 def test_a_trade_whose_listing_ended_closes_at_the_last_close_as_a_loss(tmp_path: Path) -> None:
     number, bars = with_open_trade()
     last, session = to_date(bars.date[-1]), dt.date(2024, 3, 28)
-    order = order_of(tmp_path, {"GONE": bars, "LIVE": walk(BARS, seed=77)}, session=session)
+    order = order_over(tmp_path, {"GONE": bars, "LIVE": walk(BARS, seed=77)}, session=session)
     rows: dict[str, dict[Key, Row]] = {}
     for name, until in (("known", last), ("unknown", ""), ("listed", session)):
         table = tmp_path / f"{name}.csv"
@@ -323,7 +311,7 @@ def with_open_trade() -> tuple[int, Bars]:
     """Bars that end a month early with first attempts still open, and the number of these."""
     for seed in range(40):
         bars = walk(BARS, seed=seed, last=dt.date(2024, 2, 20))
-        found = analysed(bars, to_day(LAST), "stock", LENIENT)
+        found = analysed(bars, LAST)
         entered = found.facts["entry_day"] < bars.date[-1]
         still = int(((found.facts["outcome"] == 0) & entered).sum())
         if still and still == int((found.facts["outcome"] == 0).sum()):
@@ -331,37 +319,26 @@ def with_open_trade() -> tuple[int, Bars]:
     raise AssertionError("no walk ends with an open trade")
 
 
-def order_of(folder: Path, bars: Mapping[str, Bars], **options: Any) -> Order:
-    source = open_source(write_table(folder / "bars.parquet", bars))
-    return Order(source, "bars", parameters=LENIENT, jobs=1, **options)
-
-
 def night_of(order: Order, data: Path) -> tuple[dict[Key, Row], Any]:
     """The history of the symbol that is gone, and the page of statistics."""
     nights = Nights(data)
     manifest, _ = make_night(order, nights, now=NOW)
-    book = Book.open(nights.folder / manifest.book.file, manifest)
-    rows, method = rows_of(book, "GONE"), book.method()
-    book.close()
-    return rows, method
+    with book_of(nights, manifest) as book:
+        return rows_of(book, "GONE"), book.method()
 
 
 def test_of_a_lineage_one_forming_setup_and_each_running_attempt_are_served(tmp_path: Path) -> None:
-    order = order_of(tmp_path, {f"S{seed}": walk(700, seed=seed) for seed in range(30)})
+    order = order_over(tmp_path, {f"S{seed}": walk(700, seed=seed) for seed in range(30)})
     nights = Nights(tmp_path / "data")
     for back in range(4):
         session = session_at(LAST - dt.timedelta(days=back * 7))
         manifest, _ = make_night(replace(order, session=session), nights, now=NOW)
-        book = Book.open(nights.folder / manifest.book.file, manifest)
-        rows = [orjson.loads(body) for body in book.evidence.bodies]
+        with book_of(nights, manifest) as book:
+            rows = [orjson.loads(body) for body in book.evidence.bodies]
+            bodies = [book.patterns(f"S{seed}") or b'{"setups": []}' for seed in range(30)]
         forming = [row["lineage_id"] for row in rows if row["status"] == "forming"]
         served = [(row["lineage_id"], row["attempt"]["number"]) for row in rows]
-        tickers = {
-            setup["setup_id"]
-            for seed in range(30)
-            for setup in orjson.loads(book.patterns(f"S{seed}") or b'{"setups": []}')["setups"]
-        }
-        book.close()
+        tickers = {one["setup_id"] for body in bodies for one in orjson.loads(body)["setups"]}
         assert len(forming) == len(set(forming)) > 0
         assert len(served) == len(set(served)) > 3
         assert {row["setup_id"] for row in rows} == tickers
@@ -370,7 +347,7 @@ def test_of_a_lineage_one_forming_setup_and_each_running_attempt_are_served(tmp_
 def test_the_first_attempts_of_a_symbol_are_one_trade_a_lineage_and_one_a_close() -> None:
     for seed in range(25):
         bars = walk(1500, seed=seed)
-        found = analysed(bars, int(bars.date[-1]), "stock", LENIENT)
+        found = analysed(bars, to_date(bars.date[-1]))
         rows = [orjson.loads(body) for body in found.history.bodies] if found.history else []
         lineages = [row["lineage_id"] for row in rows]
         closes = [(row["entry_date"], row["direction"]) for row in rows]
@@ -382,8 +359,8 @@ def test_prices_in_another_currency_are_refused_by_name(tmp_path: Path) -> None:
     bars = dict.fromkeys(("ABC", "BTC-EUR", "ETH-USDT", "XYZ"), walk(200, seed=5))
     table = tmp_path / "reference.csv"
     pl.DataFrame({"symbol": ["XYZ"], "quote_currency": ["GBP"]}).write_csv(table)
-    order = order_of(tmp_path, bars, reference=read_reference(table), session=LAST)
-    _, report = make_night(replace(order, accept_fall=True), Nights(tmp_path / "data"), now=NOW)
+    order = order_over(tmp_path, bars, reference=read_reference(table), session=LAST)
+    _, report = make_night(order, Nights(tmp_path / "data"), now=NOW)
 
     assert report.refused["other_currency"].keys() == {"BTCEUR", "XYZ"}
     assert "GBP" in report.refused["other_currency"]["XYZ"]

@@ -12,7 +12,6 @@ import pickle
 import shutil
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
@@ -23,7 +22,6 @@ import numpy as np
 import orjson
 import pytest
 
-from nightly.analysis import Task, analyse_symbol
 from nightly.bars import Bars, to_date, to_day
 from nightly.detector import walk_on
 from nightly.followed import Part
@@ -32,13 +30,10 @@ from nightly.history import Lineages
 from nightly.night import make_night
 from nightly.parameters import Parameters
 from nightly.plan import Order
-from nightly.reference import AssetType, Listing
 from nightly.series import Series
 from nightly.served import served_setup
-from nightly.sessions import next_session, past_window, session_at
+from nightly.sessions import next_session, session_at
 from nightly.since import ENDS, SETTLED_DAYS, Earlier, Since, Tonight, since
-from nightly.sources import Loaded, open_source
-from nightly.version import code_version
 from store.errors import WithdrawnError
 from store.ledger.ledger import Ledger, NightEntry
 from store.ledger.manifest import Manifest
@@ -53,12 +48,12 @@ from store.ledger.served import (
     TradeKey,
 )
 from store.ledger.verify import verify
-from store.nights.book import Book
 from store.nights.grade import Grade, grade
 from store.nights.nights import Nights
 from store.wire.families import Family
 from store.wire.words import FEW
-from tests.nightly.series import LENIENT, changed, multiplied, walk, write_table
+from tests.nightly.nights import analysed, book_of, order_of, order_over
+from tests.nightly.series import LENIENT, changed, multiplied, walk
 from tests.nightly.test_night import write_csv
 from tests.nightly.test_past_nights import after_a_gap
 from tests.once import made_once
@@ -83,11 +78,6 @@ def sessions_before(last: dt.date, number: int, step: int = 1) -> list[dt.date]:
     while len(found) < number:
         found.insert(0, session_at(found[0] - dt.timedelta(days=step)))
     return found
-
-
-def order_of(folder: Path, **options: Any) -> Order:
-    chosen = {"parameters": LENIENT, "accept_fall": True, "jobs": 1, **options}
-    return Order(open_source(folder), "bars", **chosen)
 
 
 @dataclass(frozen=True)
@@ -119,7 +109,7 @@ def publish(order: Order, data: Path, session: dt.date) -> Seen:
     manifest, _ = make_night(replace(order, session=session), nights, now=NOW)
     name = nights.ledger.names()[-1]
     head = nights.ledger.head(name)
-    with closing(book_of(nights, manifest)) as book:
+    with book_of(nights, manifest) as book:
         found = book.changes()
         served = {
             TradeKey(symbol, setup.fields["lineage_id"], setup.evidence["attempt"])
@@ -134,10 +124,6 @@ def publish(order: Order, data: Path, session: dt.date) -> Seen:
     )
     assert seen.setups.keys() == served, "the object names what the book serves"
     return seen
-
-
-def book_of(nights: Nights, manifest: Manifest) -> Book:
-    return Book.open(nights.folder / manifest.book.file, manifest)
 
 
 def replayed(before: Seen, now: Seen) -> set[TradeKey]:
@@ -165,8 +151,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Seen]]:
 
 
 def seal_path(folder: Path) -> None:
-    bars = {f"S{seed}": walk(BARS, seed=seed) for seed in range(40)}
-    order = order_of(write_table(folder / "bars.parquet", bars))
+    order = order_over(folder, {f"S{seed}": walk(BARS, seed=seed) for seed in range(40)})
     seen = [publish(order, folder / "data", day) for day in sessions_before(LAST, 12, step=20)]
     (folder / "seen").write_bytes(pickle.dumps(seen))
 
@@ -207,7 +192,7 @@ def test_with_the_same_bars_the_history_agrees_with_every_trade_that_was_served(
 ) -> None:
     folder, seen = path
     nights = Nights(folder / "data")
-    with closing(book_of(nights, nights.check_active())) as book:
+    with book_of(nights, nights.check_active()) as book:
         found = grade(nights.ledger, book)
 
     assert {item.kind for item in found.disagreements} <= {"never_served"}
@@ -263,12 +248,8 @@ def looked(
     earlier = earlier or Earlier(dt.date(1990, 1, 1))
     if bars is None:
         return Told([], since("X", earlier, Tonight()))
-    window = past_window(to_date(day), "stock")
-    windows: dict[AssetType, Any] = {"stock": window, "etf": window, "crypto": window}
-    source: Any = None
-    task = Task(source, [], window.last, windows, "split", parameters, code_version())
-    task = replace(task, earlier={"X": earlier})
-    found = analyse_symbol(Loaded("X", bars), Listing("X", listed_until=until), task)
+    session, earlier_of = to_date(day), {"X": earlier}
+    found = analysed(bars, session, parameters=parameters, until=until, earlier=earlier_of)
     assert found.since is not None
     setups = [served_setup(formation, found.since.frozen) for formation in found.formations]
     return Told(setups, found.since)
@@ -730,7 +711,7 @@ def test_a_record_as_served_needs_thirty_trades_and_states_them(tmp_path: Path) 
 
     publish(order, tmp_path / "data", second)
 
-    with closing(book_of(nights, nights.check_active())) as book:
+    with book_of(nights, nights.check_active()) as book:
         found = {f: orjson.loads(book.family(f))["as_served"] for f in Family}
         method = book.method()
     record = found.pop(Family.TRIANGLE)
@@ -753,7 +734,7 @@ def test_a_record_as_served_needs_thirty_trades_and_states_them(tmp_path: Path) 
 
 def graded(data: Path) -> Grade:
     nights = Nights(data)
-    with closing(book_of(nights, nights.check_active())) as book:
+    with book_of(nights, nights.check_active()) as book:
         return grade(nights.ledger, book)
 
 
@@ -764,9 +745,9 @@ def test_a_grade_names_what_was_revised_refused_or_left_out_and_passes_over_a_sp
     assert setup.entry_date
     entry = int(np.searchsorted(bars.date, to_day(setup.entry_date)))
     sound = {f"S{seed}": walk(BARS, seed=100 + seed) for seed in range(3)}
-    table, data = tmp_path / "bars.parquet", tmp_path / "data"
+    data = tmp_path / "data"
     for bar in (entry - 1, entry):
-        order = order_of(write_table(table, {**sound, "X": bars}))
+        order = order_over(tmp_path, {**sound, "X": bars})
         publish(order, data, to_date(bars.date[bar]))
     assert graded(data).disagreements == []
     (served,) = (side for side in graded(data).served.values() if side.open)
@@ -782,7 +763,7 @@ def test_a_grade_names_what_was_revised_refused_or_left_out_and_passes_over_a_sp
         "gone": {},
     }.items():
         shutil.copytree(data, tmp_path / name)
-        order = order_of(write_table(table, {**sound, **its}))
+        order = order_over(tmp_path, {**sound, **its})
         found[name] = publish(order, tmp_path / name, to_date(bars.date[-1]))
 
     assert graded(tmp_path / "split").disagreements == []

@@ -16,9 +16,9 @@ from store.ledger.ledger import Ledger
 from store.ledger.served import Line
 from store.ledger.verify import verify
 from store.nights.nights import Nights
+from tests.nightly.nights import order_of as lenient
 from tests.nightly.series import daily, walk
 from tests.nightly.test_night import write_csv
-from tests.nightly.test_served import order_of as lenient
 from tests.screener.commands.nights.test_ledger import LAST, SESSIONS, published
 
 __all__ = ["published"]

@@ -13,8 +13,8 @@ from screener.server.serving import check_active_night
 from screener.settings.settings import Settings
 from store.ledger.ledger import Ledger
 from store.nights.nights import Nights
+from tests.nightly.nights import order_of as lenient
 from tests.nightly.test_served import market, publish, sessions_before
-from tests.nightly.test_served import order_of as lenient
 from tests.screener import command
 from tests.screener.command import check_refusal
 from tests.store.ledger.test_ledger import withdraw
