@@ -1,14 +1,15 @@
-"""The table of the questions: what each takes, and whether it is answered."""
+"""The table of the questions: what each takes, whether it is answered, and what is lacking."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from benchmarks.tokens.counter import count
-from tests.agents.asking import Asked, Question, ask, questions
-from tests.agents.judging import shortcomings
+from tests.agents.asking import Asked, Question, ask, at, filled, questions
 from tests.agents.nights import Nights
+from tests.agents.rules import missing, needed
 from tests.documents import row
 
 HEAD = "| | a person asks | calls | tokens | answered |\n| --- | --- | --- | --- | --- |"
@@ -69,3 +70,37 @@ def table(rows: Sequence[Row]) -> str:
 
 def _text(asked: Asked) -> str:
     return "\n".join(answer.text for answer in asked.answers)
+
+
+def shortcomings(question: Question, asked: Asked, night: Mapping[str, Any]) -> list[str]:
+    """What did not come back as the question says, or lacks what a content rule needs."""
+    rules = needed(asked.answers)
+    other = [f"needs the rules {sorted(rules)}"] if rules != set(question.rules) else []
+    return [
+        *_values(question, asked),
+        *_words(question, asked),
+        *_kinds(question, asked),
+        *other,
+        *missing(asked.answers, night),
+    ]
+
+
+def _values(question: Question, asked: Asked) -> list[str]:
+    wanted = {path: filled(value, asked.document) for path, value in question.equals.items()}
+    found = {path: at(asked.document, path) for path in [*wanted, *question.has]}
+    wrong = [f"{path} is {found[path]}" for path, value in wanted.items() if found[path] != value]
+    return wrong + [f"nothing at {path}" for path in question.has if found[path] is None]
+
+
+def _words(question: Question, asked: Asked) -> list[str]:
+    text = "\n".join(answer.text for answer in asked.answers)
+    says = filled(list(question.says), asked.document)
+    lacking = [f"not said: {words}" for words in says if words not in text]
+    return lacking + [f"not told: {words}" for words in question.told if words not in asked.told]
+
+
+def _kinds(question: Question, asked: Asked) -> list[str]:
+    codes = [answer.text.partition(":")[0] for answer in asked.answers if answer.refused]
+    pictures = sum(answer.pictures for answer in asked.answers)
+    wrong = [f"refused: {codes}"] if codes != list(question.refused) else []
+    return wrong + ([f"{pictures} pictures"] if pictures != question.pictures else [])

@@ -11,9 +11,8 @@ from benchmarks.tokens.tables import outdated
 from tests.agent import ERAS
 from tests.agents.__main__ import PAGE
 from tests.agents.asking import Question, ask, questions
-from tests.agents.judging import shortcomings
 from tests.agents.nights import Nights
-from tests.agents.table import ask_all, table
+from tests.agents.table import ask_all, shortcomings, table
 from tests.documents import parts_of
 
 QUESTIONS = questions()
