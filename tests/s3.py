@@ -3,46 +3,48 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 import uuid
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
-from threading import Thread
-from typing import IO
-from urllib.request import Request, urlopen
 
+import httpx
 import pytest
 
+from tests.screener.process import free_port, until
+
 SECRET = "a-secret-of-the-tests"
-LISTENS = re.compile(r"Running on (http://127\.0\.0\.1:\d+)")
 
 PLACES = ["folder", pytest.param("s3", marks=pytest.mark.engine)]
 """The parameters of what holds in both kinds of store."""
 
 
 class S3Server:
-    """moto's server on a free loopback port; it forgets everything when it ends."""
+    """moto's server on a loopback port; it forgets everything when it ends."""
 
     def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        assert self._process.stdout
-        self.address = _address(self._process.stdout)
-        # It writes a line for each request and would wait if nobody read them.
-        self._reader = Thread(target=_drain, args=[self._process.stdout], daemon=True)
-        self._reader.start()
+        self._port = free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+        self.address = f"http://127.0.0.1:{self._port}"
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(self._port)]
+        nowhere = subprocess.DEVNULL
+        self._process = subprocess.Popen(command, stdout=nowhere, stderr=nowhere)
+        until(self._answers)
+
+    def _answers(self) -> bool:
+        with suppress(httpx.TransportError):
+            return httpx.get(self.address).status_code > 0
+        return False
 
     def bucket(self) -> str:
         """The address of a new bucket."""
         name = f"nights-{uuid.uuid4().hex}"
-        with urlopen(Request(f"{self.address}/{name}", method="PUT")) as answer:  # noqa: S310
-            assert answer.status == 200
+        httpx.put(f"{self.address}/{name}").raise_for_status()
         return f"s3://{name}/screener"
 
     def environment(self, address: str | None = None) -> Mapping[str, str]:
@@ -56,31 +58,17 @@ class S3Server:
         }
 
     def stop(self) -> None:
-        """End it."""
-        self._process.kill()
-        self._process.wait()
-        self._reader.join()
-
-
-def _address(lines: IO[str]) -> str:
-    said = []
-    for line in lines:
-        if found := LISTENS.search(line):
-            return found[1]
-        said.append(line)
-    raise AssertionError("".join(said))
-
-
-def _drain(lines: IO[str]) -> None:
-    with lines:
-        for _ in lines:
-            pass
+        """Kill it, as a power cut would."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
 
 
 @pytest.fixture(scope="session")
 def s3() -> Iterator[S3Server]:
     """One server a test process."""
     server = S3Server()
+    server.start()
     yield server
     server.stop()
 

@@ -6,7 +6,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -24,6 +23,7 @@ from tests.drills.nights import SESSIONS, Nights
 from tests.drills.server import Place, Server
 from tests.postgres import PostgresServer, fresh_database, postgres_bin, running_server
 from tests.redis_server import RedisServer, running_redis
+from tests.s3 import S3Server
 from tests.screener.process import free_port, until
 from tests.service import apart
 
@@ -88,37 +88,28 @@ class Program:
             self._process.wait(20)
 
 
-class ObjectStore(Program):
-    """An S3 server. It keeps its objects in memory: before a kill they are read, and after it
-    they are put back, as a disk would have kept them.
+class ObjectStore(S3Server):
+    """An S3 server that keeps its objects: before a kill they are read, and after it they are put
+    back, as a disk would have kept them.
     """
 
-    def __init__(self, folder: Path) -> None:
-        port = free_port()
-        command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-        super().__init__(command, port, folder / "objects.log")
-        self.access = {
-            "AWS_ACCESS_KEY_ID": "drills",
-            "AWS_SECRET_ACCESS_KEY": "drills",
-            "AWS_REGION": "us-east-1",
-            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
-            "AWS_ALLOW_HTTP": "true",
-        }
-        options = {name.lower(): value for name, value in self.access.items()}
+    def __init__(self) -> None:
+        super().__init__()
+        options = {name.lower(): value for name, value in self.environment().items()}
         self._bucket = S3Store(BUCKET, config=options)  # type: ignore[arg-type]
         self._kept: dict[str, bytes] = {}
 
     def start(self) -> None:
         """Start it with the objects that it had."""
         super().start()
-        httpx.put(f"{self.access['AWS_ENDPOINT_URL']}/{BUCKET}").raise_for_status()
+        httpx.put(f"{self.address}/{BUCKET}").raise_for_status()
         for name, body in self._kept.items():
             obstore.put(self._bucket, name, body)
 
-    def kill(self) -> None:
+    def stop(self) -> None:
         """Kill it, without its objects."""
         self._kept = {n: bytes(obstore.get(self._bucket, n).bytes()) for n in self.names()}
-        super().kill()
+        super().stop()
 
     def names(self) -> list[str]:
         """The names of all objects."""
@@ -147,7 +138,8 @@ class Site(Place):
     ) -> None:
         self.nights = nights
         database = apart(lambda: fresh_database(postgres.url, "site"))
-        self.objects = ObjectStore(folder)
+        self.objects = ObjectStore()
+        access = self.objects.environment()
         told = {name: os.environ.get(f"SCREENER_{name.upper()}") for name in LIMITS}
         settings = {
             **{name: told[name] or number for name, number in LIMITS.items()},
@@ -160,14 +152,14 @@ class Site(Place):
             "nights_seconds": LOOK_SECONDS,
         }
         named = {f"SCREENER_{name.upper()}": str(value) for name, value in settings.items()}
-        self.environment = {**named, **self.objects.access}
+        self.environment = {**named, **access}
         """What commands of this site, such as the nightly, find in their environment."""
         self.nightly_folder = folder / "nightly"
         self.servers: list[Server] = []
         for number in range(1, SERVERS + 1):
             data = folder / f"server-{number}"
             log = data.with_suffix(".log")
-            self.servers.append(Server(data, free_port(), log, self.objects.access, **settings))
+            self.servers.append(Server(data, free_port(), log, access, **settings))
         for data in (self.nightly_folder, *(server.folder for server in self.servers)):
             data.mkdir()
         file = folder / "haproxy.cfg"
@@ -182,7 +174,7 @@ class Site(Place):
         self.parts = {
             "Redis": Part(redis.stop, redis.start),
             "PostgreSQL": Part(postgres.stop, postgres.start),
-            "the object store": Part(self.objects.kill, self.objects.start),
+            "the object store": Part(self.objects.stop, self.objects.start),
             "the balancer": Part(self.balancer.kill, self.balancer.start),
             "server 1": Part(one.kill, one.start),
             "server 2": Part(two.kill, two.start),
@@ -212,7 +204,7 @@ class Site(Place):
         with ThreadPoolExecutor(SERVERS) as threads, suppress(AssertionError):
             list(threads.map(Server.stop, self.servers))
         with suppress(obstore.exceptions.BaseError):
-            self.objects.kill()
+            self.objects.stop()
 
     def tracebacks(self) -> Iterator[str]:
         """The servers whose logs have tracebacks."""
