@@ -132,29 +132,27 @@ def _packed(name: str, data: bytes) -> bytes:
     return out.getvalue()
 
 
-def _odd_table(kind: str) -> bytes:
-    """A Parquet file with a column of a kind that no bar has."""
-    odd = {
-        "struct": [{"last": 1.0}],
-        "list": [[1.0, 2.0]],
-        "duration": [dt.timedelta(1)],
-        "time": [dt.time(1)],
-        "bytes": [b"1.0"],
-        "boolean": [True],
-        "categorical": pl.Series(["1"], dtype=pl.Categorical),
-        "decimal": pl.Series(["1.5"]).cast(pl.Decimal(10, 2)),
-        "null": [None],
-    }[kind]
+ODD = {
+    "struct": [{"last": 1.0}],
+    "list": [[1.0, 2.0]],
+    "duration": [dt.timedelta(1)],
+    "time": [dt.time(1)],
+    "bytes": [b"1.0"],
+    "boolean": [True],
+    "categorical": pl.Series(["1"], dtype=pl.Categorical),
+    "decimal": pl.Series(["1.5"]).cast(pl.Decimal(10, 2)),
+    "null": [None],
+}
+"""Columns of kinds that no price has."""
+
+
+def _odd_table(close: object) -> bytes:
+    """A Parquet file of one bar with an odd close."""
     frame = pl.DataFrame({"date": [dt.date(2024, 1, 2)], "open": [1.0], "high": [1.0]})
-    rest = pl.DataFrame({"low": [1.0], "close": odd, "volume": [1.0]}, strict=False)
+    rest = pl.DataFrame({"low": [1.0], "close": close, "volume": [1.0]}, strict=False)
     out = io.BytesIO()
     pl.concat([frame, rest], how="horizontal").write_parquet(out)
     return out.getvalue()
-
-
-ODD_KINDS = (
-    *("struct", "list", "duration", "time", "bytes", "boolean", "categorical", "decimal", "null"),
-)
 
 
 @cache
@@ -170,7 +168,7 @@ def bar_files() -> list[bytes]:
         _packed("AAPL.csv", plain),
         _packed("../AAPL.csv", plain),
         _packed("AAPL.zip", _packed("AAPL.csv", plain)),
-        *(_odd_table(kind) for kind in ODD_KINDS),
+        *map(_odd_table, ODD.values()),
     ]
 
 
