@@ -21,21 +21,14 @@ from benchmarks.chartist.rows import FOLDER, join, read_ratings, write_ratings
 from benchmarks.chartist.samples import sample
 from benchmarks.chartist.sets import read_key, write_set
 from benchmarks.chartist.split import is_set_aside
-from nightly.bars import Bars, to_date, to_day
+from nightly.bars import Bars, to_date
 from nightly.judgement import PARTS
+from tests.nightly import series
 
-FIRST_DAY = to_day(dt.date(2020, 1, 1))
 
-
-def walk(seed: int, count: int = 400) -> Bars:
-    """A random walk of days without gaps, around 50 dollars."""
-    rng = np.random.default_rng(seed)
-    close = 50 * np.exp(np.cumsum(rng.normal(0, 0.012, count)))
-    opened = close * np.exp(rng.normal(0, 0.004, count))
-    high = np.maximum(opened, close) * (1 + np.abs(rng.normal(0, 0.005, count)))
-    low = np.minimum(opened, close) / (1 + np.abs(rng.normal(0, 0.005, count)))
-    days = np.arange(FIRST_DAY, FIRST_DAY + count, dtype=np.int32)
-    return Bars(days, opened, high, low, close, np.full(count, 1e6))
+def walk(seed: int) -> Bars:
+    """A random walk of 400 sessions."""
+    return series.walk(400, seed)
 
 
 def a_record(bars: Bars, **changes: Any) -> dict[str, Any]:
