@@ -65,7 +65,7 @@ class MissingTablesError(DatabaseError):
     def __init__(self) -> None:
         super().__init__(
             "The account database lacks tables that its schema has: name another one in "
-            "SCREENER_DATABASE_URL, or restore a backup (docs/backup.md)."
+            "SCREENER_DATABASE_URL, or restore a backup (docs/upkeep.md)."
         )
 
 

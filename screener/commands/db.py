@@ -69,7 +69,7 @@ def check() -> None:
             faults = await database.faults()
         except DatabaseMovedError as error:
             return [str(error)]
-        return [f"{fault}; restore a backup (docs/backup.md)." for fault in faults]
+        return [f"{fault}; restore a backup (docs/upkeep.md)." for fault in faults]
 
     faults = _on_databases(work, CONFIGURED)
     for fault in faults:

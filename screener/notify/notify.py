@@ -35,7 +35,7 @@ def notify(
             out.print(line)
         return
     if not chosen.notify:
-        fail("SCREENER_NOTIFY is not set; give it an address, as docs/scheduling.md says.")
+        fail("SCREENER_NOTIFY is not set; give it an address, as docs/operate.md says.")
     check(chosen.notify_addresses)
     text = messages.trial(chosen.url)
     if message is not None:

@@ -65,7 +65,7 @@ EXITS: Mapping[type[Exception], int] = {
     ObjectsError: REFUSED,
     OvertakenError: 9,
 }
-"""The exit codes that a scheduler can tell apart (docs/scheduling.md); 6 is `DRIFT`."""
+"""The exit codes that a scheduler can tell apart (docs/operate.md); 6 is `DRIFT`."""
 
 DRIFT = 6
 """The night is published, but a walk that was resumed is not what its bars give."""

@@ -32,7 +32,8 @@ from telemetry.metrics import database_failures
 
 HOW: Final = (
     "write it as postgresql://USER:PASSWORD@HOST/DATABASE, with each @, :, / and ? of the "
-    "password as %40, %3A, %2F and %3F, and with no parameters but those of docs/postgresql.md"
+    "password as %40, %3A, %2F and %3F, and with no parameters but those of "
+    "docs/several-machines.md"
 )
 
 HIDDEN: Final = "***"

@@ -300,7 +300,8 @@ def connect(url: str, *, request: timedelta, repeating: timedelta) -> ObjectStor
     except (BaseError, ValueError) as error:
         raise ObjectsError(
             f"{url} cannot be opened; write s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or "
-            "az://CONTAINER/PREFIX, and set the variables of the provider (docs/nights-store.md)."
+            "az://CONTAINER/PREFIX, and set the variables of the provider "
+            "(docs/several-machines.md)."
         ) from error
 
 
@@ -310,7 +311,7 @@ def _checked(url: str, setting: str) -> Path | None:
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ObjectsError(
             f"{setting} must name only a place; credentials belong in the variables of the "
-            "provider (docs/nights-store.md)."
+            "provider (docs/several-machines.md)."
         )
     if parts.scheme == "file":
         if parts.netloc not in {"", "localhost"} or not parts.path.startswith("/"):
@@ -351,8 +352,8 @@ def _of_bucket(place: str, name: str, error: Exception) -> str:
     why = f" ({', '.join(found)})" if found else ""
     if isinstance(error, PermissionDeniedError | UnauthenticatedError):
         return (
-            f"{place} refuses these credentials for {name}{why}; docs/nights-store.md lists the "
-            "rights that are needed."
+            f"{place} refuses these credentials for {name}{why}; docs/several-machines.md "
+            "lists the rights that are needed."
         )
     if "BadScheme" in str(error):
         return (
@@ -362,11 +363,11 @@ def _of_bucket(place: str, name: str, error: Exception) -> str:
     if OF_THE_MACHINE.search(str(error)):
         return (
             f"There are no credentials for {place}: neither the environment nor this machine has "
-            "any; docs/nights-store.md names the variables."
+            "any; docs/several-machines.md names the variables."
         )
     return (
         f"{place} does not answer for {name}{why}; check that it runs, and check the address in "
-        "the provider's variables (docs/nights-store.md)."
+        "the provider's variables (docs/several-machines.md)."
     )
 
 

@@ -26,7 +26,7 @@ TOLD = ("open", "os.rename", "os.remove", "sqlite3.connect")
 """Changes before which it is killed; a kill before another one leaves what the next one finds."""
 PROGRESS = 3
 """Changes of the record of progress, which is written very often, before which it is killed. It may
-leave a draft behind, which nobody reads; docs/storage.md says so.
+leave a draft behind, which nobody reads; docs/upkeep.md says so.
 """
 KINDS = {
     "progress": "progress",

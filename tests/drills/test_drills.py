@@ -34,7 +34,7 @@ def first_cells(page: str, heading: str) -> set[str]:
 
 
 def test_the_documents_and_the_drills_name_the_same_faults() -> None:
-    faults = [cell.split(":")[0] for cell in first_cells("faults.md", "| fault |")]
+    faults = [cell.split(":")[0] for cell in first_cells("troubleshooting.md", "| fault |")]
     parts = first_cells("several-machines.md", "| part | what callers see |")
 
     assert set(re.findall(r"`([a-z-]+)`", "".join(faults))) == FAULTS.keys()

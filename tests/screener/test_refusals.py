@@ -90,7 +90,10 @@ def test_what_makes_sense_is_taken(tmp_path: Path, name: str, value: str) -> Non
     [
         ("postgresql+psycopg://a:secret@db/x", "write postgresql:// instead of postgresql+psycopg"),
         ("postgres+pg8000://a:secret@db/x", "write postgresql:// instead of postgres+pg8000"),
-        ("postgresql://a@db/x?secret=1", "with no parameters but those of docs/postgresql.md"),
+        (
+            "postgresql://a@db/x?secret=1",
+            "with no parameters but those of docs/several-machines.md",
+        ),
         ("postgresql://a:secret@db/x?channel_binding=require", "with no parameters but those"),
         ("postgresql://a:secret@db/x?sslmode=some", "a parameter of the URL has a value"),
         ("postgresql://a:secret@db/x?keepalives=1", "with no parameters but those"),

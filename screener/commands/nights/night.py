@@ -60,7 +60,7 @@ def nightly(
     """Find patterns in daily bars, measure how they did, and seal it all as one night.
 
     A symbol with bad bars is left out and named; a failed night leaves the old one serving.
-    docs/scheduling.md tells the exit codes.
+    docs/operate.md tells the exit codes.
     """
     from screener.commands.nights.nightly import order_of, seal, try_out, working
     from screener.commands.nights.nightly import wait_for_session as wait

@@ -205,7 +205,7 @@ def test_a_full_run_raises_the_alarm_on_a_resumed_walk_that_drifted(
 
 
 def test_every_exit_code_is_documented_and_those_that_pass_by_themselves_are_tried_again() -> None:
-    page = (ROOT / "docs" / "scheduling.md").read_text()
+    page = (ROOT / "docs" / "operate.md").read_text()
     unit = (ROOT / "deploy" / "systemd" / "screener-nightly.service").read_text()
 
     codes = {PUBLISHED, console.USAGE, console.DRIFT, *console.EXITS.values()}
