@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.screener.process import free_port, until
+from tests.programs import Program
+from tests.screener.process import free_port
 
 SECRET = "a-secret-of-the-tests"
 
@@ -21,25 +20,15 @@ PLACES = ["folder", pytest.param("s3", marks=pytest.mark.engine)]
 """The parameters of what holds in both kinds of store."""
 
 
-class S3Server:
+class S3Server(Program):
     """moto's server on a loopback port; it forgets everything when it ends."""
 
     def __init__(self) -> None:
-        self._port = free_port()
-        self._process: subprocess.Popen[bytes] | None = None
-        self.address = f"http://127.0.0.1:{self._port}"
-
-    def start(self) -> None:
-        """Start it, and wait until it answers."""
-        command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(self._port)]
-        nowhere = subprocess.DEVNULL
-        self._process = subprocess.Popen(command, stdout=nowhere, stderr=nowhere)
-        until(self._answers)
-
-    def _answers(self) -> bool:
-        with suppress(httpx.TransportError):
-            return httpx.get(self.address).status_code > 0
-        return False
+        port = free_port()
+        super().__init__(
+            [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)], port
+        )
+        self.address = f"http://127.0.0.1:{port}"
 
     def bucket(self) -> str:
         """The address of a new bucket."""
@@ -56,12 +45,6 @@ class S3Server:
             "AWS_ACCESS_KEY_ID": "tests",
             "AWS_SECRET_ACCESS_KEY": SECRET,
         }
-
-    def stop(self) -> None:
-        """Kill it, as a power cut would."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
 
 
 @pytest.fixture(scope="session")

@@ -5,9 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 import shutil
-import socket
 import ssl
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,7 +15,8 @@ import pytest
 import trustme
 
 from tests.node import ROOT
-from tests.screener.process import free_port, until
+from tests.programs import Program
+from tests.screener.process import free_port
 
 NGINX_SITE = ROOT / "deploy" / "nginx" / "screener.conf"
 NGINX_CACHE, NGINX_CACHED = NGINX_SITE.with_name("cache.conf"), NGINX_SITE.with_name("cached.conf")
@@ -165,18 +164,9 @@ def caddy(folder: Path, service: int, *, port: int | None = None) -> Iterator[Pr
 @contextmanager
 def running(command: list[str], port: int, **environment: str) -> Iterator[None]:
     """A proxy within the block, once it listens."""
-    process = subprocess.Popen(
-        command, env={**os.environ, **environment}, stderr=subprocess.DEVNULL
-    )
-
-    def listens() -> bool:
-        assert process.poll() is None, command
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", port)) == 0
-
+    program = Program(command, port, None, **environment)
+    program.start()
     try:
-        until(listens)
         yield
     finally:
-        process.terminate()
-        process.wait(timeout=30)
+        program.stop()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
-import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -16,12 +14,12 @@ import httpx
 import obstore
 from obstore.store import S3Store
 
-from benchmarks.serving.process import family
 from screener.settings.settings import load_settings
 from tests.deploy.proxies import HAPROXY, HAPROXY_FILE, replaced
 from tests.drills.nights import SESSIONS, Nights
 from tests.drills.server import Place, Server
 from tests.postgres import PostgresServer, fresh_database, postgres_bin, running_server
+from tests.programs import Program
 from tests.redis_server import RedisServer, running_redis
 from tests.s3 import S3Server
 from tests.screener.process import free_port, until
@@ -59,33 +57,6 @@ class Part(NamedTuple):
 
 PARTS = ("Redis", "PostgreSQL", "the object store", "the balancer")
 """What is not a server."""
-
-
-class Program:
-    """A program that listens on one port, and is killed with all that it started."""
-
-    def __init__(self, command: Sequence[str], port: int, log: Path) -> None:
-        self._command, self._port, self._log = command, port, log
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        """Start it, and wait until it answers."""
-        with self._log.open("ab") as log:
-            self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
-        until(self._answers)
-
-    def _answers(self) -> bool:
-        with suppress(httpx.TransportError):
-            return httpx.get(f"http://127.0.0.1:{self._port}/").status_code > 0
-        return False
-
-    def kill(self) -> None:
-        """Kill it, as a power cut would."""
-        if self._process is not None:
-            for pid in family(self._process.pid):
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            self._process.wait(20)
 
 
 class ObjectStore(S3Server):
@@ -175,7 +146,7 @@ class Site(Place):
             "Redis": Part(redis.stop, redis.start),
             "PostgreSQL": Part(postgres.stop, postgres.start),
             "the object store": Part(self.objects.stop, self.objects.start),
-            "the balancer": Part(self.balancer.kill, self.balancer.start),
+            "the balancer": Part(self.balancer.stop, self.balancer.start),
             "server 1": Part(one.kill, one.start),
             "server 2": Part(two.kill, two.start),
             "server 3": Part(three.stop, three.start),
@@ -200,7 +171,7 @@ class Site(Place):
 
     def stop(self) -> None:
         """Stop everything, whatever has ended already."""
-        self.balancer.kill()
+        self.balancer.stop()
         with ThreadPoolExecutor(SERVERS) as threads, suppress(AssertionError):
             list(threads.map(Server.stop, self.servers))
         with suppress(obstore.exceptions.BaseError):
