@@ -331,12 +331,12 @@ class Settings(BaseSettings):
         from mcp_server.limits.limits import Quotas
 
         return Quotas(
-            self.key_per_minute,
-            self.key_per_day,
-            self.keyless_per_minute,
-            self.account_multiple,
-            self.other_per_minute,
-            self.registrations_per_minute,
+            key_per_minute=self.key_per_minute,
+            key_per_day=self.key_per_day,
+            keyless_per_minute=self.keyless_per_minute,
+            account_multiple=self.account_multiple,
+            other_per_minute=self.other_per_minute,
+            apps_per_minute=self.registrations_per_minute,
         )
 
 

@@ -1,4 +1,4 @@
-"""Publishing: the only place where a book is built, checked, sealed and made the active night."""
+"""Publishing: the only place where a book is built, checked and sealed; `Nights` activates it."""
 
 from __future__ import annotations
 

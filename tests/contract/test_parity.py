@@ -16,6 +16,9 @@ from tests.agent import ERAS, call, connected, images, text_json, texts
 from tests.contract.cases import ANSWERED
 from tests.service import Service
 
+OF_OTHER_TESTS = {"get_pattern_chart", "scan_setups"}
+"""The picture is compared below, the scan in `test_scan.py`."""
+
 
 @pytest.mark.proves("MCP-results", "MCP-get_ticker_patterns", "MCP-get_pattern_history")
 @pytest.mark.proves("MCP-list_tracked_tickers", "MCP-set_tracked_tickers", "MCP-demo-tool")
@@ -30,6 +33,8 @@ async def test_a_tool_answers_what_its_route_answers(
     async with connected(service.mcp_url + toolset.path, key, era) as client:
         schemas = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
         assert list(schemas) == list(toolset.tools)
+        asked = {case.tool for case in ANSWERED} | OF_OTHER_TESTS
+        assert schemas.keys() <= asked
         assert [name for name, schema in schemas.items() if schema is None] == ["get_pattern_chart"]
         for case in ANSWERED:
             if (tool := toolset.tools.get(case.tool)) is None:
