@@ -19,9 +19,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mcp_server.calls.callers import Allowance
+if TYPE_CHECKING:  # callers bring the accounts, which commands on patterns do without
+    from mcp_server.calls.callers import Allowance
 
 NAMED = 50
 """Most facts of one list that a text names; its details name all."""
