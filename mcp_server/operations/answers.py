@@ -10,13 +10,15 @@ import sys
 from collections.abc import Hashable
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import xxhash
 from cachetools import LRUCache
 
-from mcp_server.calls.callers import Allowance
 from mcp_server.operations.arguments import Arguments
+
+if TYPE_CHECKING:  # callers bring the accounts, which commands on patterns do without
+    from mcp_server.calls.callers import Allowance
 
 KEPT_BYTES = 16 * 1024 * 1024
 """Most bytes of all kept answers together, with their keys and all their forms."""
