@@ -46,7 +46,7 @@ def stated_parameters(head: str) -> Iterator[tuple[str, float]]:
     """The names and values of the tables with this head; a row may have several of both."""
     tables = re.findall(rf"^\| {head} .*\n\|-.*\n((?:\|.*\n)+)", TEXT, re.MULTILINE)
     for row in "".join(tables).splitlines():
-        names, defaults, _ = row.split(" | ", 2)
+        names, defaults = row.removesuffix(" |").split(" | ")[:2]
         values = (float(default) for default in defaults.split(", "))
         yield from zip(re.findall(r"`(\w+)`", names), values, strict=True)
 
