@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from store.accounts.accounts import AccountPlan
+from store.accounts.accounts import AccountPlan, Accounts
 from store.accounts.audit import EventKind
 from store.accounts.passwords import Asker, Passwords
-from tests.service import Service, serving
+from store.errors import PasswordsBusyError
+from tests.service import Service, on_database, serving
 from tests.web.browser import PASSWORD, Browser, unfilled
 from tests.web.people import events_of, new_person, signed_in
 from web.site.forms import form_token
@@ -70,6 +71,38 @@ def test_what_makes_no_account_says_why(open_service: Service) -> None:
         assert answer.status_code == 400, email
         assert said in answer.text
         assert "session" not in browser.cookies
+
+
+@pytest.mark.parametrize("sign_up", [False, True])
+def test_without_an_account_sign_in_says_the_command_unless_anybody_makes_one(
+    tmp_path_factory: pytest.TempPathFactory, sign_up: bool
+) -> None:
+    with serving(tmp_path_factory.mktemp("nobody"), sign_up=sign_up) as live:
+        on_database(live, lambda database: Accounts(database).delete("reader@example.com"))
+        page = Browser(live).get("/sign-in").text
+
+    assert ("screener account add" in page) is not sign_up
+    assert ('action="/sign-in"' in page) is sign_up
+
+
+def test_a_new_account_that_finds_no_place_to_hash_costs_no_attempt(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def busy(*_: object) -> str:
+        raise PasswordsBusyError
+
+    with serving(tmp_path_factory.mktemp("busy"), sign_up=True) as live:
+        browser = Browser(live)
+        form = browser.form("/sign-up")
+        with monkeypatch.context() as patch:
+            patch.setattr(Passwords, "hash", busy)
+            busy_ones = [
+                browser.submit(form, email="new@example.com", password=NEW).status_code
+                for _ in range(21)
+            ]
+        made = browser.submit(form, email="new@example.com", password=NEW).status_code
+
+    assert (busy_ones, made) == ([503] * 21, 303)
 
 
 def test_making_accounts_in_bulk_is_stopped(tmp_path_factory: pytest.TempPathFactory) -> None:

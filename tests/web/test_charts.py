@@ -48,7 +48,7 @@ def test_everybody_may_see_a_demo_symbols_chart_in_every_look(
 def test_who_tracks_a_ticker_sees_its_charts_and_who_may_scan_its_thumbnail(
     closed: Service, setups: dict[str, str]
 ) -> None:
-    """A chart of an account is kept by its browser alone."""
+    """A chart of an account is kept by its browser alone, and shown by no page of another site."""
     tracking = signed_in(closed, new_person(closed, tracked=("AAPL",)))
     scanning = signed_in(closed, new_person(closed))
     thumbnail, large = (chart("AAPL", setups["AAPL"], width=width) for width in ("320", "1200"))
@@ -64,6 +64,7 @@ def test_who_tracks_a_ticker_sees_its_charts_and_who_may_scan_its_thumbnail(
         assert scanning.get(chart("MSFT", setups["AAPL"], kind)).status_code == 404
     assert first.headers["cache-control"] == "private, max-age=3600"
     assert "Cookie" in first.headers["vary"]
+    assert first.headers["cross-origin-resource-policy"] == "same-origin"
     assert (again.status_code, again.content) == (304, b"")
 
 
