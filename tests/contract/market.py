@@ -17,7 +17,7 @@ import orjson
 
 from mcp_server.filters.kinds import KINDS
 from store.ledger.manifest import Inputs
-from store.nights.book import Book
+from store.nights.book import Book, Prices, StoredSetup
 from store.nights.nights import Nights
 from store.nights.publish import BookWriter
 from store.wire.families import Family, family_of
@@ -80,6 +80,15 @@ def active_book(folder: Path) -> Book:
     nights = Nights(folder)
     manifest = nights.check_active()
     return Book.open(nights.folder / manifest.book.file, manifest)
+
+
+def setups_of(book: Book) -> Iterator[tuple[StoredSetup, Prices]]:
+    """Every setup of a book with the bars of its chart."""
+    for symbol, setup_id in sorted((view.symbol, view.setup_id) for view in book.scan.rows):
+        setup, prices = book.setup(symbol, setup_id), book.prices(symbol)
+        assert setup is not None
+        assert prices is not None
+        yield setup, prices
 
 
 def evidence_of(

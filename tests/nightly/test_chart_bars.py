@@ -16,8 +16,8 @@ from nightly.chart_bars import CHART_BARS, CHART_CONTEXT, MOST_CHART_BARS, bars_
 from nightly.detector import detect
 from nightly.events import PatternType
 from nightly.poles import pole_of
-from store.nights.book import Book, Prices, StoredSetup
-from tests.contract.market import active_book
+from store.nights.book import Book
+from tests.contract.market import active_book, setups_of
 from tests.nightly.series import daily
 from tests.nightly.shapes import LEAD_IN, squeeze, wedge_or_triangle
 
@@ -29,15 +29,6 @@ POLE = ("pole_start_date", "pole_start_price", "pole_tip_date", "pole_tip_price"
 def book(night: Path) -> Iterator[Book]:
     with closing(active_book(night)) as opened:
         yield opened
-
-
-def setups_of(book: Book) -> Iterator[tuple[StoredSetup, Prices]]:
-    """Every setup of a book with the bars of its chart."""
-    for symbol, setup_id in sorted((view.symbol, view.setup_id) for view in book.scan.rows):
-        setup, prices = book.setup(symbol, setup_id), book.prices(symbol)
-        assert setup is not None
-        assert prices is not None
-        yield setup, prices
 
 
 def test_every_setup_of_a_night_has_its_whole_pattern_and_its_pole_among_the_bars(

@@ -13,14 +13,14 @@ import orjson
 from mcp_server.charts.chart_data import chart_data
 from mcp_server.charts.charts import chart_view
 from store.nights.book import Book, StoredSetup
+from tests.contract.market import setups_of
 from tests.mcp_server.charts.test_charts import book as book
-from tests.mcp_server.charts.test_charts import setups as drawn
 
 MOST_KILOBYTES = 40
 
 
 def setups(book: Book) -> list[StoredSetup]:
-    return [setup for setup, _ in drawn(book)]
+    return [setup for setup, _ in setups_of(book)]
 
 
 def data_of(book: Book, setup: StoredSetup) -> dict[str, Any]:

@@ -16,8 +16,8 @@ from PIL import Image
 
 from mcp_server.charts.charts import Charts, chart_view
 from mcp_server.drawing import LOOKS
-from store.nights.book import Book, Prices, StoredSetup
-from tests.contract.market import active_book
+from store.nights.book import Book
+from tests.contract.market import active_book, setups_of
 
 
 @pytest.fixture(scope="module")
@@ -26,16 +26,9 @@ def book(night: Path) -> Iterator[Book]:
         yield opened
 
 
-def setups(book: Book) -> Iterator[tuple[StoredSetup, Prices]]:
-    for symbol, setup_id in sorted((view.symbol, view.setup_id) for view in book.scan.rows):
-        setup, prices = book.setup(symbol, setup_id), book.prices(symbol)
-        if setup is not None and prices is not None:
-            yield setup, prices
-
-
 @pytest.mark.proves("PAT-chart-once")
 def test_every_look_of_a_chart_is_drawn_once_and_kept_by_itself(book: Book, tmp_path: Path) -> None:
-    setup, _ = next(setups(book))
+    setup, _ = next(setups_of(book))
     looks = list(LOOKS.values())
 
     async def run() -> list[bytes]:
@@ -72,7 +65,7 @@ def test_a_process_for_charts_that_cannot_start_is_a_warning_and_stops_nothing(
 def test_a_chart_shows_the_type_the_attempt_and_the_record_of_its_own_direction(
     book: Book,
 ) -> None:
-    for setup, prices in setups(book):
+    for setup, prices in setups_of(book):
         fields, view = setup.fields, chart_view(book, setup, prices, "Acme Inc.")
         assert view.name == "Acme Inc."
         assert view.attempt == fields["attempt"]["number"]
@@ -89,7 +82,7 @@ def test_a_chart_shows_the_type_the_attempt_and_the_record_of_its_own_direction(
 
 
 def test_a_setup_without_a_record_is_drawn_without_one(book: Book) -> None:
-    setup, prices = next(setups(book))
+    setup, prices = next(setups_of(book))
     unknown = dataclasses.replace(setup, view=dataclasses.replace(setup.view, record=None))
 
     assert chart_view(book, unknown, prices).record is None
