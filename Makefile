@@ -27,14 +27,19 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## Show these tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
+# The detector is compiled while packages are installed, by those that it needs, which come first.
 $(RUN): pyproject.toml locks/installer.lock locks/build.lock locks/run.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; say make PYTHON=python3.12")'
 	@echo "Installing into $(VENV) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --only-binary :all: $(LOCKED) locks/installer.lock || \
 		echo "uv cannot be had here; pip does without."
-	@$(call INSTALL,$(LOCKED) locks/build.lock --requirement locks/run.lock)
-	@$(call INSTALL,--no-deps --no-build-isolation --editable .)
+	@awk '/^[a-z]/ { wanted = /^(llvmlite|numba|numpy)==/ } wanted' locks/run.lock > $(VENV)/detector.lock
+	@$(call INSTALL,$(LOCKED) $(VENV)/detector.lock)
+	@$(BIN)/python -m nightly.detector >/dev/null 2>&1 & compiling=$$!; \
+		{ $(call INSTALL,$(LOCKED) locks/build.lock --requirement locks/run.lock); } && \
+		{ $(call INSTALL,--no-deps --no-build-isolation --editable .); } && \
+		{ wait $$compiling || echo "The first night will compile the detector."; }
 	@touch $@
 
 $(DEV): $(RUN) locks/dev.lock

@@ -1,26 +1,26 @@
-"""A synthetic market of daily bars as one Parquet table, to measure a night at any size.
+"""Tables of daily bars to measure a night at any size: a synthetic market, or copies of real bars.
 
-    python -m benchmarks.market FILE [SYMBOLS] [YEARS]
-
-Prices follow geometric Brownian motion with a wandering volatility (its log is an AR(1) process),
-Student t innovations of four degrees of freedom and a factor that all symbols share. Listings begin
-on different days, some symbols are delisted, and volume follows the size of the move. The log price
-is reflected at two bounds, so no series ends in cents that hardly move. Symbols are seeded by their
-number, so a larger market contains the smaller one.
+Prices of the market follow geometric Brownian motion with a wandering volatility (its log is an
+AR(1) process), Student t innovations of four degrees of freedom and a factor that all symbols
+share. Listings begin on different days, some symbols are delisted, and volume follows the size of
+the move. The log price is reflected at two bounds, so no series ends in cents that hardly move.
+Symbols are seeded by their number, so a larger market contains the smaller one.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import sys
 import tempfile
 import warnings
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+
+from nightly.reading.formats import scan_bars
 
 Floats = npt.NDArray[np.float64]
 
@@ -34,6 +34,10 @@ LOWEST, HIGHEST = 4.0, 4000.0
 """The prices at which a series turns around."""
 LISTED_LATER, DELISTED = 0.05, 0.03
 """Shares of the symbols."""
+MOST_COPIES = len(ascii_uppercase)
+STEP = 0.07
+"""By how much the prices of a copy are above those of the copy before it, as a share."""
+PRICES = ("open", "high", "low", "close")
 
 
 def sessions(years: int) -> npt.NDArray[np.int32]:
@@ -124,13 +128,34 @@ def write_until(source: Path, file: Path, day: dt.date) -> None:
     rows.sink_parquet(file, row_group_size=ROW_GROUP)
 
 
-def main() -> None:
-    """Write a market to a file."""
-    file, *sizes = sys.argv[1:]
-    symbols = int(sizes[0]) if sizes else 1000
-    years = int(sizes[1]) if sizes[1:] else 20
-    print(f"{write_market(Path(file), symbols, years):,} bars of {symbols:,} symbols in {file}")
+def write_copies(source: Path, file: Path, copies: int) -> None:
+    """Write copies of a table of bars under other names and at other price levels.
+
+    No copy shares a digest or a checkpoint with another; patterns are the same, because they do not
+    depend on the price level.
+    """
+    bars = scan_bars(source).rows
+    with tempfile.TemporaryDirectory(dir=file.parent) as parts:
+        for number in range(copies):
+            _copied(bars, number).sink_parquet(Path(parts) / f"{number:02}.parquet")
+        pl.scan_parquet(Path(parts) / "*.parquet").sink_parquet(file, row_group_size=ROW_GROUP)
 
 
-if __name__ == "__main__":
-    main()
+def _copied(bars: pl.LazyFrame, number: int) -> pl.LazyFrame:
+    level = (1 + STEP) ** (number + 1)
+    return bars.select(
+        (pl.lit(ascii_uppercase[number]) + pl.col("symbol")).alias("symbol"),
+        pl.col("date").cast(pl.Date),
+        *(pl.col(name) * level for name in PRICES),
+        "volume",
+    ).sort("symbol", "date")
+
+
+def write_reference(source: Path, file: Path, copies: int) -> None:
+    """Write the reference table of the same copies; its column of names is `symbol`."""
+    listed = pl.scan_parquet(source) if source.suffix == ".parquet" else pl.scan_csv(source)
+    named = [
+        listed.with_columns(symbol=pl.lit(ascii_uppercase[number]) + pl.col("symbol"))
+        for number in range(copies)
+    ]
+    pl.concat(named).sink_parquet(file)

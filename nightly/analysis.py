@@ -1,7 +1,8 @@
 """Analysis: everything that a night finds out about one symbol from its bars.
 
 This is the unit of parallel work. A worker process loads, cleans, walks and measures its symbols
-and returns values. Work that needs all symbols is done afterwards, in `nightly.assembly`.
+and returns values. Work that needs all symbols is done afterwards, in
+`nightly.statistics.assembly`.
 """
 
 from __future__ import annotations
@@ -9,39 +10,51 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Final
 
 import numpy as np
 
-from nightly.bars import Adjustment, Floats, to_day
-from nightly.chart_bars import chart_bars
-from nightly.checkpoint import Began, Resumed, resume
-from nightly.cleaning import Cleaned, clean
-from nightly.doubt import GAP_DAYS, MIN_BARS
+from nightly.bars import Adjustment, to_day
+from nightly.cleaning.cleaning import Cleaned, clean
+from nightly.cleaning.gates import GAP_DAYS, MIN_BARS, late
+from nightly.cleaning.sessions import Window
+from nightly.detector.events import Rows
+from nightly.detector.parameters import Parameters
 from nightly.errors import NightlyError, Refusal
-from nightly.events import EventLog, Rows
-from nightly.features import features
-from nightly.followed import Part
-from nightly.formations import RUNNING_SESSIONS, Formation, Market, current_formations
-from nightly.history import (
-    FACTS,
-    Fate,
-    Lineages,
-    StoredRows,
-    closed_at_end,
-    history_rows,
-    merged,
-    trade_facts,
+from nightly.memo import (
+    Kept,
+    MemoHead,
+    SymbolMemo,
+    WalkMemo,
+    digest_of,
+    first_attempts_of,
+    history_digest,
+    resume,
 )
-from nightly.market import Returns
-from nightly.parameters import Parameters
-from nightly.reference import AssetType, Listing
+from nightly.reading import BarSource, Loaded
+from nightly.reference.reference import AssetType, Listing
+from nightly.results.chart_bars import chart_bars
+from nightly.results.features import features
+from nightly.results.history import (
+    KEPT,
+    Fate,
+    FirstAttempts,
+    Lineages,
+    closed_at_end,
+    merged,
+)
+from nightly.results.returns import Returns
+from nightly.results.setups import RUNNING_SESSIONS, CurrentSetups, Formation
+from nightly.results.symbol_results import Analysis
+from nightly.results.transitions import Current, Previous, SymbolFollowUp, follow_up
 from nightly.series import Series
-from nightly.sessions import Window
-from nightly.since import Earlier, Since, Tonight, since
-from nightly.sources import BarSource, Loaded
 from nightly.symbols import DOLLARS, quote_of
 from nightly.version import code_version
-from store.nights.book import Prices
+
+NO_BARS: Final = Refusal("too_few_bars", "No bar was left after cleaning.")
+LATE: Final = ("behind", "stale")
+"""The refusals that depend on the session; the others follow from the bars."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +71,11 @@ class Task:
     code_version: str
     running_sessions: int = RUNNING_SESSIONS
     """A trade that has run for more sessions is no longer served as a setup."""
-    kept: Mapping[str, bytes] = field(default_factory=dict)
-    """The last night's checkpoints, by symbol."""
+    kept: Mapping[str, Kept] = field(default_factory=dict)
+    """What the last night kept, by symbol."""
     check: bool = False
-    """Whether to walk all bars and compare the result with the checkpoints."""
-    earlier: Mapping[str, Earlier] | None = None
+    """Whether to walk and measure all bars, and compare the results with what was kept."""
+    earlier: Mapping[str, Previous] | None = None
     """What the last night served, by symbol; None if there was no night before."""
 
     def check_version(self) -> None:
@@ -77,31 +90,33 @@ class Task:
                 f"{self.code_version}; install the same version on every machine."
             )
 
+    def loaded(self) -> Iterator[tuple[Listing, Loaded]]:
+        """Each symbol with its raw bars, in the order of the task."""
+        listings = dict(self.symbols)
+        for item in self.source.load([name for name, _ in self.symbols]):
+            yield listings[item.name], item
+
     def clean(self, loaded: Loaded, listing: Listing) -> Cleaned:
-        """The loaded bars of a symbol up to the session, cleaned."""
-        if refusal := other_currency(loaded, listing):
-            return Cleaned((), {}, refusal)
-        return clean(
+        """The loaded bars of a symbol up to the session, cleaned, with the findings of both; it has
+        a series or a refusal.
+        """
+        if refusal := loaded.refusal or other_currency(loaded, listing):
+            return Cleaned((), loaded.findings, refusal)
+        cleaned = clean(
             loaded.bars,
             asset_type=listing.asset_type,
             window=self.windows[listing.asset_type],
             adjustment=listing.adjustment or loaded.adjustment or self.adjustment,
             splits=listing.splits,
         )
+        refusal = cleaned.refusal or (None if cleaned.series else NO_BARS)
+        findings = {**loaded.findings, **cleaned.findings}
+        return replace(cleaned, findings=findings, refusal=refusal)
 
-    def since(self, symbol: str, tonight: Tonight) -> Since | None:
-        """What became of a symbol's setups since the last night, if there was one."""
-        return None if self.earlier is None else since(symbol, self.earlier[symbol], tonight)
-
-    def walk(self, series: Series, listing: Listing, kept: bytes | None = None) -> Resumed:
-        """Walk a series with the detector, from the end of a kept walk if that is valid."""
-        return resume(
-            kept,
-            series,
-            self.parameters,
-            gap_days=GAP_DAYS[listing.asset_type],
-            check=self.check,
-        )
+    def walk(self, series: Series, listing: Listing, memo: WalkMemo | None = None) -> WalkMemo:
+        """Walk a series with the detector, from the end of an earlier walk if that is valid."""
+        gap_days = GAP_DAYS[listing.asset_type]
+        return resume(memo, series, self.parameters, gap_days=gap_days, check=self.check)
 
 
 def other_currency(loaded: Loaded, listing: Listing) -> Refusal | None:
@@ -119,47 +134,6 @@ def quoted_in(loaded: Loaded, listing: Listing) -> str | None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Analysis:
-    """The results for one symbol."""
-
-    listing: Listing
-    bars: int
-    refusal: Refusal | None
-    findings: Mapping[str, int]
-    facts: Rows
-    """Its first attempts with their placebo, `FACTS` rows."""
-    history: StoredRows | None
-    formations: Sequence[Formation]
-    features: Floats | None
-    prices: Prices | None
-    scored_from: int | None
-    """The day number of the first bar with 60 bars of its series before it."""
-    began: Began | None = None
-    """How the walk over its bars began; None if there was none."""
-    kept: bytes | None = None
-    """The checkpoint for the next night."""
-    fate: Fate = Fate.CURRENT
-    in_dollars: bool = False
-    """Whether something says that the prices are in dollars; else they are assumed to be."""
-    adjustment: Adjustment | None = None
-    """What the file or the reference says that the prices are adjusted for."""
-    returns: Returns | None = None
-    """The daily returns of a covered stock, which are a part of the market's."""
-    since: Since | None = None
-    """What changed since the last night; None if there was no night before."""
-
-    @property
-    def symbol(self) -> str:
-        """The served symbol."""
-        return self.listing.symbol
-
-    @property
-    def covered(self) -> bool:
-        """Whether tonight's patterns of the symbol are served."""
-        return self.refusal is None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Batch:
     """The results for the symbols of a task, and the sum of their returns."""
 
@@ -167,56 +141,186 @@ class Batch:
     returns: Returns
 
 
+def cleaned_symbols(task: Task) -> Iterator[tuple[Listing, Loaded, Cleaned]]:
+    """Load and clean the symbols of a task, in their order; runs in a worker process.
+
+    Raises:
+        NightlyError: the worker runs another version of the program.
+    """
+    task.check_version()
+    for listing, loaded in task.loaded():
+        yield listing, loaded, task.clean(loaded, listing)
+
+
 def analyse(task: Task) -> Batch:
     """Analyse the symbols of a task, in their order; runs in a worker process."""
     task.check_version()
-    listings = dict(task.symbols)
-    loaded = task.source.load([name for name, _ in task.symbols])
-    found = [analyse_symbol(item, listings[item.name], task) for item in loaded]
+    found = [analyse_symbol(loaded, listing, task) for listing, loaded in task.loaded()]
     returns = Returns.total(a.returns for a in found if a.returns is not None)
     return Batch([replace(analysis, returns=None) for analysis in found], returns)
 
 
 def analyse_symbol(loaded: Loaded, listing: Listing, task: Task) -> Analysis:
-    """Clean, walk and measure one symbol."""
-    if loaded.refusal is not None:
-        return _refused(listing, loaded.refusal, loaded.findings, task)
-    cleaned = task.clean(loaded, listing)
-    findings = {**loaded.findings, **cleaned.findings}
-    if not cleaned.series:
-        reason = cleaned.refusal or Refusal("too_few_bars", "No bar was left after cleaning.")
-        return _refused(listing, reason, findings, task)
-    fate = fate_of(cleaned, listing, task.windows[listing.asset_type])
-    number = len(cleaned.series)
-    found = [
-        Walked.of(series, listing, task, fate, newest=place == number)
-        for place, series in enumerate(cleaned.series, 1)
-    ]
-    newest = found[-1]
-    served = cleaned.covered
-    bars = newest.series.active
-    formations = newest.formations(listing, task) if served else ()
-    delisted = fate is Fate.DELISTED
-    tonight = Tonight(formations, [walked.part for walked in found], served, delisted)
-    return Analysis(
-        listing=listing,
-        bars=sum(len(walked.series) for walked in found),
-        refusal=cleaned.refusal,
-        findings=findings,
-        facts=np.concatenate([walked.facts for walked in found]),
-        history=merged([walked.rows for walked in found]),
-        formations=formations,
-        features=features(bars, crypto=listing.crypto) if served else None,
-        prices=chart_bars(newest.series.bars, formations) if served else None,
-        scored_from=next(_scored_from(cleaned.series), None),
-        began=newest.resumed.began,
-        kept=newest.resumed.kept,
-        fate=fate,
-        in_dollars=quoted_in(loaded, listing) is not None,
-        adjustment=listing.adjustment or loaded.adjustment,
-        returns=Returns.of(cleaned.series) if served and listing.asset_type == "stock" else None,
-        since=task.since(listing.symbol, tonight),
-    )
+    """Clean, walk and measure one symbol, or take what the last night found."""
+    return SymbolRun(listing, loaded, task).analysis()
+
+
+@dataclass(frozen=True, eq=False)
+class SymbolRun:
+    """The analysis of one symbol in the making."""
+
+    listing: Listing
+    loaded: Loaded
+    task: Task
+
+    @property
+    def window(self) -> Window:
+        """The days of the symbol's calendar."""
+        return self.task.windows[self.listing.asset_type]
+
+    @cached_property
+    def memo(self) -> SymbolMemo | None:
+        """What the last night kept, if it can be read."""
+        kept = self.task.kept.get(self.listing.symbol)
+        return SymbolMemo.decoded(kept.memo) if kept else None
+
+    @cached_property
+    def inputs(self) -> str:
+        """The digest of everything that the results depend on, but for the session's place among
+        the symbol's last bars, of which `_still` decides.
+        """
+        raw, window, listing, task = self.loaded.bars, self.window, self.listing, self.task
+        bars, begun = raw.until(to_day(window.last)), to_day(window.begun)
+        last = int(bars.date[-1]) if len(bars) else begun
+        loaded = (self.loaded.name, *self.loaded.findings.items())
+        told = (self.loaded.adjustment, self.loaded.currency)
+        listed = (listing.symbol, listing.asset_type, listing.adjustment, listing.quote_currency)
+        ahead = bool(len(raw) and raw.date[-1] > begun)
+        closed = window.closed[: np.searchsorted(window.closed, last, "right")]
+        values = (
+            *(tuple(task.parameters), task.adjustment),
+            *(loaded, told, listed, listing.splits, ahead),
+        )
+        return digest_of(values, [closed, *bars.columns()]).hex()
+
+    def analysis(self) -> Analysis:
+        """The results of the last night if they still hold, else those of cleaning, walking and
+        measuring the bars.
+        """
+        if self.loaded.refusal is None and not self.task.check and (same := self._still()):
+            return same
+        cleaned = self.task.clean(self.loaded, self.listing)
+        if cleaned.series:
+            return self._measured(cleaned)
+        since = self._follow_up(Current())
+        return Analysis(self.listing, cleaned.refusal, cleaned.findings, since=since)
+
+    def _follow_up(self, current: Current) -> SymbolFollowUp | None:
+        """What became of the symbol's setups since the last night, if there was one."""
+        earlier = self.task.earlier
+        return follow_up(earlier[self.listing.symbol], current) if earlier is not None else None
+
+    def _still(self) -> Analysis | None:
+        """The results of the last night, if everything that they depend on is the same, and nothing
+        is or was served.
+        """
+        memo, earlier = self.memo, self.task.earlier and self.task.earlier[self.listing.symbol]
+        if memo is None or (earlier and (earlier.setups or earlier.followed)):
+            return None
+        known = memo.head
+        own = Refusal(known.refusal[0], known.refusal[1]) if known.refusal else None
+        refusal = own if own and own.code not in LATE else late(known.last_day, self.window)
+        fate = _fate(known.last_day, known.last_bar, self.listing, self.window)
+        if refusal is None or fate != known.fate or known.inputs != self.inputs:
+            return None
+        return Analysis(
+            self.listing,
+            refusal,
+            known.findings,
+            bars=known.bars,
+            facts=memo.facts,
+            scored_from=known.scored_from,
+            began="resumed",
+            reused=True,
+            fate=fate,
+            in_dollars=quoted_in(self.loaded, self.listing) is not None,
+            adjustment=self.listing.adjustment or self.loaded.adjustment,
+            since=self._follow_up(Current(delisted=fate is Fate.DELISTED)),
+        )
+
+    def _measured(self, cleaned: Cleaned) -> Analysis:
+        listing, task = self.listing, self.task
+        fate = fate_of(cleaned, listing, self.window)
+        *older, last = cleaned.series
+        found = [Walked.of(series, listing, task, fate, newest=False) for series in older]
+        newest = Walked.of(last, listing, task, fate, newest=True, memo=self.memo)
+        found.append(newest)
+        served, delisted = cleaned.covered, fate is Fate.DELISTED
+        formations = newest.formations(self.window, task) if served else ()
+        current = Current(formations, [walked.lineages for walked in found], served, delisted)
+        analysis = Analysis(
+            listing,
+            cleaned.refusal,
+            cleaned.findings,
+            bars=sum(len(walked.series) for walked in found),
+            facts=np.concatenate([walked.attempts.facts for walked in found]),
+            history=merged([walked.attempts.rows for walked in found]),
+            formations=formations,
+            features=features(newest.series.active, crypto=listing.crypto) if served else None,
+            prices=chart_bars(newest.series.bars, formations) if served else None,
+            scored_from=next(_scored_from(cleaned.series), None),
+            began=newest.end.began,
+            fate=fate,
+            in_dollars=quoted_in(self.loaded, listing) is not None,
+            adjustment=listing.adjustment or self.loaded.adjustment,
+            returns=Returns.of(cleaned.series)
+            if served and listing.asset_type == "stock"
+            else None,
+            since=self._follow_up(current),
+        )
+        memo = self._memo(analysis, newest, cleaned.last_day)
+        drifted = task.check and self._differs(memo, newest)
+        began = "drifted" if drifted else analysis.began
+        return replace(analysis, kept=memo.encoded(), began=began)
+
+    def _memo(self, analysis: Analysis, newest: Walked, last_day: int | None) -> SymbolMemo:
+        """What to keep: the walk too, unless the bars have stopped."""
+        refusal, rows = analysis.refusal, analysis.history
+        assert rows is not None  # noqa: S101 - a symbol with bars has a history
+        head = MemoHead(
+            inputs=self.inputs,
+            bars=analysis.bars,
+            findings=analysis.findings,
+            refusal=(refusal.code, refusal.reason) if refusal else None,
+            last_day=last_day,
+            last_bar=int(newest.series.bars.date[-1]),
+            scored_from=analysis.scored_from,
+            fate=analysis.fate,
+        )
+        current = analysis.fate is Fate.CURRENT
+        return SymbolMemo(
+            head,
+            history_digest(rows.outcomes, b"\n".join(rows.bodies)),
+            analysis.facts,
+            newest.attempts.kept if current else np.empty(0, KEPT),
+            newest.end if current else None,
+        )
+
+    def _differs(self, tonight: SymbolMemo, newest: Walked) -> bool:
+        """Whether the last night kept other results of the same bars, or of the first of them."""
+        memo = self.memo
+        if memo is None:
+            return False
+        earlier, later = memo.head, tonight.head
+        if (earlier.inputs, earlier.fate) == (later.inputs, later.fate):
+            same = memo.facts.tobytes() == tonight.facts.tobytes()
+            return not same or memo.history != tonight.history
+        if not newest.end.same or tonight.newest is None:
+            return False
+        number, final = len(memo.attempts), memo.attempts["final"]
+        before: Rows = memo.facts[len(memo.facts) - number :][final]
+        now: Rows = newest.attempts.facts[:number][final]
+        return before.tobytes() != now.tobytes()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -224,76 +328,68 @@ class Walked:
     """One series after its walk: its log, lineages, trades and history rows."""
 
     series: Series
-    resumed: Resumed
-    log: EventLog
-    """That of the walk, after closing the open trades of a delisted symbol."""
+    end: WalkMemo
     lineages: Lineages
-    facts: Rows
-    rows: StoredRows
+    """Those of the walk, after closing the open trades of a delisted symbol."""
+    attempts: FirstAttempts
 
     @classmethod
     def of(
-        cls, series: Series, listing: Listing, task: Task, fate: Fate, *, newest: bool
+        cls,
+        series: Series,
+        listing: Listing,
+        task: Task,
+        fate: Fate,
+        *,
+        newest: bool,
+        memo: SymbolMemo | None = None,
     ) -> Walked:
-        """Walk a series and measure its trades. Only the newest one of a symbol has a checkpoint,
-        and if the symbol was delisted, its open trades closed at its last bar.
+        """Walk a series and measure its trades. Only the newest one of a symbol goes on from its
+        memo, and if the symbol was delisted, its open trades closed at its last bar.
         """
-        kept = task.kept.get(listing.symbol) if newest else None
-        bars, resumed = series.bars, task.walk(series, listing, kept)
+        end = task.walk(series, listing, memo.newest if memo else None)
         ended = newest and fate is Fate.DELISTED
-        log = closed_at_end(bars, resumed.log) if ended else resumed.log
-        lineages = Lineages(listing.symbol, bars, log)
-        facts = trade_facts(listing.symbol, series, log, fate, task.parameters, ended=ended)
-        return cls(series, resumed, log, lineages, facts, history_rows(bars, log, lineages))
+        log = closed_at_end(series.bars, end.walk.log) if ended else end.walk.log
+        lineages = Lineages(listing.symbol, series.bars, log)
+        last = None
+        if memo and end.same and not (ended or task.check):
+            last = first_attempts_of(memo, task.kept[listing.symbol])
+        attempts = FirstAttempts.of(series, lineages, fate, task.parameters, ended=ended, last=last)
+        return cls(series, end, lineages, attempts)
 
-    @property
-    def part(self) -> Part:
-        """What the comparison with the last night needs."""
-        return Part(self.series.bars, self.log, self.lineages)
-
-    def formations(self, listing: Listing, task: Task) -> Sequence[Formation]:
+    def formations(self, window: Window, task: Task) -> Sequence[Formation]:
         """The setups that are served of the series on the night."""
-        window = task.windows[listing.asset_type]
-        market = Market(
-            listing.symbol,
+        lineages = self.lineages
+        current = CurrentSetups(
+            lineages.symbol,
+            lineages.bars,
+            lineages.log,
+            lineages,
             window.last,
             window.following,
             task.parameters,
             task.running_sessions,
         )
-        return current_formations(self.series.bars, self.resumed.log, self.lineages, market)
+        return current.formations()
 
 
 def fate_of(cleaned: Cleaned, listing: Listing, window: Window) -> Fate:
     """What became of a symbol: whether its bars stop before the session, and why."""
-    last = int(cleaned.series[-1].bars.date[-1])
-    if cleaned.last_day is not None and cleaned.last_day >= to_day(window.active_since):
+    return _fate(cleaned.last_day, int(cleaned.series[-1].bars.date[-1]), listing, window)
+
+
+def _fate(last_day: int | None, last_bar: int, listing: Listing, window: Window) -> Fate:
+    """The same, by the day of the last usable bar, and that of the last one in a series, which is
+    another one if the bars at the end cannot be trusted.
+    """
+    if last_day is not None and last_day >= to_day(window.active_since):
         return Fate.CURRENT
     until = listing.listed_until
-    trusted = last == cleaned.last_day
-    if until is None or until >= window.last or not trusted:
+    if until is None or until >= window.last or last_bar != last_day:
         return Fate.STOPPED
-    return Fate.DELISTED if abs(to_day(until) - last) <= GAP_DAYS["stock"] else Fate.STOPPED
+    return Fate.DELISTED if abs(to_day(until) - last_bar) <= GAP_DAYS["stock"] else Fate.STOPPED
 
 
 def _scored_from(parts: Sequence[Series]) -> Iterator[int]:
     """In each series the day number of the first bar that a night could serve."""
     return (int(part.bars.date[MIN_BARS]) for part in parts if len(part) > MIN_BARS)
-
-
-def _refused(
-    listing: Listing, refusal: Refusal, findings: Mapping[str, int], task: Task
-) -> Analysis:
-    return Analysis(
-        listing=listing,
-        bars=0,
-        refusal=refusal,
-        findings=findings,
-        facts=np.empty(0, FACTS),
-        history=None,
-        formations=(),
-        features=None,
-        prices=None,
-        scored_from=None,
-        since=task.since(listing.symbol, Tonight()),
-    )

@@ -25,13 +25,15 @@ class WorkerError(NightlyError):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why one symbol is not covered tonight.
+    """Why one symbol is not covered tonight, or one file is left out.
 
     `code` is short and stable, `reason` is one sentence for people.
     """
 
     code: str
     reason: str
+    rows: int = 0
+    """The rows that were read and are left out for this reason alone."""
 
     def of(self, name: str) -> str:
         """The reason, with the name of what is refused in front unless it has it already."""
@@ -40,8 +42,8 @@ class Refusal:
 
 
 def by_code(refused: Mapping[str, Refusal]) -> dict[str, dict[str, str]]:
-    """By code, and there by name: the reason of each refusal."""
-    found: dict[str, dict[str, str]] = {}
-    for name, refusal in sorted(refused.items()):
-        found.setdefault(refusal.code, {})[name] = refusal.reason
-    return dict(sorted(found.items()))
+    """By code, sorted, and there by name: the reason of each refusal."""
+    reasons: dict[str, dict[str, str]] = {}
+    for name, refusal in refused.items():
+        reasons.setdefault(refusal.code, {})[name] = refusal.reason
+    return dict(sorted(reasons.items()))

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from nightly.analysis import Analysis
-from nightly.assembly import Statistics
 from nightly.bars import Adjustment
-from nightly.errors import Refusal
-from nightly.scan import Candidate
+from nightly.errors import Refusal, by_code
+from nightly.results.symbol_results import Analysis
+from nightly.statistics.assembly import Statistics
+from nightly.statistics.scan import RankedSetup
 from store.wire.families import Family
 from store.wire.records import Change, FamilyEntry
 
@@ -53,18 +53,15 @@ class Report:
         analyses: Sequence[Analysis],
         refused_names: Mapping[str, Refusal],
         statistics: Statistics,
-        candidates: Sequence[Candidate],
+        candidates: Sequence[RankedSetup],
         adjustment: Adjustment,
     ) -> Report:
         """The report over all analysed symbols."""
-        refused: dict[str, dict[str, str]] = {}
-        reasons = {a.symbol: a.refusal for a in analyses if a.refusal}
-        for name, refusal in {**reasons, **refused_names}.items():
-            refused.setdefault(refusal.code, {})[name] = refusal.reason
+        refused_symbols = {a.symbol: a.refusal for a in analyses if a.refusal}
         return cls(
             bars=sum(analysis.bars for analysis in analyses),
             covered=sum(analysis.covered for analysis in analyses),
-            refused=refused,
+            refused=by_code({**refused_symbols, **refused_names}),
             found={a.symbol: a.findings for a in analyses if a.findings},
             forming=_by_family(candidates, "forming"),
             running=_by_family(candidates, "in_progress"),
@@ -99,7 +96,7 @@ class Report:
             "dividend_adjusted": self.dividend_adjusted,
             "inferred_crypto": list(self.inferred),
             "assumed_dollars": self.assumed_dollars,
-            "refused": {code: dict(symbols) for code, symbols in sorted(self.refused.items())},
+            "refused": dict(self.refused),
             "findings": {rule: list(counts) for rule, counts in self.findings.items()},
             "found": {symbol: dict(counts) for symbol, counts in sorted(self.found.items())},
             "forming": {family.value: n for family, n in self.forming.items()},
@@ -116,6 +113,8 @@ def _walks(analyses: Sequence[Analysis]) -> dict[str, list[str]]:
     return walks
 
 
-def _by_family(candidates: Sequence[Candidate], status: str) -> dict[Family, int]:
-    counted = Counter(c.formation.family for c in candidates if c.formation.status == status)
+def _by_family(candidates: Sequence[RankedSetup], status: str) -> dict[Family, int]:
+    counted = Counter(
+        c.formation.setup.family for c in candidates if c.formation.setup.status == status
+    )
     return {family: counted[family] for family in Family}

@@ -9,8 +9,8 @@ import datetime as dt
 from pathlib import Path
 from typing import Final
 
-from nightly.reference import Reference, read_reference
-from nightly.sources import TableSource
+from nightly.reading import TableSource
+from nightly.reference.reference import Reference, read_reference
 
 SAMPLE_SESSION: Final = dt.date(2012, 9, 19)
 """The session that the sample night describes."""

@@ -8,6 +8,8 @@ day, as a night of that day had.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +49,13 @@ class Series:
 
     def first(self, number: int) -> Series:
         """The first bars."""
-        cut = slice(0, number)
+        return self._take(slice(0, number))
+
+    def since(self, place: int) -> Series:
+        """The bars from a place on."""
+        return self._take(slice(place, None))
+
+    def _take(self, cut: slice) -> Series:
         return Series(self.bars.take(cut), self.idle[cut], self.served[cut], self.following[cut])
 
     @property
@@ -57,30 +65,35 @@ class Series:
         return self.bars.take(slice(int(last[-1]) + 1, None)) if len(last) else self.bars
 
 
-def trailing_share(hits: Mask, width: int, start: Places | int = 0) -> Floats:
-    """For each bar, the share of hits among the last `width` bars, but none before `start`."""
-    sums = np.concatenate([[0], np.cumsum(hits)])
-    ends = np.arange(1, len(hits) + 1)
-    first = np.maximum(ends - width, start)
-    share: Floats = (sums[ends] - sums[first]) / (ends - first)
-    return share
+def parts(begins: Mask) -> list[slice]:
+    """The bars from each beginning to the next; the first bar begins one in any case."""
+    places = [0, *(np.flatnonzero(begins[1:]) + 1).tolist(), len(begins)]
+    return [slice(start, end) for start, end in pairwise(places)]
 
 
-def trailing_mean(values: Floats, width: int) -> Floats:
+def trailing_share(hits: Mask, width: int) -> Floats:
+    """For each bar, the share of hits among the last `width` bars, or all if there are fewer."""
+    return trailing_mean(hits, width) if hits.any() else np.zeros(len(hits))
+
+
+def trailing_mean(values: Floats | Mask, width: int) -> Floats:
     """For each bar, the mean of the last `width` values, or of all if there are fewer."""
-    sums = np.concatenate([[0.0], np.cumsum(values)])
-    ends = np.arange(1, len(values) + 1)
-    first = np.maximum(ends - width, 0)
-    mean: Floats = (sums[ends] - sums[first]) / (ends - first)
-    return mean
+    sums: npt.NDArray[Any] = np.cumsum(values)
+    means = np.empty(len(values))
+    means[:width] = sums[:width] / np.arange(1, len(sums[:width]) + 1)
+    means[width:] = (sums[width:] - sums[:-width]) / width
+    return means
 
 
 def starts(begins: Mask) -> Places:
     """For each bar, the last bar up to it that begins something; the first bar if none does."""
-    return np.maximum.accumulate(np.where(begins, np.arange(len(begins)), 0))
+    places = np.append(0, np.flatnonzero(begins[1:]) + 1)
+    return np.repeat(places, np.diff(places, append=len(begins)))
 
 
 def bars_since(marks: Mask) -> Places:
     """For each bar, the number of bars up to it since the last mark, or all if there was none."""
-    ends = np.arange(1, len(marks) + 1)
-    return ends - np.maximum.accumulate(np.where(marks, ends, 0))
+    since = np.arange(1, len(marks) + 1)
+    if marks.any():
+        since -= np.maximum.accumulate(np.where(marks, since, 0))
+    return since

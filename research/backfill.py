@@ -18,13 +18,14 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from nightly.cleaning.sessions import last_session, next_session
 from nightly.errors import NightlyError, SourceError
 from nightly.night import make_night
-from nightly.plan import Order, Step, inputs_of, plan, silent
-from nightly.reference import AssetType, Reference, read_reference
-from nightly.sessions import last_session, next_session
-from nightly.sources import file_digest, open_source
+from nightly.plan import Order, inputs_of, plan
+from nightly.reading import Step, file_digest, open_source, silent
+from nightly.reference.reference import AssetType, Reference, read_reference
 from store.errors import LedgerError, StoreError
 from store.folder.checkpoints import Checkpoints
 from store.folder.files import private_folder
@@ -162,15 +163,16 @@ def main() -> None:
     asked = _arguments()
     path = Path(asked.bars)
     try:
-        table = Path(asked.reference) if asked.reference else None
-        order = Order(
-            open_source(path),
-            path.resolve().name,
-            reference=read_reference(table) if table else Reference(),
-            reference_sha256=file_digest(table) if table else None,
-            jobs=asked.jobs,
-        )
-        made = replay(Path(asked.folder), order, (asked.first, asked.last), _print_step)
+        with TemporaryDirectory() as work:
+            table = Path(asked.reference) if asked.reference else None
+            order = Order(
+                open_source(path, Path(work)).source,
+                path.resolve().name,
+                reference=read_reference(table) if table else Reference(),
+                reference_sha256=file_digest(table) if table else None,
+                jobs=asked.jobs,
+            )
+            made = replay(Path(asked.folder), order, (asked.first, asked.last), _print_step)
         graded = compare(Path(asked.folder))
     except (NightlyError, StoreError) as error:
         sys.exit(str(error))

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
-from nightly.parameters import DETECTORS
+from nightly.detector.parameters import Parameters
 from screener.commands.bars_options import BarsOptions
 from screener.commands.nights.nightly import order_of, seal, seal_sample
 from screener.settings.settings import Settings
@@ -45,7 +45,17 @@ hypothesis_settings.load_profile("steady")
 
 PROCESS: Final = Path(__file__).with_name("process")
 NIGHT_SESSION: Final = dt.date(2012, 10, 3)
-"""On this day the reference detector shows five setups, of three families, in four symbols."""
+"""On this day the tests' night shows five setups, of three families, in four symbols."""
+CROWDED: Final = Parameters(
+    detector=1,
+    quality_min=5.0,
+    squeeze_quality_min=5.0,
+    refit_touches=99,
+    height_min=4.5,
+    squeeze_slope_min=-99.0,
+    pole_bars=12,
+)
+"""Lenient rules, with a version of their own, by which few bars have setups of several families."""
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -65,8 +75,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def night(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with a night of the sample's bars in it; to be read only.
 
-    The reference detector draws it. The default serves two patterns of one symbol in so few, which
-    is not enough for tests of filters, families and lists.
+    Its rules are lenient. The default's serve two patterns of one symbol in so few, which is not
+    enough for tests of filters, families and lists.
     """
     if sealed := os.environ.get("SCREENER_TEST_NIGHT"):
         return Path(sealed)
@@ -74,10 +84,10 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def seal_night(folder: Path) -> None:
-    """Seal the tests' night: the sample's bars, as the reference detector draws them."""
+    """Seal the tests' night: the sample's bars, by lenient rules."""
     settings = Settings(data_dir=folder)
     order = order_of(settings, BarsOptions(session=NIGHT_SESSION))
-    seal(settings, replace(order, parameters=DETECTORS["reference"]))
+    seal(settings, replace(order, parameters=CROWDED))
 
 
 @pytest.fixture(scope="session")

@@ -1,10 +1,11 @@
-"""The service compared with named references, in one interleaved run.
+"""The service compared with named references, in one interleaved run; needs wrk.
 
-    python -m benchmarks.serving [--quick] [--symbols N] [--seconds N] [--only NAME,...]
+    python -m benchmarks.serving [--rounds N] [--symbols N] [--seconds N] [--only NAME,...]
                                  [--peers FOLDER]
 
-The service is a real `screener serve` with keys, limits, `/metrics` and the accounts of a crowd.
-The references answer with the same payload, which is checked before anything is timed.
+The service is a real `screener serve` with keys, limits and `/metrics`; with PostgreSQL and Redis,
+if their programs are installed, others keep their accounts and counts there. The references answer
+with the same payload, which is checked before anything is timed.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import os
 import platform
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -21,28 +23,18 @@ from contextlib import ExitStack
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks.serving.cases import OURS, SMALL, make_cases
-from benchmarks.serving.fresh import start_fresh
+from redis import Redis
+
+from benchmarks.serving.cases import OURS, REDIS, SMALL, make_cases
 from benchmarks.serving.load import Loader
 from benchmarks.serving.report import Measured, report
-from benchmarks.serving.rounds import Contender, measure, warm
-from benchmarks.serving.stage import (
-    OUTSIDE,
-    Books,
-    install_peers,
-    make_books,
-    peer_versions,
-    pip_arguments,
-    seal_sample,
-    start_all,
-)
-from benchmarks.serving.writers import measure_waits
+from benchmarks.serving.stage import OUTSIDE, Books, make_books, say, start_all
+from tests.conftest import seal_night
 
-ROUNDS, QUICK_ROUNDS = 5, 2
-START, WRITERS = "start", "writers"
+SHARED = ("uvicorn", "uvloop", "httptools", "starlette", "pydantic")
+"""Packages that a reference shares with the service, at the same version."""
+START = "start"
 """What is measured besides the cases."""
-PHASE = 5
-"""The length of a phase with or without writers, in bursts."""
 
 
 def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
@@ -52,24 +44,18 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "--quick",
-        dest="rounds",
-        action="store_const",
-        const=QUICK_ROUNDS,
-        default=ROUNDS,
-        help=f"{QUICK_ROUNDS} rounds instead of {ROUNDS}",
-    )
-    parser.add_argument("--symbols", type=int, default=10_000, help="size of the book")
-    parser.add_argument("--seconds", type=int, default=1, help="length of a burst")
-    parser.add_argument("--only", type=names, default=[], help="such as mcp-2025,start,writers")
-    parser.add_argument("--peers", type=Path, help="environment of the references; made if absent")
+    add = parser.add_argument
+    add("--rounds", type=int, default=5, help="bursts at each contender (%(default)s)")
+    add("--symbols", type=int, default=10_000, help="size of the book (%(default)s)")
+    add("--seconds", type=int, default=1, help="length of a burst (%(default)s)")
+    add("--only", type=names, default=[], help="such as mcp-2025,start")
+    add("--peers", type=Path, help="environment of the references; made if absent")
     return parser.parse_args(given)
 
 
 def names(text: str) -> list[str]:
     """What to measure, separated by commas."""
-    known = [*(case.name for case in make_cases("", "", "")), START, WRITERS]
+    known = [*(case.name for case in make_cases("", "", "")), START]
     if unknown := set(text.split(",")) - {*known}:
         what = f"there is no {', '.join(sorted(unknown))}; there are {', '.join(known)}"
         raise argparse.ArgumentTypeError(what)
@@ -79,56 +65,72 @@ def names(text: str) -> list[str]:
 def main() -> None:
     """Build everything, measure it in turns and print the tables."""
     asked = arguments()
+    wrk = shutil.which("wrk")
+    if wrk is None:
+        sys.exit("Install wrk, which sends the load.")
     # A run that is ended early must still stop its servers.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("Ended before all was measured."))
     if asked.peers is not None:
         install_peers(asked.peers)
     with tempfile.TemporaryDirectory() as name:
-        folder, loader = Path(name), Loader(shutil.which("wrk"))
-        seal_sample(folder / "sample")
+        folder = Path(name)
+        seal_night(folder / "sample")
         books = make_books(folder / "sample", folder, asked.symbols)
-        measured = run(books, loader, asked)
-    print(headline(loader, asked.peers))
+        measured = run(books, wrk, asked)
+    print(headline(asked.peers))
     print(report(measured))
 
 
-def run(books: Books, loader: Loader, asked: argparse.Namespace) -> Measured:
-    """Measure memory and start, the cost against the references, and readers beside writers."""
-    rounds, wanted = asked.rounds, asked.only or (START, WRITERS)
+def run(books: Books, wrk: str, asked: argparse.Namespace) -> Measured:
+    """Measure memory and start, then the cost against the references."""
     # First: what other services hold in memory makes a share of it smaller.
-    started = (OURS, SMALL) if START in wanted else ()
-    fresh = {name: start_fresh(books, name, loader, rounds) for name in started}
+    started = (OURS, SMALL) if START in (asked.only or [START]) else ()
+    fresh = {name: books.start_fresh(name, asked.rounds) for name in started}
+    loader, redis_us = Loader(wrk, books.keys, asked.seconds), None
     with ExitStack() as stack:
         stage = start_all(stack, books, asked.peers, asked.only)
-        compared, waits = stage.contenders(), None
-        warm(compared, loader, books.keys)
-        found = measure(compared, loader, books.keys, rounds, asked.seconds)
-        if WRITERS in wanted:
-            case = make_cases(books.market.tracked[0], "", "")[0]
-            reader, url = Contender(OURS, stage.servers[OURS], case), books.database(OURS)
-            phase = asked.seconds * PHASE
-            waits = measure_waits(reader, url, loader, books.keys, rounds, phase)
-    return Measured(found, fresh, waits)
+        contenders = stage.contenders()
+        loader.warm(contenders)
+        before = redis_cpu(stage.redis_url)
+        found = loader.measure(contenders, asked.rounds)
+        if stage.redis_url:
+            calls = sum(each.requests for one, each in found.items() if one.name == REDIS)
+            redis_us = (redis_cpu(stage.redis_url) - before) / calls * 1e6
+    return Measured(found, fresh, redis_us)
 
 
-def headline(loader: Loader, peers: Path | None) -> str:
+def redis_cpu(url: str) -> float:
+    """The seconds of CPU that a Redis has used; 0 without one."""
+    if not url:
+        return 0.0
+    with Redis.from_url(url) as client:
+        used = client.info("cpu")
+    return float(used["used_cpu_user"]) + float(used["used_cpu_sys"])
+
+
+def install_peers(folder: Path) -> None:
+    """Make the environment of the references outside this project, unless it exists."""
+    if (folder / "ready").exists():
+        return
+    say(f"Installing the references into {folder}")
+    wanted = [*" ".join(OUTSIDE.values()).split(), *(f"{one}=={version(one)}" for one in SHARED)]
+    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)  # noqa: S603
+    subprocess.run(  # noqa: S603 - pip, in an environment of its own
+        [str(folder / "bin/python"), "-m", "pip", "install", "--quiet", *wanted], check=True
+    )
+    (folder / "ready").touch()
+
+
+def headline(peers: Path | None) -> str:
     """The head of the report: what was run, and on what."""
-    names = ("uvicorn", "uvloop", "httptools", "starlette", "mcp")
-    versions = ", ".join(f"{name} {version(name)}" for name in names)
-    lines = [
-        "# The serving side against references, one run",
-        f"Python {platform.python_version()}, {versions}; {os.cpu_count()} cores; load by "
-        f"{loader.name} over loopback.",
-    ]
-    if peers is None:
-        command = f"python {' '.join(pip_arguments())}"
-        lines.append(
-            f"Without {', '.join(OUTSIDE)}: add --peers FOLDER, which makes an environment there "
-            f"and runs in it: {command}"
-        )
-    else:
-        lines.append(f"References: {peer_versions(peers)}; each reads the same records.")
-    return "\n\n".join(lines) + "\n"
+    packages = ("uvicorn", "uvloop", "httptools", "starlette", "mcp")
+    versions = ", ".join(f"{name} {version(name)}" for name in packages)
+    missing = f" Without {', '.join(OUTSIDE)}: add --peers FOLDER." if peers is None else ""
+    return (
+        "# The serving side against references, one run\n\n"
+        f"Python {platform.python_version()}, {versions}; {os.cpu_count()} cores; load by wrk over "
+        f"loopback.{missing}\n"
+    )
 
 
 if __name__ == "__main__":

@@ -15,11 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from store.ledger.manifest import Inputs
-from store.nights.book import Book, Prices
+from store.nights.book import Prices
 from store.nights.nights import Nights
 from store.nights.publish import BookWriter
 from store.wire.families import Family
 from store.wire.records import FamilyEntry, Patterns, ScanSetup, Setup
+from tests.contract.market import active_book, evidence_of
 
 SESSION = dt.date(2012, 10, 3)
 SOURCE = "Synthetic market"
@@ -46,7 +47,7 @@ class Template:
 
 
 @dataclass(frozen=True)
-class Listing:
+class SymbolRecords:
     """One symbol of the market and all its records."""
 
     symbol: str
@@ -62,10 +63,10 @@ class Listing:
 
 
 @dataclass(frozen=True)
-class Market:
+class SyntheticMarket:
     """Every listing, and the evidence columns in rank order."""
 
-    listings: Sequence[Listing]
+    listings: Sequence[SymbolRecords]
     families: Sequence[FamilyEntry]
     prices: Prices
     numbers: Mapping[str, npt.NDArray[np.float64]]
@@ -89,14 +90,13 @@ def plain_setup(row: ScanSetup) -> Setup:
 
 def read_template(sample: Path) -> Template:
     """Read the records to repeat from the sealed sample night of a data folder."""
-    nights = Nights(sample)
-    manifest = nights.check_active()
-    book = Book.open(nights.folder / manifest.book.file, manifest)
+    book = active_book(sample)
     rows = [ScanSetup.model_validate_json(body) for body in book.evidence.bodies]
     setups = [book.setup(row.symbol, row.setup_id) for row in rows]
     history, prices = book.history("AAPL"), book.prices("AAPL")
     assert history is not None
     assert prices is not None
+    numbers, labels = evidence_of(sample)
     found = Template(
         rows=rows,
         evidence=[dict(setup.evidence) for setup in setups if setup is not None],
@@ -104,26 +104,18 @@ def read_template(sample: Path) -> Template:
         history=history.rows,
         prices=prices,
         families=[FamilyEntry.model_validate_json(book.family(family)) for family in Family],
-        numbers=sorted(book.evidence.numbers),
-        labels={
-            name: _words(column.labels, column.codes)
-            for name, column in book.evidence.labels.items()
-        },
+        numbers=sorted(numbers),
+        labels=labels,
     )
     book.close()
     return found
 
 
-def _words(labels: Mapping[str, int], codes: npt.NDArray[np.int16]) -> list[str | None]:
-    names = {code: label for label, code in labels.items()}
-    return [names.get(int(code)) for code in codes]
-
-
-def make_market(template: Template, symbols: int) -> Market:
+def make_market(template: Template, symbols: int) -> SyntheticMarket:
     """A market of `symbols` symbols; the same market every time."""
     listings = list(_listings(template, symbols))
     count = sum(len(listing.rows) for listing in listings)
-    return Market(
+    return SyntheticMarket(
         listings=listings,
         families=template.families,
         prices=template.prices,
@@ -135,7 +127,7 @@ def make_market(template: Template, symbols: int) -> Market:
     )
 
 
-def _listings(template: Template, symbols: int) -> Iterator[Listing]:
+def _listings(template: Template, symbols: int) -> Iterator[SymbolRecords]:
     rank = 0
     for position in range(symbols):
         symbol = f"S{position:05}"
@@ -148,7 +140,7 @@ def _listings(template: Template, symbols: int) -> Iterator[Listing]:
         times = kept // len(template.history) + 1
         pairs = [*zip(template.outcomes, template.history, strict=True)] * times
         outcomes = "".join(letter for letter, _ in pairs[:kept])
-        yield Listing(symbol, rows, outcomes, [row for _, row in pairs[:kept]])
+        yield SymbolRecords(symbol, rows, outcomes, [row for _, row in pairs[:kept]])
 
 
 def _renamed(row: ScanSetup, symbol: str, rank: int) -> ScanSetup:
@@ -172,7 +164,7 @@ def _numbers(names: Sequence[str], rows: int) -> dict[str, npt.NDArray[np.float6
     return found
 
 
-def seal(market: Market, folder: Path) -> None:
+def seal(market: SyntheticMarket, folder: Path) -> None:
     """Make the market the active night of a data folder."""
     inputs = Inputs(
         bars="synthetic",
@@ -198,7 +190,7 @@ def seal(market: Market, folder: Path) -> None:
         writer.publish(0)
 
 
-def _write_listing(writer: BookWriter, listing: Listing, prices: Prices) -> None:
+def _write_listing(writer: BookWriter, listing: SymbolRecords, prices: Prices) -> None:
     writer.add_symbol(listing.symbol, covered=True, reason=None)
     writer.add_patterns(listing.patterns)
     for row, evidence in listing.rows:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import quote
 
 MARK = "135792468"
-"""Digits of a threshold. They are replaced in every request, so that no cache has the answer."""
+"""Digits of a threshold or a key, replaced in every request, so that no cache has the answer."""
+GUESS = f"ps_live_{MARK:0>48}"
+"""A key that nobody has."""
 
 PREDICATES: tuple[dict[str, Any], ...] = (
     {"kind": "dist_to_entry", "op": "<=", "value": 26.5},
@@ -21,8 +23,9 @@ PREDICATES: tuple[dict[str, Any], ...] = (
 """The five predicates of the scan, in canonical order. They are loose enough to fill a page for any
 size of the book, because rows are most of the cost of a page."""
 
-OURS, TWO, SMALL = "ours", "two workers", "small book"
-"""The services: the second has two workers, the third a book of few symbols."""
+OURS, TWO, SMALL, POSTGRES, REDIS = "ours", "two workers", "small book", "PostgreSQL", "Redis"
+"""The services: others have two workers, a book of few symbols, accounts on PostgreSQL, and counts
+in Redis."""
 BARE = ("bare",)
 CALLED = ("route", TWO, "stock", "fastmcp")
 OWN_BYTES = ("bare", "route")
@@ -41,8 +44,9 @@ class Case:
     headers: Mapping[str, str] | None = None
     body: bytes = b""
     status: int = 200
-    credential: Literal["key", "unknown", "none"] = "key"
-    """Whether it is sent with valid keys, with one that nobody has, or without."""
+    credential: Literal["key", "unknown", "new", "none"] = "key"
+    """Whether it is sent with valid keys, with one that nobody has, each time with another one that
+    nobody has, or without."""
 
     def path_for(self, contender: str) -> str:
         """Its path at a contender."""
@@ -53,7 +57,7 @@ class Case:
 
     def fields(self, key: str) -> dict[str, str]:
         """The header fields of a request by the holder of a key."""
-        token = {"key": key, "unknown": f"{key[:-1]}_", "none": ""}[self.credential]
+        token = {"key": key, "unknown": f"{key[:-1]}_", "new": GUESS, "none": ""}[self.credential]
         shown = {"Authorization": f"Bearer {token}"} if token else {}
         return {**shown, **(self.headers or {})}
 
@@ -73,7 +77,7 @@ def make_cases(symbol: str, setup_id: str, tag: str) -> list[Case]:
     patterns = f"{ticker}/patterns"
     call = {"name": "get_ticker_patterns", "arguments": {"symbol": symbol}}
     return [
-        Case("rest-patterns", patterns, ("bare", TWO, SMALL, "fastapi")),
+        Case("rest-patterns", patterns, ("bare", TWO, SMALL, POSTGRES, REDIS, "fastapi")),
         Case("rest-history", f"{ticker}/history?limit=50", BARE),
         Case("scan-uncached", _scan(MARK), ("bare", SMALL)),
         Case("scan-cached", _scan("5"), BARE),
@@ -81,7 +85,8 @@ def make_cases(symbol: str, setup_id: str, tag: str) -> list[Case]:
         Case("families", "/api/v1/families", BARE),
         Case("revalidation", patterns, BARE, headers={"If-None-Match": tag}, status=304),
         Case("bad-key", patterns, BARE, status=401, credential="unknown"),
-        _message("mcp-2025", CALLED, "2025-06-18", "tools/call", call),
+        Case("guessed-key", patterns, ("bare", POSTGRES), status=401, credential="new"),
+        _message("mcp-2025", (*CALLED, POSTGRES), "2025-06-18", "tools/call", call),
         _message("mcp-2026", CALLED, "2026-07-28", "tools/call", call),
         _message("mcp-list-2025", ("route",), "2025-06-18", "tools/list", {}),
         _message("mcp-list-2026", ("route",), "2026-07-28", "tools/list", {}),
@@ -131,12 +136,8 @@ def payload(body: bytes) -> Any:  # noqa: ANN401 - JSON values
     if not body.startswith(b"{"):
         return body
     answer = json.loads(body)
+    answer.pop("docs_url", None)  # a refusal names the address of its service
     if "content" not in (result := answer.get("result", {})):
         return answer
     texts = [json.loads(block["text"]) for block in result["content"]]
     return {"text": texts, "structured": result["structuredContent"]}
-
-
-def chosen(cases: Sequence[Case], only: Sequence[str]) -> list[Case]:
-    """The cases with the given names, or all if none are given."""
-    return [case for case in cases if not only or case.name in only]

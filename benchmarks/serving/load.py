@@ -1,17 +1,21 @@
-"""Load: closed-loop requests over persistent connections, sent by wrk or by this process."""
+"""Load: short bursts by wrk over persistent connections, at every contender in turn.
+
+The contenders take turns so that all run under the same conditions.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import re
 import subprocess
+import sys
 import tempfile
-import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import count
+from statistics import median
 
-from benchmarks.serving.cases import MARK
+from benchmarks.serving.cases import MARK, Case
+from benchmarks.serving.process import Server
 
 SCRIPT = """
 local openings = {%s}
@@ -25,95 +29,99 @@ request = function()
 end
 done = function(summary, latency, requests)
   local e = summary.errors
-  io.write(string.format("RESULT %%d %%d %%d %%d\\n", summary.requests, e.status,
-    e.connect + e.read + e.write + e.timeout, latency:percentile(99)))
+  io.write(string.format("RESULT %%d %%d %%d\\n", summary.requests, e.status,
+    e.connect + e.read + e.write + e.timeout))
 end
 """
 STRIDE = 1_000_000
-"""The number of distinct marks that one run may use."""
-FOUND = re.compile(r"RESULT (\d+) (\d+) (\d+) (\d+)")
+"""The number of distinct marks that one burst may use."""
+FOUND = re.compile(r"RESULT (\d+) (\d+) (\d+)")
+CONNECTIONS = 16
 
 
-@dataclass(frozen=True)
-class Run:
-    """The result of one burst of load."""
+@dataclass(frozen=True, eq=False)
+class Contender:
+    """A server with one case."""
 
-    requests: int
-    """The number of answered requests."""
-    unfinished: int
-    """Requests that were sent but not yet answered when the time was up."""
-    refused: int
-    """Answers with a status of 400 or more."""
-    p99_us: float
+    name: str
+    server: Server
+    case: Case
+
+
+@dataclass
+class Figures:
+    """The bursts at one contender: microseconds of CPU a request, and how many requests."""
+
+    cpu_us: list[float] = field(default_factory=list)
+    """User and system time of all processes of the server, one value per round."""
+    requests: int = 0
+
+    @property
+    def cpu(self) -> float:
+        """The median of the rounds."""
+        return median(self.cpu_us)
+
+
+Found = dict[Contender, Figures]
 
 
 class Loader:
-    """Sends bursts to loopback ports; every request with a mark gets a different one."""
+    """Sends bursts with some keys in turn; every request with a mark gets a different one."""
 
-    def __init__(self, wrk: str | None) -> None:
-        self.wrk = wrk
-        self._runs = count(1)
+    def __init__(self, wrk: str, keys: Sequence[str], seconds: int) -> None:
+        self._wrk = wrk
+        self._keys = keys
+        self._seconds = seconds
+        self._bursts = count(1)
 
-    @property
-    def name(self) -> str:
-        """The program that sends the load."""
-        return "wrk" if self.wrk else "an asyncio client in this process (install wrk)"
+    def warm(self, contenders: Iterable[Contender]) -> None:
+        """Let every contender answer some requests before it is measured."""
+        for contender in contenders:
+            self._burst(contender)
 
-    def burst(self, port: int, raw: Sequence[bytes], connections: int, seconds: int) -> Run:
-        """Send requests in turn for some seconds; if none is answered, try again for longer.
+    def measure(self, contenders: Sequence[Contender], rounds: int) -> Found:
+        """Measure every contender in every round; each round begins with a different one.
 
         Raises:
-            RuntimeError: connections failed, or no request was answered in the last try.
+            RuntimeError: a contender answered otherwise than its case expects.
         """
-        unfinished = 0
-        for length in (seconds, 4 * seconds, 16 * seconds):
-            run = self._burst(port, raw, connections, length)
-            unfinished += run.unfinished
-            if run.requests:
-                return replace(run, unfinished=unfinished)
-        raise RuntimeError(f"Nothing was answered on port {port} in {length} s.")
+        found: Found = {contender: Figures() for contender in contenders}
+        for number in range(rounds):
+            print(f"Round {number + 1} of {rounds}, {len(contenders)} bursts", file=sys.stderr)
+            shift = number * len(contenders) // rounds
+            for contender in (*contenders[shift:], *contenders[:shift]):
+                before = contender.server.settled_cpu()
+                requests = self._burst(contender)
+                spent = contender.server.settled_cpu() - before
+                found[contender].cpu_us.append(spent / requests * 1e6)
+                found[contender].requests += requests
+        return found
 
-    def _burst(self, port: int, raw: Sequence[bytes], connections: int, seconds: int) -> Run:
-        if self.wrk is None:
-            return self.few(port, raw, connections, seconds=seconds)
-        start = next(self._runs) % 999 * STRIDE
+    def _burst(self, contender: Contender) -> int:
+        """Send requests for some seconds; how many the server got."""
+        port, case = contender.server.port, contender.case
+        raw = [case.raw(contender.name, key, port) for key in self._keys]
+        start = next(self._bursts) % 999 * STRIDE
         with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
             script.write(_script(raw, start))
             script.flush()
             command = [
-                self.wrk, "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "30s",
+                self._wrk, "-t1", f"-c{CONNECTIONS}", f"-d{self._seconds}s", "--timeout", "30s",
                 "-s", script.name, f"http://127.0.0.1:{port}",
             ]  # fmt: skip
             done = subprocess.run(  # noqa: S603 - wrk, on a port of our own
-                command, capture_output=True, text=True, timeout=seconds + 60, check=True
+                command, capture_output=True, text=True, timeout=self._seconds + 60, check=True
             )
-        found = FOUND.search(done.stdout)
-        if found is None:
+        result = FOUND.search(done.stdout)
+        if result is None:
             raise RuntimeError(f"wrk gave no result: {done.stdout[-300:]}{done.stderr[-300:]}")
-        requests, refused, broken, p99 = map(int, found.groups())
-        if broken:
-            raise RuntimeError(f"{broken} connections to port {port} failed.")
-        return Run(requests, connections, refused, p99)
-
-    def few(
-        self,
-        port: int,
-        raw: Sequence[bytes],
-        connections: int,
-        *,
-        seconds: float = 60.0,
-        requests: int = STRIDE,
-        rate: float = 0.0,
-    ) -> Run:
-        """Send requests from this process until the time is up or `requests` were answered.
-
-        Each connection sends when it has its answer or, with a rate, evenly so that all together
-        send so many a second; then a request that is late for an answer counts from when it was
-        due.
-        """
-        start = next(self._runs) % 999 * STRIDE
-        numbers = iter(range(start, start + requests))
-        return asyncio.run(_crowd(port, raw, connections, numbers, seconds, rate))
+        answered, refused, broken = map(int, result.groups())
+        if broken or not answered or refused != (answered if case.status >= 400 else 0):
+            raise RuntimeError(
+                f"{contender.name}, {case.name}: {answered} answers, {refused} of them refusals, "
+                f"{broken} failed connections."
+            )
+        return answered + CONNECTIONS  # one on each connection was not answered in time
 
 
 def _script(raw: Sequence[bytes], start: int) -> str:
@@ -124,54 +132,3 @@ def _script(raw: Sequence[bytes], start: int) -> str:
 
 def _literal(text: bytes) -> str:
     return '"' + "".join(f"\\{byte:03}" for byte in text) + '"'
-
-
-async def _crowd(
-    port: int,
-    raw: Sequence[bytes],
-    connections: int,
-    numbers: Iterator[int],
-    seconds: float,
-    rate: float,
-) -> Run:
-    began, every = time.perf_counter(), connections / rate if rate else 0.0
-    clients = [
-        _client(port, raw, numbers, began + every * place / connections, every, began + seconds)
-        for place in range(connections)
-    ]
-    answers = [answer for found in await asyncio.gather(*clients) for answer in found]
-    times = sorted(taken for taken, _ in answers) or [0.0]
-    refused = sum(status >= 400 for _, status in answers)
-    return Run(len(answers), 0, refused, times[len(times) * 99 // 100] * 1e6)
-
-
-async def _client(
-    port: int, raw: Sequence[bytes], numbers: Iterator[int], due: float, every: float, until: float
-) -> list[tuple[float, int]]:
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    found = []
-    for number in numbers:
-        early = due - time.perf_counter()
-        if every and early > 0:
-            await asyncio.sleep(early)
-        # The server is not to blame for a timer that is late.
-        sent = due if every and early <= 0 else time.perf_counter()
-        if sent >= until:
-            break
-        writer.write(raw[number % len(raw)].replace(MARK.encode(), b"%09d" % number))
-        status, _ = await read_answer(reader)
-        found.append((time.perf_counter() - sent, status))
-        due += every
-    writer.close()
-    await writer.wait_closed()
-    return found
-
-
-async def read_answer(reader: asyncio.StreamReader) -> tuple[int, bytes]:
-    """The status and body of one answer, read by its Content-Length (RFC 9112 section 6.3)."""
-    head = await reader.readuntil(b"\r\n\r\n")
-    status = int(head[9:12])
-    length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
-    if status == 304 or length is None:
-        return status, b""
-    return status, await reader.readexactly(int(length[1]))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import os
 import re
-import socket
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -26,14 +25,6 @@ class Memory:
 
     rss: float
     pss: float
-
-
-def free_port() -> int:
-    """A free loopback port."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 class Server:

@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-import datetime as dt
+import hashlib
 import json
 import shutil
-import subprocess
+import sqlite3
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from importlib.metadata import version
+from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 
 import anyio
 
-from benchmarks.serving.book import Market, make_market, read_template, seal
-from benchmarks.serving.cases import (
-    OURS,
-    SMALL,
-    TWO,
-    Case,
-    chosen,
-    make_cases,
-    payload,
-)
-from benchmarks.serving.plain import write_plain
-from benchmarks.serving.process import Server, environment, free_port
-from benchmarks.serving.rounds import Contender
-from benchmarks.serving.writers import add_crowd
-from nightly.parameters import DETECTORS
-from screener.commands.bars_options import BarsOptions
-from screener.commands.nights.nightly import order_of
-from screener.commands.nights.nightly import seal as seal_night
-from screener.settings.settings import Settings
+from benchmarks.serving.book import SyntheticMarket, make_market, read_template, seal
+from benchmarks.serving.cases import OURS, POSTGRES, REDIS, SMALL, TWO, Case, make_cases, payload
+from benchmarks.serving.load import Contender
+from benchmarks.serving.process import Server, environment
+from benchmarks.serving.report import Fresh
 from store.accounts.accounts import AccountPlan, Accounts
 from store.accounts.keys import Keys
 from store.accounts.watchlist import Watchlist
+from store.backup.copy import copy
 from store.database.database import Database
+from store.nights.publish import encode
+from tests.postgres import fresh_database, postgres_bin, running_server
+from tests.redis_server import running_redis
+from tests.screener.process import free_port
 
 ACCOUNTS, KEYS = 8, 50
 """Accounts, and keys of each. Requests rotate over the keys, so that no limit's window grows
@@ -51,21 +42,33 @@ LIMITS = {
 }
 FEW = 100
 """Symbols of the small book."""
+ASKED = 100
+"""Requests of each kind before the memory of a fresh service is read."""
 SCREENER = Path(sys.executable).with_name("screener")
-SESSION = dt.date(2012, 10, 3)
 READY = "/api/v1/families"
 ACCOUNT_FILE, ANSWERS, PLAIN = "accounts.sqlite", "answers", "plain.sqlite"
-SHARED = ("uvicorn", "uvloop", "httptools", "starlette", "pydantic")
-"""Packages that a reference shares with the service, at the same version."""
-MODULES = {
-    "bare": "bare",
-    "route": "route",
-    "stock": "stock",
-    "fastmcp": "high_level",
-    "fastapi": "ordinary",
+PEERS = {
+    "bare": "floor:Floor",
+    "route": "floor:routes",
+    "stock": "stock:application",
+    "fastmcp": "high_level:application",
+    "fastapi": "ordinary:application",
 }
+"""The references, and their applications in `peers`."""
 OUTSIDE = {"fastmcp": "fastmcp", "fastapi": "fastapi aiosqlite limits"}
 """References that need packages outside this project's dependencies."""
+PLAIN_TABLES = """
+CREATE TABLE accounts (id INTEGER PRIMARY KEY, plan TEXT NOT NULL, active INTEGER NOT NULL);
+CREATE TABLE keys (secret_hash TEXT PRIMARY KEY, account_id INTEGER NOT NULL, revoked_at TEXT);
+CREATE TABLE watchlist (account_id INTEGER, symbol TEXT, PRIMARY KEY (account_id, symbol));
+CREATE TABLE patterns (symbol TEXT PRIMARY KEY, body BLOB NOT NULL);
+"""
+"""Where the references read the market as an ordinary service would store it."""
+
+
+def say(what: str) -> None:
+    """Print progress to stderr."""
+    print(what, file=sys.stderr, flush=True)
 
 
 @dataclass(frozen=True)
@@ -73,44 +76,107 @@ class Books:
     """Sealed books, a large and a small one, with one account database."""
 
     folder: Path
-    market: Market
+    market: SyntheticMarket
     """What the large one holds."""
     keys: Sequence[str]
     """Keys that every service over a copy of the database knows."""
 
-    def data(self, name: str) -> Path:
-        """The data folder of a service, which has an account database of its own."""
-        data, source = self.folder / name, self.folder / ("small" if name == SMALL else "large")
-        if not data.exists():
-            shutil.copytree(source, data)
-            shutil.copy(self.folder / ACCOUNT_FILE, data)
-        return data
-
-    def database(self, name: str) -> str:
-        """The URL of the account database of a service."""
-        return f"sqlite+aiosqlite:///{self.data(name) / ACCOUNT_FILE}"
-
-    def serve(self, stack: ExitStack, name: str) -> Server:
+    def serve(self, stack: ExitStack, name: str, **settings: object) -> Server:
         """Start `screener serve` as an operator runs it who watches it.
 
         Limits are counted but never reached; `/metrics` has a port, and the access log is off.
         """
-        port, data = free_port(), self.data(name)
+        port, data = free_port(), self.folder / name
+        if not data.exists():
+            shutil.copytree(self.folder / ("small" if name == SMALL else "large"), data)
+            shutil.copy(self.folder / ACCOUNT_FILE, data)
         watched = {"metrics_port": free_port(), "access_log": False}
         shown = {"workers": 2 if name == TWO else 1, "demo_symbols": self.market.tracked[0]}
-        env = environment(data_dir=data, port=port, **shown, **watched, **LIMITS)
+        env = environment(data_dir=data, port=port, **shown, **watched, **LIMITS, **settings)
         command = [str(SCREENER), "serve", "--port", str(port)]
         server = stack.enter_context(Server(name, command, port, env, data / "log"))
         server.wait(READY, key=self.keys[0])
         return server
 
+    def on_postgres(self, stack: ExitStack) -> Server:
+        """Start the service with the same accounts on a PostgreSQL server of this machine."""
+        address = stack.enter_context(running_server()).url
+        url = anyio.run(fresh_database, address, "serving")
+        origin = self.folder / "moved.sqlite"
+        shutil.copy(self.folder / ACCOUNT_FILE, origin)
+        anyio.run(_move, f"sqlite+aiosqlite:///{origin}", url)
+        return self.serve(stack, POSTGRES, database_url=url)
 
-@dataclass(frozen=True)
+    def cases(self, service: Server) -> list[Case]:
+        """Every case, as a service has it."""
+        symbol, fields = self.market.listings[0].symbol, _bearer(self.keys[0])
+        path = f"/api/v1/tickers/{symbol}/patterns"
+        status, answered, body = service.ask("GET", path, fields)
+        if status != 200:
+            raise RuntimeError(f"The service answers {path} with {status}: {body!r}")
+        return make_cases(symbol, json.loads(body)["setups"][0]["setup_id"], answered["ETag"])
+
+    def start_fresh(self, name: str, times: int) -> Fresh:
+        """Start one of the services a few times, and ask the last one for everything.
+
+        This comes before the bursts: a rate limit's moving window keeps an entry per call for a
+        minute, so bursts would add memory that a limited key never uses.
+        """
+        cpu = []
+        for _ in range(times):
+            with ExitStack() as stack:
+                server = self.serve(stack, name)
+                cpu.append(server.cpu())
+                if len(cpu) == times:
+                    for case in self.cases(server):
+                        for key in self.keys[:ASKED]:
+                            server.ask(case.method, case.path, case.fields(key), case.body)
+                    server.settled_cpu()
+                    memory = server.memory()
+        return Fresh(median(cpu), memory)
+
+
+def make_books(sample: Path, folder: Path, symbols: int) -> Books:
+    """Seal the books, and make an account database."""
+    template = read_template(sample)
+    for name, size in (("small", min(FEW, symbols)), ("large", symbols)):
+        say(f"Sealing a book of {size:,} symbols")
+        market = make_market(template, size)
+        seal(market, folder / name)
+    keys = anyio.run(_make_keys, f"sqlite+aiosqlite:///{folder / ACCOUNT_FILE}", market.tracked)
+    return Books(folder, market, keys)
+
+
+async def _make_keys(url: str, tracked: tuple[str, ...]) -> list[str]:
+    """The keys of new accounts in a new database, all of which track the same symbols."""
+    database = Database(url)
+    try:
+        await database.migrate()
+        accounts, keys = Accounts(database), Keys(database)
+        made: list[str] = []
+        for number in range(ACCOUNTS):
+            account = await accounts.add(f"reader{number}@example.com", AccountPlan.PREMIUM_PLUS)
+            await Watchlist(database).replace(account.id, tracked, len(tracked))
+            made += [(await keys.create(account.email, "load"))[1] for _ in range(KEYS)]
+        return made
+    finally:
+        await database.close()
+
+
+async def _move(origin: str, target: str) -> None:
+    databases = Database(origin), Database(target)
+    await copy(*databases)
+    for database in databases:
+        await database.close()
+
+
+@dataclass
 class Stage:
     """All running servers by name, and what they are asked."""
 
-    servers: Mapping[str, Server]
-    cases: Sequence[Case]
+    servers: dict[str, Server] = field(default_factory=dict)
+    cases: Sequence[Case] = ()
+    redis_url: str = ""
 
     def contenders(self) -> list[Contender]:
         """For each case, the service and whom it is compared with, as far as they run."""
@@ -122,34 +188,6 @@ class Stage:
         ]
 
 
-def say(what: str) -> None:
-    """Print progress to stderr."""
-    print(what, file=sys.stderr, flush=True)
-
-
-def seal_sample(folder: Path) -> None:
-    """Seal a night of the sample's bars in a data folder.
-
-    The reference detector draws it: the default finds patterns of one symbol in so few.
-    """
-    settings = Settings(data_dir=folder)
-    order = order_of(settings, BarsOptions(session=SESSION))
-    seal_night(settings, replace(order, parameters=DETECTORS["reference"]))
-
-
-def make_books(sample: Path, folder: Path, symbols: int) -> Books:
-    """Seal the books, and make an account database."""
-    template = read_template(sample)
-    for name, size in (("small", min(FEW, symbols)), ("large", symbols)):
-        say(f"Sealing a book of {size:,} symbols")
-        market = make_market(template, size)
-        seal(market, folder / name)
-    url = f"sqlite+aiosqlite:///{folder / ACCOUNT_FILE}"
-    keys = anyio.run(make_keys, Database(url), market.tracked)
-    anyio.run(add_crowd, url)
-    return Books(folder, market, keys)
-
-
 def start_all(
     stack: ExitStack, books: Books, peers: Path | None, only: Sequence[str] = ()
 ) -> Stage:
@@ -158,94 +196,47 @@ def start_all(
     Raises:
         RuntimeError: a server does not start, or answers otherwise than the service.
     """
-    folder, key = books.folder, books.keys[0]
-    ours = books.serve(stack, OURS)
-    cases = chosen(cases_of(books, ours), only)
-    _record(ours, cases, folder, key)
-    write_plain(books.market, folder / PLAIN, books.keys, ACCOUNTS)
-    pythons = {name: sys.executable for name in MODULES if name not in OUTSIDE}
+    stage, ours = Stage(), books.serve(stack, OURS)
+    stage.cases = [case for case in books.cases(ours) if not only or case.name in only]
+    stage.servers[OURS] = ours
+    _record(ours, stage.cases, books)
+    _write_plain(books)
+    pythons = {name: sys.executable for name in PEERS if name not in OUTSIDE}
     if peers is not None:
         pythons |= dict.fromkeys(OUTSIDE, str(peers / "bin/python"))
-    servers = {OURS: ours}
-    for name in dict.fromkeys(name for case in cases for name in case.references):
+    for name in dict.fromkeys(name for case in stage.cases for name in case.references):
         if name in pythons:
-            servers[name] = stack.enter_context(_reference(name, pythons[name], folder))
-            servers[name].wait_open()
-        elif name not in OUTSIDE:
-            servers[name] = books.serve(stack, name)
-    stage = Stage(servers, cases)
+            stage.servers[name] = stack.enter_context(_reference(name, pythons[name], books.folder))
+            stage.servers[name].wait_open()
+        elif name == POSTGRES and postgres_bin():
+            stage.servers[name] = books.on_postgres(stack)
+        elif name == REDIS and shutil.which("redis-server"):
+            redis = stack.enter_context(running_redis("--appendfsync", "everysec"))
+            stage.redis_url = redis.url
+            stage.servers[name] = books.serve(stack, name, limits_url=redis.url)
+        elif name in (TWO, SMALL):
+            stage.servers[name] = books.serve(stack, name)
     for contender in stage.contenders():
-        check(contender, ours, key)
+        check(contender, ours, books.keys[0])
     return stage
-
-
-async def make_keys(database: Database, tracked: tuple[str, ...]) -> list[str]:
-    """The keys of new accounts in a new database, all of which track the same symbols."""
-    try:
-        await database.migrate()
-        accounts, keys = Accounts(database), Keys(database)
-        found: list[str] = []
-        for number in range(ACCOUNTS):
-            account = await accounts.add(f"reader{number}@example.com", AccountPlan.PREMIUM_PLUS)
-            await Watchlist(database).replace(account.id, tracked, len(tracked))
-            found += [(await keys.create(account.email, "load"))[1] for _ in range(KEYS)]
-        return found
-    finally:
-        await database.close()
-
-
-def install_peers(folder: Path) -> None:
-    """Make the environment of the references outside this project, unless it exists."""
-    if (folder / "ready").exists():
-        return
-    say(f"Installing the references into {folder}")
-    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)  # noqa: S603
-    subprocess.run(  # noqa: S603 - pip, in an environment of its own
-        [str(folder / "bin/python"), *pip_arguments()], check=True
-    )
-    (folder / "ready").touch()
-
-
-def peer_versions(folder: Path) -> str:
-    """Names and versions of the references outside this project."""
-    names = " ".join(OUTSIDE.values()).split()
-    code = "import sys, importlib.metadata as m; print(*map(m.version, sys.argv[1:]))"
-    done = subprocess.run(  # noqa: S603 - the references' own interpreter
-        [str(folder / "bin/python"), "-c", code, *names], check=True, capture_output=True
-    )
-    found = done.stdout.decode().split()
-    return ", ".join(f"{name} {version}" for name, version in zip(names, found, strict=True))
-
-
-def pip_arguments() -> list[str]:
-    """The pip arguments that install the references, with this environment's shared versions."""
-    pinned = [f"{name}=={version(name)}" for name in SHARED]
-    return ["-m", "pip", "install", "--quiet", *" ".join(OUTSIDE.values()).split(), *pinned]
 
 
 def _reference(name: str, python: str, folder: Path) -> Server:
     port = free_port()
     reads = folder / (ANSWERS if name in ("bare", "route") else PLAIN)
-    root = Path(__file__).parents[2]
-    command = [python, "-m", f"benchmarks.serving.peers.{MODULES[name]}", str(port), str(reads)]
-    return Server(
-        name, command, port, {**environment(), "PYTHONPATH": str(root)}, folder / f"{name}.log"
-    )
+    env = {**environment(), "PYTHONPATH": str(Path(__file__).parents[2])}
+    run = "benchmarks.serving.peers.run"
+    command = [python, "-m", run, PEERS[name], str(port), str(reads)]
+    return Server(name, command, port, env, folder / f"{name}.log")
 
 
-def cases_of(books: Books, service: Server) -> list[Case]:
-    """Every case, as the service has it."""
-    symbol, key = books.market.listings[0].symbol, books.keys[0]
-    path = f"/api/v1/tickers/{symbol}/patterns"
-    status, fields, body = service.ask("GET", path, {"Authorization": f"Bearer {key}"})
-    if status != 200:
-        raise RuntimeError(f"The service answers {path} with {status}: {body!r}")
-    return make_cases(symbol, json.loads(body)["setups"][0]["setup_id"], fields["ETag"])
+def _bearer(key: str) -> Mapping[str, str]:
+    return {"Authorization": f"Bearer {key}"}
 
 
-def _record(service: Server, cases: Sequence[Case], folder: Path, key: str) -> None:
+def _record(service: Server, cases: Sequence[Case], books: Books) -> None:
     """Store the service's answers, for the references that send the same bytes."""
-    answers = folder / ANSWERS
+    answers, key = books.folder / ANSWERS, books.keys[0]
     answers.mkdir()
     for case in cases:
         status, fields, body = service.ask(case.method, case.path, case.fields(key), case.body)
@@ -257,9 +248,26 @@ def _record(service: Server, cases: Sequence[Case], folder: Path, key: str) -> N
         (answers / f"{case.name}.body").write_bytes(body)
         about = {"status": status, "headers": headers}
         (answers / f"{case.name}.json").write_text(json.dumps(about))
-    envelope = json.loads(service.ask("GET", READY, {"Authorization": f"Bearer {key}"})[2])
+    envelope = json.loads(service.ask("GET", READY, _bearer(key))[2])
     del envelope["families"]
-    (folder / PLAIN).with_suffix(".json").write_text(json.dumps(envelope))
+    (books.folder / PLAIN).with_suffix(".json").write_text(json.dumps(envelope))
+
+
+def _write_plain(books: Books) -> None:
+    """Write the market, and accounts with the keys and the watchlists of the service."""
+    with sqlite3.connect(books.folder / PLAIN) as db:
+        db.executescript(PLAIN_TABLES)
+        for account in range(ACCOUNTS):
+            db.execute("INSERT INTO accounts VALUES (?, 'premium_plus', 1)", (account,))
+            held = books.keys[account::ACCOUNTS]
+            digests = (hashlib.sha256(key.encode()).hexdigest() for key in held)
+            rows = ((digest, account, None) for digest in digests)
+            db.executemany("INSERT INTO keys VALUES (?, ?, ?)", rows)
+            tracked = ((account, symbol) for symbol in books.market.tracked)
+            db.executemany("INSERT INTO watchlist VALUES (?, ?)", tracked)
+        bodies = ((listing.symbol, encode(listing.patterns)) for listing in books.market.listings)
+        db.executemany("INSERT INTO patterns VALUES (?, ?)", bodies)
+    db.close()
 
 
 def check(contender: Contender, service: Server, key: str) -> None:

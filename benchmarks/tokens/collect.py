@@ -89,10 +89,10 @@ async def _answers(
     each = [{"family": family} for family in Family]
     found = {
         "`list_tracked_tickers`": listed,
-        "a ticker of it without a setup": [_compact(t) for t in tickers if not t.get("setups")],
-        "a ticker of it with setups": [_compact(t) for t in tickers if t.get("setups")],
+        "a ticker of it without a setup": [compact(t) for t in tickers if not t.get("setups")],
+        "a ticker of it with setups": [compact(t) for t in tickers if t.get("setups")],
         "`get_ticker_patterns`": patterns,
-        "a setup of it": [_compact(setup) for setup in setups],
+        "a setup of it": [compact(setup) for setup in setups],
         **{
             f"`get_pattern_history`, `limit` {limit}": await ask(
                 "get_pattern_history", *({**one, "limit": limit} for one in of)
@@ -112,5 +112,6 @@ async def _answers(
     return {what: answers for what, answers in found.items() if answers}
 
 
-def _compact(value: Any) -> str:  # noqa: ANN401 - any JSON value
+def compact(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """JSON as a server sends it."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)

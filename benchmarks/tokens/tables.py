@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from statistics import median_low
 from typing import Any
 
-from benchmarks.tokens.collect import Offer
+from benchmarks.markdown import table
+from benchmarks.tokens.collect import Offer, compact
 from benchmarks.tokens.counter import count_each
 
 BEGIN, END = "<!-- tokens -->\n", "\n<!-- /tokens -->"
@@ -17,11 +18,6 @@ NUMBER = re.compile(r"\d[\d,]*")
 TOLERANCE, SLACK = 0.03, 5
 """How far a number of the page may be from the code's: a share of it, or a few tokens."""
 WORDS = ("name", "description", "inputSchema")
-
-
-def compact(value: Any) -> str:  # noqa: ANN401 - any JSON value
-    """JSON as a server sends it."""
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 def indented(value: Any) -> str:  # noqa: ANN401 - any JSON value
@@ -42,9 +38,8 @@ def offer_table(offer: Offer) -> str:
     named["the instructions"] = [offer.instructions]
     counts = count_each(list(named.values()))
     rows = [[what, *map(_number, each)] for what, each in zip(named, counts, strict=True)]
-    return _table(
-        ("tool", "name, description and arguments", "with the schema of its answer"), rows
-    )
+    rows[-1].append("")  # instructions have no schema
+    return table(("tool", "name, description and arguments", "with the schema of its answer"), rows)
 
 
 def answer_table(nights: Mapping[str, Mapping[str, Sequence[str]]]) -> str:
@@ -53,7 +48,7 @@ def answer_table(nights: Mapping[str, Mapping[str, Sequence[str]]]) -> str:
     cells = [answers.get(what, ()) for what in asked for answers in nights.values()]
     spreads = map(_spread, count_each(cells))
     rows = [[what, *islice(spreads, len(nights))] for what in asked]
-    return _table(("answer", *nights), rows)
+    return table(("answer", *nights), rows)
 
 
 def with_tables(page: str, tables: str) -> str:
@@ -93,9 +88,3 @@ def _spread(counts: Sequence[int]) -> str:
 
 def _number(count: int) -> str:
     return f"{count:,}"
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    width = len(head)
-    lines = [head, ["---"] * width, *([*row, *[""] * (width - len(row))] for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

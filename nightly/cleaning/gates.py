@@ -1,4 +1,4 @@
-"""Doubt: what speaks against serving a symbol on a night, decided for every past night alike.
+"""Gates: what speaks against serving a symbol on a night, decided for every past night alike.
 
 Each function looks at a bar and those before it, so a night of any day decides as it did then. What
 makes earlier and later prices incomparable cuts the bars into series; what only makes lines
@@ -8,18 +8,18 @@ meaningless keeps a symbol out for as long as it lasts. Nothing here changes a b
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from nightly.bars import Bars, Floats, to_date, to_day
+from nightly.cleaning.sessions import Window
+from nightly.detector.parameters import Parameters
 from nightly.errors import Refusal
-from nightly.parameters import Parameters
-from nightly.reference import AssetType
-from nightly.series import Mask, Places, bars_since, trailing_mean, trailing_share
-from nightly.sessions import Window
+from nightly.reference.reference import AssetType
+from nightly.series import Mask, Places, bars_since, parts, trailing_mean, trailing_share
 
 MIN_BARS: Final = 60
 GAP_DAYS: Final[Mapping[AssetType, int]] = {"stock": 10, "etf": 10, "crypto": 3}
@@ -67,6 +67,17 @@ def untrusted(contradictions: Mask, rows: Places) -> Mask:
     return np.asarray(so_far > np.maximum(BAD_BARS, BAD_SHARE * (rows + 1)))
 
 
+def far_apart(prices: Floats, others: Floats, limit: float) -> Places:
+    """Where the log of a price is further than a limit from that of the other price.
+
+    Logs are slow, and few prices are near the limit: only these are compared by their logs.
+    """
+    near = 1.001 * math.exp(-limit)
+    places = np.flatnonzero((prices * near >= others) | (others * near >= prices))
+    apart: Places = places[np.abs(np.log(prices[places]) - np.log(others[places])) > limit]
+    return apart
+
+
 class Spikes(NamedTuple):
     """Closes far from the one before."""
 
@@ -81,19 +92,18 @@ class Spikes(NamedTuple):
 def spikes(close: Floats) -> Spikes:
     """The closes that are far from the last close that is not a bad print."""
     limit = math.log(SPIKE)
-    logs = np.log(close)
     bad: list[int] = []
     sudden: list[int] = []
     before = 0
-    for bar in (np.flatnonzero(np.abs(np.diff(logs)) > limit) + 1).tolist():
+    for bar in (far_apart(close[1:], close[:-1], limit) + 1).tolist():
         # After a bad print the last good close is still the one that it was judged by.
         before = before if bad[-1:] == [bar - 1] else bar - 1
-        move = logs[bar] - logs[before]
+        move = np.log(close[bar]) - np.log(close[before])
         if abs(move) <= limit:
             continue
         if bar == len(close) - 1:
             return Spikes(bad, sudden, undecided=True)
-        back = logs[bar + 1] - logs[bar]
+        back = np.log(close[bar + 1]) - np.log(close[bar])
         reversed_ = abs(back) > limit and (back > 0) != (move > 0)
         (bad if reversed_ else sudden).append(bar)
     return Spikes(bad, sudden, undecided=False)
@@ -101,19 +111,21 @@ def spikes(close: Floats) -> Spikes:
 
 def jumps(close: Floats) -> list[int]:
     """The bars whose close differs from the one before by more than the factor `JUMP`."""
-    moves = np.abs(np.diff(np.log(close)))
-    return [int(bar) + 1 for bar in np.flatnonzero(moves > math.log(JUMP))]
+    places: list[int] = (far_apart(close[1:], close[:-1], math.log(JUMP)) + 1).tolist()
+    return places
 
 
-def absurd_from(close: Floats, splits: Mask) -> int | None:
-    """The first bar of one owner at which its jumps are no longer those of a real company.
+def absurd_from(close: Floats, jumped: Sequence[int], splits: Mask) -> int | None:
+    """The first of one owner's jumps with which they are no longer those of a real company.
 
     A split is a jump like any other, except that it may be larger.
     """
-    found = jumps(close)
-    limit, logs = math.log(JUMP_LIMIT), np.log(close)
-    absurd = [bar for bar in found if not splits[bar] and abs(logs[bar] - logs[bar - 1]) > limit]
-    return min([*absurd, *found[MAX_JUMPS : MAX_JUMPS + 1]], default=None)
+    limit = math.log(JUMP_LIMIT)
+    for number, bar in enumerate(jumped):
+        move = np.log(close[bar]) - np.log(close[bar - 1])
+        if number >= MAX_JUMPS or (abs(move) > limit and not splits[bar]):
+            return bar
+    return None
 
 
 def suspected_splits(bars: Bars) -> list[int]:
@@ -122,20 +134,22 @@ def suspected_splits(bars: Bars) -> list[int]:
     The close must also stay at the new level, and the day must have an ordinary range: news that
     halves a price comes with a wide range, and a bad open is gone by the close.
     """
-    gaps: Floats = np.log(bars.open[1:]) - np.log(bars.close[:-1])
-    wide = np.flatnonzero(np.abs(gaps) > SPLIT_LOG)
-    ratios = np.log(np.array(SPLIT_RATIOS))
-    near = np.abs(np.abs(gaps[wide, None]) - ratios).min(axis=1, initial=np.inf)
-    split = wide[near <= math.log1p(SPLIT_TOLERANCE)]
-    return [int(bar) + 1 for bar in split if _is_level_shift(bars, int(bar) + 1, gaps[bar])]
+    wide = (far_apart(bars.open[1:], bars.close[:-1], SPLIT_LOG) + 1).tolist()
+    return [bar for bar in wide if _is_split(bars, bar)]
 
 
-def _is_level_shift(bars: Bars, bar: int, gap: float) -> bool:
+def _is_split(bars: Bars, bar: int) -> bool:
+    gap = np.log(bars.open[bar]) - np.log(bars.close[bar - 1])
+    off = np.abs(abs(gap) - np.log(SPLIT_RATIOS)).min()
     before = np.median(bars.close[max(0, bar - LEVEL_BARS) : bar])
-    shifted = abs(math.log(bars.close[bar]) - math.log(before) - gap) <= math.log1p(LEVEL_TOLERANCE)
+    shift = math.log(bars.close[bar]) - math.log(before)
     recent = slice(max(0, bar - USUAL_BARS), bar + 1)
     ranges = np.log(bars.high[recent]) - np.log(bars.low[recent])
-    return shifted and float(ranges[-1]) <= ORDINARY_RANGE * float(np.median(ranges[:-1]))
+    return bool(
+        off <= math.log1p(SPLIT_TOLERANCE)
+        and abs(shift - gap) <= math.log1p(LEVEL_TOLERANCE)
+        and ranges[-1] <= ORDINARY_RANGE * np.median(ranges[:-1])
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,67 +162,51 @@ class Idleness:
     """Whether a whole year has too many of them."""
 
     @classmethod
-    def of(cls, bars: Bars, owner: Places) -> Idleness:
-        """The idleness of bars whose owners begin at the bars `owner`.
+    def of(cls, bars: Bars, owners: Mask) -> Idleness:
+        """The idleness of bars, of which `owners` are the first of further owners.
 
         A series that has shown no volume so far is judged by its ranges alone.
         """
-        idle = bars.high == bars.low
-        idle |= (bars.volume == 0) & np.maximum.accumulate(bars.volume > 0)
-        share = trailing_share(idle, FLAT_BARS, owner)
-        whole = np.arange(1, len(bars) + 1) - owner >= FLAT_BARS
-        return cls(share, (share > FLAT_SHARE) & whole)
+        idle = (bars.volume == 0) & np.logical_or.accumulate(bars.volume > 0)
+        idle |= bars.high == bars.low
+        share = np.concatenate([trailing_share(idle[part], FLAT_BARS) for part in parts(owners)])
+        year = share > FLAT_SHARE
+        for part in parts(owners):
+            year[part][: FLAT_BARS - 1] = False
+        return cls(share, year)
 
     def take(self, keep: slice | Mask) -> Idleness:
         """That of the bars which a slice or a mask selects."""
         return Idleness(self.share[keep], self.year[keep])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Doubts:
-    """For each bar of one series: what speaks against serving it on its night."""
+class Gate(NamedTuple):
+    """One reason to keep a symbol out."""
 
-    idle: Floats
-    few: Places
-    """Bars since the series began or last was idle."""
-    stepped: Floats
-    calm: Floats
+    shut: Mask
+    """The bars on whose night the symbol was kept out."""
+    refusal: Refusal
+    """The reason, in words about the last bar."""
 
-    @classmethod
-    def of(cls, bars: Bars, idleness: Idleness) -> Doubts:
-        """The doubts about the bars of one series."""
-        repeats = np.concatenate([[False], np.diff(bars.close) == 0])
-        return cls(
-            idleness.share,
-            bars_since(idleness.year),
-            trailing_share(repeats, FLAT_BARS),
-            trailing_mean(true_ranges(bars), Parameters().atr_bars),
-        )
 
-    @property
-    def served(self) -> Mask:
-        """The bars about which there is no doubt."""
-        doubted = (self.idle > FLAT_SHARE) | (self.few < MIN_BARS)
-        return ~(doubted | (self.stepped > STEPPED_SHARE) | (self.calm < Parameters().atr_floor))
-
-    def tonight(self) -> Refusal | None:
-        """The first doubt about the last bar, in words."""
-        idle, few, stepped, calm = (
-            column[-1].item() for column in (self.idle, self.few, self.stepped, self.calm)
-        )
-        if idle > FLAT_SHARE:
-            return Refusal(
-                "flat_bars", f"{idle:.0%} of the last year's bars have no range or no volume."
-            )
-        if few < MIN_BARS:
-            return Refusal("too_few_bars", f"{few} bars are left; {MIN_BARS} are needed.")
-        if stepped > STEPPED_SHARE:
-            reason = f"{stepped:.0%} of the last year's closes are the same as the one before."
-            return Refusal("stepped_price", reason)
-        if calm < Parameters().atr_floor:
-            floor = Parameters().atr_floor
-            return Refusal("low_volatility", f"The price moves less than {floor:.1%} a day.")
-        return None
+def gates(bars: Bars, idleness: Idleness) -> list[Gate]:
+    """The gates that each bar of one series must pass to be served."""
+    idle = idleness.share
+    lively = bars_since(idleness.year)
+    repeats = np.concatenate([[False], bars.close[1:] == bars.close[:-1]])
+    stepped = trailing_share(repeats, FLAT_BARS)
+    atr_bars, floor = Parameters().atr_bars, Parameters().atr_floor
+    calm = trailing_mean(true_ranges(bars), atr_bars) < floor
+    flat = f"{idle[-1]:.0%} of the last year's bars have no range or no volume."
+    few = f"{lively[-1]} bars are left; {MIN_BARS} are needed."
+    steps = f"{stepped[-1]:.0%} of the last year's closes are the same as the one before."
+    quiet = f"The price moves less than {floor:.1%} a day."
+    return [
+        Gate(idle > FLAT_SHARE, Refusal("flat_bars", flat)),
+        Gate(lively < MIN_BARS, Refusal("too_few_bars", few)),
+        Gate(stepped > STEPPED_SHARE, Refusal("stepped_price", steps)),
+        Gate(calm, Refusal("low_volatility", quiet)),
+    ]
 
 
 def true_ranges(bars: Bars) -> Floats:

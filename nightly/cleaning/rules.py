@@ -9,7 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from nightly.doubt import (
+from nightly.cleaning.cleaning import (
+    CONTRADICTIONS,
+    MISPRINT,
+    MISPRINT_VOLUME,
+    OUTSIDE,
+    REUSE_DAYS,
+)
+from nightly.cleaning.gates import (
     BAD_BARS,
     BAD_SHARE,
     FLAT_BARS,
@@ -29,20 +36,13 @@ from nightly.doubt import (
     STEPPED_SHARE,
     USUAL_BARS,
 )
-from nightly.parameters import Parameters
-from nightly.sessions import ACTIVE_SESSIONS
-from nightly.sieve import (
-    CONTRADICTIONS,
-    MISPRINT,
-    MISPRINT_VOLUME,
-    OUTSIDE,
-    REUSE_DAYS,
-)
+from nightly.cleaning.sessions import ACTIVE_SESSIONS
+from nightly.detector.parameters import Parameters
 from nightly.symbols import DOLLARS
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class DataRule:
     """One data rule, in words."""
 
     code: str
@@ -55,52 +55,52 @@ _SMALL = ", ".join(str(ratio) for ratio in SPLIT_RATIOS[7:])
 _ATR_BARS, _ATR_FLOOR = Parameters().atr_bars, Parameters().atr_floor
 
 FINDINGS: Final = (
-    Rule("undated_row", "a row without a readable date", "dropped"),
-    Rule("repeated_date", "a second row for one date", "the last row is kept"),
-    Rule("second_file", "another file for the same name in a folder", "not read"),
-    Rule("bad_bar", "a price missing, zero or negative, or the high below the low", "dropped"),
-    Rule("bad_volume", "a missing or negative volume", "counts as 0"),
-    Rule("range_widened", "the open or close lies outside the range", "the range is widened"),
-    Rule(
+    DataRule("undated_row", "a row without a readable date", "dropped"),
+    DataRule("repeated_date", "a second row for one date", "the last row is kept"),
+    DataRule("second_file", "another file for the same name in a folder", "not read"),
+    DataRule("bad_bar", "a price missing, zero or negative, or the high below the low", "dropped"),
+    DataRule("bad_volume", "a missing or negative volume", "counts as 0"),
+    DataRule("range_widened", "the open or close lies outside the range", "the range is widened"),
+    DataRule(
         "price_outside_range",
         f"it lies outside by more than {OUTSIDE:.0%}",
         "the range is widened; a contradiction",
     ),
-    Rule("future_date", "a bar dated in the future anywhere on earth; counted once", "dropped"),
-    Rule("weekend", "a weekend bar of a stock or ETF", "dropped; a contradiction"),
-    Rule(
+    DataRule("future_date", "a bar dated in the future anywhere on earth; counted once", "dropped"),
+    DataRule("weekend", "a weekend bar of a stock or ETF", "dropped; a contradiction"),
+    DataRule(
         "holiday",
         "a bar of a stock or ETF on a weekday on which New York did not open, from 1953 on",
         "dropped; a contradiction",
     ),
-    Rule("split_applied", "a split in the reference, if the bars are unadjusted", "applied"),
-    Rule(
+    DataRule("split_applied", "a split in the reference, if the bars are unadjusted", "applied"),
+    DataRule(
         "misprint",
         f"the open is over {MISPRINT:.0f} times both the close before and its own, or under "
         f"1/{MISPRINT:.0f} of both, on at most {MISPRINT_VOLUME:.0f} times the median volume of "
         f"{USUAL_BARS} bars",
         "dropped; a contradiction",
     ),
-    Rule(
+    DataRule(
         "price_spike",
         f"a close over {SPIKE:.0f} times the one before, or under 1/{SPIKE:.0f}, and a move as "
         "large back on the next bar",
         "dropped; a contradiction",
     ),
-    Rule(
+    DataRule(
         "idle",
         f"a bar at which over {FLAT_SHARE:.0%} of the last {FLAT_BARS} bars have no range or no "
         "volume",
         "no line crosses it; nothing is served",
     ),
-    Rule("halted", "a bar without volume and without range", "dropped"),
-    Rule("no_volume", "a bar with a range but without volume", "kept"),
-    Rule(
+    DataRule("halted", "a bar without volume and without range", "dropped"),
+    DataRule("no_volume", "a bar with a range but without volume", "kept"),
+    DataRule(
         "ticker_reuse",
         f"a gap of more than {REUSE_DAYS} days",
         "a new series begins; open trades of the old one stay open",
     ),
-    Rule(
+    DataRule(
         "unadjusted_split",
         f"not for crypto: an open with a log gap above {SPLIT_LOG} within {SPLIT_TOLERANCE:.0%} of "
         f"n:1 or 1:n, n one of 2 to {SPLIT_RATIOS[6]}, {_SMALL}; the close has that ratio to the "
@@ -108,79 +108,79 @@ FINDINGS: Final = (
         f"day's range is at most {ORDINARY_RANGE:.0f} times the usual one",
         "a new series begins; open trades of the old one stay open",
     ),
-    Rule(
+    DataRule(
         "gap",
         f"more than {_STOCK} calendar days between bars, crypto {_CRYPTO}",
         "lines and setups end there, trades stay open",
     ),
-    Rule("flat_bar", "a bar with volume but without range", "kept"),
-    Rule(
+    DataRule("flat_bar", "a bar with volume but without range", "kept"),
+    DataRule(
         "price_jump", f"a close over {JUMP:.0f} times the one before, or under 1/{JUMP:.0f}", "kept"
     ),
 )
 """What is counted for each symbol, whether it is covered or not."""
 
 REFUSALS: Final = (
-    Rule("bad_symbol", "the name cannot be a symbol", "left out"),
-    Rule("duplicate_symbol", "a second name for one symbol", "left out"),
-    Rule("no_bars", "only the reference lists it, or its bars were gone when read", "left out"),
-    Rule("unreadable_file", "its file cannot be read", "left out"),
-    Rule(
+    DataRule("bad_symbol", "the name cannot be a symbol", "left out"),
+    DataRule("duplicate_symbol", "a second name for one symbol", "left out"),
+    DataRule("no_bars", "only the reference lists it, or its bars were gone when read", "left out"),
+    DataRule("unreadable_file", "its file cannot be read", "left out"),
+    DataRule(
         "other_interval",
         "none of its files holds daily prices; files beside daily ones are only counted",
         "left out",
     ),
-    Rule("foreign_listing", "a Stooq listing abroad, with other trading days", "left out"),
-    Rule(
+    DataRule("foreign_listing", "a Stooq listing abroad, with other trading days", "left out"),
+    DataRule(
         "other_currency",
         "the reference, the file or the pair says that prices are in another currency than dollars "
         f"or a coin that stands for one ({', '.join(sorted(DOLLARS))})",
         "left out",
     ),
-    Rule(
+    DataRule(
         "bad_bars",
         f"{', '.join(CONTRADICTIONS[:-1])} and {CONTRADICTIONS[-1]} together exceed {BAD_BARS} and "
         f"{BAD_SHARE:.0%} of the bars so far",
         "left out from then on, until they no longer do",
     ),
-    Rule(
+    DataRule(
         "price_jumps",
         f"more than {MAX_JUMPS} price_jump, or a close over {JUMP_LIMIT:.0f} times the one before "
         f"or under 1/{JUMP_LIMIT:.0f}",
         "left out from then on",
     ),
-    Rule(
+    DataRule(
         "unconfirmed_close",
         f"the last close is over {SPIKE:.0f} times the one before, or under 1/{SPIKE:.0f}: the "
         "next bar will tell",
         "left out of this night",
     ),
-    Rule(
+    DataRule(
         "flat_bars",
         f"over {FLAT_SHARE:.0%} of the last {FLAT_BARS} bars have no range or no volume",
         "left out",
     ),
-    Rule(
+    DataRule(
         "too_few_bars", f"fewer than {MIN_BARS} bars since its series began or was idle", "left out"
     ),
-    Rule(
+    DataRule(
         "stepped_price",
         f"over {STEPPED_SHARE:.0%} of the last {FLAT_BARS} closes repeat the one before: the tick "
         "is too coarse for lines",
         "left out",
     ),
-    Rule(
+    DataRule(
         "low_volatility",
         f"the mean true range of {_ATR_BARS} bars is under {_ATR_FLOOR:.1%}, the detector's floor",
         "left out",
     ),
-    Rule(
+    DataRule(
         "behind",
         f"the last bar is not of its calendar's last session, but of one of the "
         f"{ACTIVE_SESSIONS} before",
         "left out of this night",
     ),
-    Rule("stale", f"no bar in these {ACTIVE_SESSIONS + 1} sessions", "left out"),
+    DataRule("stale", f"no bar in these {ACTIVE_SESSIONS + 1} sessions", "left out"),
 )
 """Why a symbol is not covered tonight; the first rule that applies. Its past trades stay."""
 

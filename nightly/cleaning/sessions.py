@@ -12,13 +12,14 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Final, get_args
+from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from nightly.bars import Days, to_date, to_day
 from nightly.errors import SourceError
-from nightly.reference import AssetType
+from nightly.reference.reference import AssetType
 
 EXCHANGE: Final = "XNYS"
 QUORUM: Final = 0.8
@@ -142,15 +143,15 @@ class Window:
 
 def windows(as_of: dt.date, now: dt.datetime) -> dict[AssetType, Window]:
     """Each asset type's window at an aware time: the UTC day is unfinished when New York closes."""
-    found: dict[AssetType, Window] = {}
-    for kind in get_args(AssetType):
-        last = last_session(min(as_of, last_completed(now, kind)), kind)
-        since = last
-        for _ in range(ACTIVE_SESSIONS):
-            since = last_session(since - _DAY, kind)
-        closed = np.empty(0, np.int32) if kind == "crypto" else closed_days(last.year)
-        found[kind] = Window(last, next_session(last, kind), since, last_begun(now), closed)
-    return found
+    begun = last_begun(now)
+    last = session_at(min(as_of, last_completed(now, "stock")))
+    calendar = _calendar(last)
+    since = to_date(calendar.sessions[calendar.place(last) - ACTIVE_SESSIONS])
+    closed = closed_days(last.year)
+    stocks = Window(last, next_session(last, "stock"), since, begun, closed)
+    day = min(as_of, last_completed(now, "crypto"))
+    crypto = Window(day, day + _DAY, day - ACTIVE_SESSIONS * _DAY, begun)
+    return {"stock": stocks, "etf": stocks, "crypto": crypto}
 
 
 def past_window(day: dt.date, asset_type: AssetType) -> Window:
@@ -174,20 +175,23 @@ def last_completed(now: dt.datetime, asset_type: AssetType) -> dt.date:
     if asset_type == "crypto":
         return today - _DAY
     session = session_at(today)
-    return session if _close(session) <= now else session_at(session - _DAY)
+    return session if _calendar(session).close(session) <= now else session_at(session - _DAY)
 
 
 def settled_at(now: dt.datetime, settle: dt.timedelta) -> dt.datetime:
     """When the newest New York session that has begun by `now` is closed and its bars settled."""
     session = session_at(now.astimezone(dt.UTC).date())
-    if _open(session) > now:
+    if _calendar(session).open(session) > now:
         session = session_at(session - _DAY)
-    return _close(session) + settle
+    return _calendar(session).close(session) + settle
 
 
 def next_session(day: dt.date, asset_type: AssetType) -> dt.date:
     """The first session after a day: the next UTC day for crypto, else New York's next session."""
-    return day + _DAY if asset_type == "crypto" else _session(day + _DAY, "next")
+    if asset_type == "crypto":
+        return day + _DAY
+    calendar = _calendar(day)
+    return to_date(calendar.sessions[calendar.place(day) + 1])
 
 
 def upcoming(day: dt.date, kinds: Collection[AssetType]) -> list[dt.date]:
@@ -198,29 +202,15 @@ def upcoming(day: dt.date, kinds: Collection[AssetType]) -> list[dt.date]:
     """
     if not any(kind != "crypto" for kind in kinds):
         return [day + ahead * _DAY for ahead in range(1, UPCOMING + 1)]
-    # No year has fewer than 230 sessions, so 400 days have enough.
-    sessions = _calendar_of(day + _DAY, day + 400 * _DAY).sessions
-    return [session.date() for session in sessions[:UPCOMING]]
+    calendar = _calendar(day)
+    first = calendar.place(day) + 1
+    return [to_date(session) for session in calendar.sessions[first : first + UPCOMING]]
 
 
 def session_at(day: dt.date) -> dt.date:
     """The New York session of a day, or the session before it if the exchange is closed."""
-    return _session(day, "previous")
-
-
-def _session(day: dt.date, direction: str) -> dt.date:
-    session: dt.date = _calendar(day.year).date_to_session(day.isoformat(), direction).date()
-    return session
-
-
-def _open(session: dt.date) -> dt.datetime:
-    begin: dt.datetime = _calendar(session.year).session_open(session.isoformat()).to_pydatetime()
-    return begin
-
-
-def _close(session: dt.date) -> dt.datetime:
-    close: dt.datetime = _calendar(session.year).session_close(session.isoformat()).to_pydatetime()
-    return close
+    calendar = _calendar(day)
+    return to_date(calendar.sessions[calendar.place(day)])
 
 
 def closed_days(year: int) -> Days:
@@ -228,36 +218,61 @@ def closed_days(year: int) -> Days:
 
     None are known for a year before 1953.
     """
-    known = _closed_by(year - year % 10 + 9)
-    return known[: np.searchsorted(known, to_day(dt.date(year, 12, 31)), "right")]
-
-
-@lru_cache(maxsize=4)
-def _closed_by(year: int) -> Days:
-    """The closed days to the end of a decade, whose years share it: a calendar is slow to make."""
     end = dt.date(year, 12, 31)
-    if end < FIRST_CLOSING:
-        return np.empty(0, np.int32)
-    opened = _calendar_of(FIRST_CLOSING, end).sessions.values.astype("datetime64[D]")
-    days = np.arange(to_day(FIRST_CLOSING), to_day(end) + 1, dtype=np.int32)
-    weekdays = days[np.is_busday(days.astype("datetime64[D]"))]
-    closed: Days = np.setdiff1d(weekdays, opened.astype(np.int32))
-    return closed
+    known = _calendar(end).closed
+    return known[: np.searchsorted(known, to_day(end), "right")]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Calendar:
+    """The exchange's sessions of many years."""
+
+    sessions: Days
+    """Day numbers, oldest first."""
+    opens: npt.NDArray[np.int64]
+    closes: npt.NDArray[np.int64]
+    """When each session begins and ends, in seconds since 1970-01-01 UTC."""
+    closed: Days
+    """The weekdays since `FIRST_CLOSING` that are no sessions."""
+
+    def place(self, day: dt.date) -> int:
+        """The place of the session of a day, or of the last one before it."""
+        return int(np.searchsorted(self.sessions, to_day(day), "right")) - 1
+
+    def open(self, session: dt.date) -> dt.datetime:
+        """When a session begins."""
+        return dt.datetime.fromtimestamp(int(self.opens[self.place(session)]), dt.UTC)
+
+    def close(self, session: dt.date) -> dt.datetime:
+        """When it ends."""
+        return dt.datetime.fromtimestamp(int(self.closes[self.place(session)]), dt.UTC)
+
+
+def _calendar(day: dt.date) -> _Calendar:
+    """The calendar around a day: from 1953, or from a year before the day, to a year after it."""
+    return _calendar_of_decade(day.year - day.year % 10)
 
 
 @lru_cache(maxsize=4)
-def _calendar(year: int) -> Any:  # noqa: ANN401 - the library has no types
-    """The exchange's calendar of a year, with a few days before and after."""
-    return _calendar_of(dt.date(year - 1, 12, 15), dt.date(year + 1, 1, 15))
-
-
-def _calendar_of(start: dt.date, end: dt.date) -> Any:  # noqa: ANN401 - as above
+def _calendar_of_decade(year: int) -> _Calendar:
+    """That of the decade that begins with a year. The library needs as long for one year as for a
+    century, and days of one night hardly ever lie in two decades.
+    """
     # Imported here because it imports pandas, which is slow to load.
     import exchange_calendars  # type: ignore[import-untyped]
 
+    start, end = min(FIRST_CLOSING, dt.date(year - 1, 1, 1)), dt.date(year + 11, 12, 31)
     with warnings.catch_warnings():
         # Version 4.13 builds its schedule in a way that pandas 4 will change.
         warnings.simplefilter("ignore", DeprecationWarning)
-        return exchange_calendars.get_calendar(
+        known = exchange_calendars.get_calendar(
             EXCHANGE, start=start.isoformat(), end=end.isoformat()
         )
+    sessions = known.sessions.values.astype("datetime64[D]").astype(np.int32)
+    opens, closes = (
+        times.dt.tz_convert(None).to_numpy().astype("datetime64[s]").astype(np.int64)
+        for times in (known.opens, known.closes)
+    )
+    days = np.arange(to_day(FIRST_CLOSING), to_day(end) + 1, dtype=np.int32)
+    weekdays = days[np.is_busday(days.astype("datetime64[D]"))]
+    return _Calendar(sessions, opens, closes, np.setdiff1d(weekdays, sessions))

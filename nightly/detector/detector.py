@@ -1,7 +1,7 @@
 """Detector: finds chart patterns in the daily bars of one symbol and returns an event log.
 
-This is the interface to `nightly.kernel`, and the module that the rest of the nightly asks about
-lines, touches and levels. It knows bars and event logs, but no symbol, file or market.
+This is the interface to the kernel, and the module that the rest of the nightly asks about lines,
+touches and levels. It knows bars and event logs, but no symbol, file or market.
 """
 
 from __future__ import annotations
@@ -11,24 +11,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from nightly.bars import Bars, Days, Floats
-from nightly.events import EventLog, Rows
-from nightly.kernel.compiler import Record
-from nightly.kernel.lines import LINE
-from nightly.kernel.pairs import pair_of
-from nightly.kernel.plans import Plan, plan_levels
-from nightly.kernel.prices import LOWER, PRICE, UPPER, fill_logs
-from nightly.kernel.shape import Shape, shape_of
-from nightly.kernel.state import STATE, Log, new_log, new_state
-from nightly.kernel.swings import flag_swings
-from nightly.kernel.touches import Indices, contacts_of, find_touches
-from nightly.kernel.versions import lower_at, start_of, upper_at
-from nightly.kernel.walk import walk
-from nightly.parameters import Parameters
+from nightly.detector.events import EventLog, Rows
+from nightly.detector.kernel.compiler import Record
+from nightly.detector.kernel.lines import LINE
+from nightly.detector.kernel.pairs import pair_of
+from nightly.detector.kernel.prices import LOWER, PRICE, UPPER, fill_logs, flag_swings
+from nightly.detector.kernel.shape import Shape, shape_of
+from nightly.detector.kernel.state import STATE, Log, new_log, new_state
+from nightly.detector.kernel.touches import Indices, contacts_of, find_touches
+from nightly.detector.kernel.versions import Levels, lower_at, plan_levels, start_of, upper_at
+from nightly.detector.kernel.walk import walk
+from nightly.detector.parameters import DEFAULTS, Parameters
 from nightly.series import Mask, Places, Series, starts
 
 __all__ = [
+    "Levels",
     "Parameters",
-    "Plan",
     "Walk",
     "detect",
     "last_atr",
@@ -39,8 +37,6 @@ __all__ = [
     "touches_of",
     "walk_on",
 ]
-
-DEFAULTS = Parameters()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,13 +67,16 @@ def walk_on(
     The result is bit for bit that of a walk from the first bar, if `earlier` walked the same bars.
     """
     bars = series.bars
-    prices = prices_of(bars, parameters)
-    prices["segment"] = segments(bars.date, gap_days, series.idle)
-    prices["announced"] = series.announced
-    state = new_state() if earlier is None else earlier.state.copy()[0]
-    log = new_log() if earlier is None else enlarged_log(earlier)
     walked = 0 if earlier is None else earlier.bars
-    log = walk(prices, state, log, touch_buffers(len(bars)), walked, parameters.record())
+    tail = max(0, walked - reach(parameters))
+    prices = prices_of(bars, parameters, tail)
+    prices["segment"][tail:] = segments(bars.date, gap_days, series.idle)[tail:]
+    prices["announced"][tail:] = series.announced[tail:]
+    state = new_state() if earlier is None else earlier.state.copy()[0]
+    log = new_log() if earlier is None else enlarged(earlier.log, earlier.open_trades)
+    touches, record = touch_buffers(len(bars)), parameters.record()
+    while (walked := walk(prices, state, log, touches, walked, tail, record)) < len(bars):
+        log = enlarged(EventLog(log.versions, log.trades), log.open)
     versions, trades = log.versions[: state["version_count"]], log.trades[: state["trade_count"]]
     return Walk(
         len(bars),
@@ -87,12 +86,24 @@ def walk_on(
     )
 
 
-def enlarged_log(earlier: Walk) -> Log:
-    """The log of a walk, with as much room behind its rows as a new log has."""
-    log = new_log()
-    trades = with_room(earlier.log.trades, len(log.trades))
-    open_trades = with_room(earlier.open_trades, len(trades) - len(earlier.open_trades))
-    return Log(with_room(earlier.log.versions, len(log.versions)), trades, open_trades)
+def reach(parameters: Parameters) -> int:
+    """How many bars before the first new one a walk may read: more than the longest setup, the bars
+    before it that are a part of its shape, and the window of their ATR.
+    """
+    longest = max(parameters.length_expiry, parameters.long_line_bars)
+    before = longest + parameters.pole_bars + parameters.approach_bars + parameters.atr_bars
+    return longest + before + parameters.history_bars
+
+
+def enlarged(log: EventLog, open_trades: Indices) -> Log:
+    """A log with at least twice the room, and as much behind its rows as a new log has."""
+    new = new_log()
+    trades = with_room(log.trades, max(len(new.trades), len(log.trades)))
+    return Log(
+        with_room(log.versions, max(len(new.versions), len(log.versions))),
+        trades,
+        with_room(open_trades, len(trades) - len(open_trades)),
+    )
 
 
 def with_room(rows: Rows, room: int) -> Rows:
@@ -158,7 +169,7 @@ def line_values(version: Record, bar: int) -> tuple[float, float]:
 
 def plan_of(
     version: Record, atr: float, direction: int, bar: int, parameters: Parameters = DEFAULTS
-) -> Plan:
+) -> Levels:
     """The plan of a version for a breakout in a direction at a bar, such as the next bar."""
     upper, lower = line_values(version, bar)
     return plan_levels(
@@ -178,14 +189,18 @@ def last_atr(bars: Bars, parameters: Parameters = DEFAULTS) -> float:
     return float(prices_of(recent, parameters)["atr"][-1])
 
 
-def prices_of(bars: Bars, parameters: Parameters) -> Rows:
-    """The bars as `PRICE` records for the kernel, as one segment without data gaps."""
+def prices_of(bars: Bars, parameters: Parameters, tail: int = 0) -> Rows:
+    """The bars as `PRICE` records for the kernel, as one segment without data gaps.
+
+    Those before `tail` are left empty, and take no memory; the ATR needs some bars behind it.
+    """
     prices = np.zeros(len(bars), PRICE)
-    prices["open"] = bars.open
-    prices["high"] = bars.high
-    prices["low"] = bars.low
-    prices["close"] = bars.close
-    fill_logs(prices, parameters.atr_bars)
+    filled, read = prices[tail:], bars.take(slice(tail, None))
+    filled["open"] = read.open
+    filled["high"] = read.high
+    filled["low"] = read.low
+    filled["close"] = read.close
+    fill_logs(filled, parameters.record())
     return prices
 
 

@@ -7,12 +7,10 @@ thresholds, so multiplying all prices changes nothing. `Parameters` is a NamedTu
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple, cast
 
 import numpy as np
-
-OFF = 99.0
-"""A bound that no pattern reaches: the reference detector does not have the rule."""
 
 
 class Parameters(NamedTuple):
@@ -37,7 +35,7 @@ class Parameters(NamedTuple):
     wick_tolerance: float = 0.5  # ATR beyond the line that an extreme may reach
     close_tolerance: float = 0.25  # ATR that a line moves outward at most to contain every close
     duplicate_tolerance: float = 0.08  # ATR; lines closer than this at both ends are the same line
-    refit_touches: int = 2  # a line with this many touches is fitted to all of them; 0: never
+    refit_touches: int = 2  # a line with this many touches is fitted to all of them
     fit_slack: float = 0.05  # widths and shares by which a fit may bring a pair within the rules
 
     # Touches: the next touch counts only after a retreat across the pattern.
@@ -97,14 +95,11 @@ class Parameters(NamedTuple):
     directness_min: float = 0.35  # length of all legs as a share of all moves; a walk wanders
 
     # The score and the book.
-    judgement: int = 1  # 1: the score is the judgement; 0: the prototype's points
     quality_min: float = 84.0  # percent; higher would leave the screener empty
     squeeze_quality_min: float = 50.0  # percent; lower, or no squeeze of a fall would be served
-    fade_margin: float = 15.0  # percent below the minimum at which a served setup ends; 0: never
+    fade_margin: float = 15.0  # percent below the minimum at which a served setup ends
     overlap_min: float = 0.5  # intersection over union from which two spans are one formation
     cross_scale_overlap_min: float = 0.65  # the same for a squeeze and a longer pattern
-    nearest_lineage: int = 1  # 1: the lineage with the most overlap goes on; 0: the last one
-    one_trade: int = 1  # 1: one setup a lineage, one trade a direction and close; 0: any number
     replace_margin: float = 0.5  # quality that a new version must add: more than rounding
     same_lines_margin: float = 1.0  # the same if the new version merely redraws the lines
     same_lines_tolerance: float = 0.3  # ATR; lines closer than this today are the same line
@@ -119,57 +114,18 @@ class Parameters(NamedTuple):
 
     def record(self) -> Parameters:
         """The same fields as one numpy record, which the kernel takes as a single pointer."""
-        # Types follow the defaults, so an int passed for a float does not recompile the kernel.
-        kinds = [
-            (name, "i8" if isinstance(default, int) else "f8")
-            for name, default in self._field_defaults.items()
-        ]
-        return cast("Parameters", np.array([tuple(self)], np.dtype(kinds))[0])
-
-    @classmethod
-    def reference(cls) -> Parameters:
-        """The parameters of the prototype, with which the kernel reproduces its event log."""
-        return cls(
-            detector=1,
-            judgement=0,
-            fit_slack=0.0,
-            fade_margin=0.0,
-            bar_share_max=OFF,
-            squeeze_bar_share_max=OFF,
-            gap_share_max=OFF,
-            thin_share_max=1.0,
-            directness_min=0.0,
-            nearest_lineage=0,
-            one_trade=0,
-            squeeze_slope_min=-OFF,
-            squeeze_length_min=5,
-            pole_bars_min=2,
-            pole_bars=12,
-            squeeze_length_max=20,
-            short_line_bars=24,
-            squeeze_length_expiry=26,
-            pole_step_max=OFF,
-            pole_gap_max=OFF,
-            symmetrical_slope=0.12,
-            pole_height_min=5.0,
-            height_min=4.5,
-            touch_gap_max=0.55,
-            wedge_touches=5,
-            retreat_min=0.55,
-            squeeze_start_offset_max=0.6,
-            touch_tolerance=0.35,
-            duplicate_tolerance=0.15,
-            refit_touches=0,
-            progress_min=0.30,
-            start_offset_max=0.33,
-            pole_speed_min=0.6,
-            pole_straightness_min=0.0,
-            pole_retrace_max=0.5,
-            quality_min=65.0,
-            squeeze_quality_min=58.0,
-            replace_margin=6.0,
-        )
+        return _record(self)
 
 
-DETECTORS = {"default": Parameters(), "reference": Parameters.reference()}
-"""The named parameter sets, for research and benchmarks. Nights use the default."""
+@cache
+def _record(parameters: Parameters) -> Parameters:
+    # Types follow the defaults, so an int passed for a float does not recompile the kernel.
+    kinds = [
+        (name, "i8" if isinstance(default, int) else "f8")
+        for name, default in parameters._field_defaults.items()
+    ]
+    return cast("Parameters", np.array([tuple(parameters)], np.dtype(kinds))[0])
+
+
+DEFAULTS = Parameters()
+"""The parameters of every night."""

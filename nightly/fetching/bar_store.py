@@ -16,7 +16,7 @@ from typing import Final
 import polars as pl
 
 from nightly.errors import SourceError
-from nightly.providers.provider import SCHEMA, ProviderError
+from nightly.fetching.provider import SCHEMA, ProviderError
 from nightly.symbols import SHAPE, normalise
 from store.folder.files import replace_file
 
@@ -34,9 +34,14 @@ class Origin:
     symbol: str
     since: str = ""
 
+    @property
+    def first_day(self) -> dt.date | None:
+        """The first day that was asked for; None if all days were."""
+        return dt.date.fromisoformat(self.since) if self.since else None
+
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredBars:
     """The stored bars of one symbol."""
 
     symbol: str
@@ -70,22 +75,23 @@ class BarStore:
         """Every stored symbol, sorted."""
         return sorted(file.stem for file in self.folder.glob("*.parquet") if file.stem[0] != ".")
 
-    def all(self) -> Iterator[Kept]:
+    def all(self) -> Iterator[StoredBars]:
         """The stored bars of every symbol whose file can be read, sorted by symbol."""
         for symbol in self.symbols():
-            kept = self.read(symbol)
-            if kept is not None:
-                yield kept
+            stored = self.read(symbol)
+            if stored is not None:
+                yield stored
 
-    def read(self, symbol: str) -> Kept | None:
+    def read(self, symbol: str) -> StoredBars | None:
         """The stored bars of a symbol; None if there are none or they cannot be read."""
         file = self._file(symbol)
         if not file.is_file():
             return None
         try:
-            said = pl.read_parquet_metadata(file)
+            facts = pl.read_parquet_metadata(file)
+            origin = Origin(facts["provider"], facts["symbol"], facts["since"])
             bars = pl.read_parquet(file, glob=False).select(SCHEMA.names())
-            return Kept(symbol, Origin(said["provider"], said["symbol"], said["since"]), bars)
+            return StoredBars(symbol, origin, bars)
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, KeyError):
             return None
 
@@ -108,7 +114,7 @@ class BarStore:
         return self.folder / f"{symbol}.parquet"
 
 
-def served(raw: str) -> str:
+def symbol_of(raw: str) -> str:
     """The served symbol for a provider's symbol; it names the file.
 
     Raises:
@@ -118,8 +124,3 @@ def served(raw: str) -> str:
     if symbol is None:
         raise ProviderError(f"{raw} cannot be a symbol, which consists of {SHAPE}.")
     return symbol
-
-
-def day(text: str) -> dt.date | None:
-    """Parse a day as `Origin` stores it; None if empty."""
-    return dt.date.fromisoformat(text) if text else None

@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 import ccxt
 import polars as pl
 
-from nightly.providers.provider import SCHEMA, BusyError, ProviderError
-from nightly.reference import AssetType
+from nightly.fetching.provider import SCHEMA, ProviderBusyError, ProviderError, one_line
+from nightly.reference.reference import AssetType
 
-DAY: Final = dt.timedelta(days=1)
+DAY_MS: Final = 86_400_000
 PAGE: Final = 500
 MAX_PAGES: Final = 100
 FIRST: Final = dt.date(2010, 1, 1)
@@ -23,7 +23,7 @@ TIMEOUT_MS: Final = 30_000
 
 
 @dataclass(frozen=True)
-class Exchange:
+class CryptoExchange:
     """One exchange. Its client limits its own request rate, so symbols are fetched one by one."""
 
     client: Any
@@ -40,10 +40,10 @@ class Exchange:
         try:
             rows = list(self._rows(symbol, since or self._first(symbol), until))
         except ccxt.NetworkError as error:
-            said = f"{self.name} cannot answer now ({type(error).__name__})."
-            raise BusyError(said, self._after(error)) from error
+            reason = f"{self.name} cannot answer now ({type(error).__name__})."
+            raise ProviderBusyError(reason, self._after(error)) from error
         except ccxt.BaseError as error:
-            raise ProviderError(f"{self.name}: {' '.join(str(error).split())[:200]}") from error
+            raise ProviderError(f"{self.name}: {one_line(error)}") from error
         frame = pl.DataFrame(rows, schema=SCHEMA.names(), orient="row", strict=False)
         opened = pl.col("date").cast(pl.Int64).cast(pl.Datetime("ms")).cast(pl.Date)
         frame = frame.with_columns(opened).cast(dict(SCHEMA))  # type: ignore[arg-type]
@@ -58,15 +58,15 @@ class Exchange:
             yield from fresh
             if not fresh or fresh[-1][0] >= end:
                 return
-            start = fresh[-1][0] + _milliseconds(dt.date(1970, 1, 2))
+            start = fresh[-1][0] + DAY_MS
         raise ProviderError(f"{self.name} returned more than {MAX_PAGES} pages of {symbol}.")
 
     def _after(self, error: Exception) -> float | None:
         """The seconds after which a refused request may be repeated, if the exchange says so."""
         if not isinstance(error, ccxt.DDoSProtection | ccxt.RateLimitExceeded):
             return None  # the headers are those of an older answer
-        said = (self.client.last_response_headers or {}).get("Retry-After", "")
-        return float(said) if said.isdigit() else None
+        seconds = (self.client.last_response_headers or {}).get("Retry-After", "")
+        return float(seconds) if seconds.isdigit() else None
 
     def _first(self, symbol: str) -> dt.date:
         """The first day to ask for: when the market opened, if the exchange says so."""
@@ -78,10 +78,10 @@ class Exchange:
 
 
 def _milliseconds(day: dt.date) -> int:
-    return (day - dt.date(1970, 1, 1)).days * 86_400_000
+    return (day - dt.date(1970, 1, 1)).days * DAY_MS
 
 
-def open_provider(detail: str, url: str | None) -> Exchange:
+def open_provider(detail: str, url: str | None) -> CryptoExchange:
     """The exchange with a name that ccxt knows.
 
     Raises:
@@ -94,7 +94,7 @@ def open_provider(detail: str, url: str | None) -> Exchange:
         raise ProviderError(f"{detail} offers no bars; choose another exchange.")
     if url is not None:
         client.urls["api"] = _rebased(client.urls["api"], url)
-    return Exchange(client, f"ccxt:{detail}")
+    return CryptoExchange(client, f"ccxt:{detail}")
 
 
 def _rebased(urls: Any, url: str) -> Any:  # noqa: ANN401 - nested differently by each exchange

@@ -1,4 +1,4 @@
-"""Fetching: ask for a symbol's missing bars and append them; unfinished bars are dropped.
+"""Fetching: ask for the missing bars of symbols and append them; unfinished bars are dropped.
 
 The last few stored days are always asked for again. If they differ from the stored bars, the
 history has moved (a split, or dividend adjustment), and all bars of the symbol are fetched anew.
@@ -7,16 +7,17 @@ history has moved (a split, or dividend adjustment), and all bars of the symbol 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
 import polars as pl
 
+from nightly.cleaning.sessions import last_completed
 from nightly.errors import SourceError
-from nightly.providers.kept import BarStore, Kept, Origin, day, served
-from nightly.providers.provider import SCHEMA, BusyError, Provider, ProviderError
-from nightly.sessions import last_completed
+from nightly.fetching.bar_store import BarStore, Origin, StoredBars, symbol_of
+from nightly.fetching.provider import SCHEMA, Provider, ProviderBusyError, ProviderError, one_line
 
 OVERLAP: Final = dt.timedelta(days=10)
 TOLERANCE: Final = 1e-4
@@ -26,8 +27,8 @@ WAITS: Final = (2.0, 4.0, 8.0, 16.0, 32.0)
 LONGEST_WAIT: Final = 120.0
 """A provider that asks for more seconds than this is not waited for."""
 
-LONGEST_REASON: Final = 200
-"""Characters of a foreign error that are told."""
+GIVE_UP: Final = 3
+"""So many symbols in a row that fail for one cause, which is not theirs, end the run."""
 
 Status = Literal["new", "appended", "current", "refetched", "failed", "untried"]
 Cause = Literal["busy", "store", "symbol"]
@@ -58,7 +59,7 @@ class Fetched:
 
 
 @dataclass(frozen=True, slots=True)
-class Fetcher:
+class Updater:
     """Brings symbols of one provider up to date; the clock and the waiting are passed in."""
 
     provider: Provider
@@ -68,13 +69,13 @@ class Fetcher:
     """Waits so many seconds, and returns true if the run is to end."""
     since: dt.date | None = None
 
-    def fetch(self, raw: str) -> Fetched:
+    def update(self, raw: str) -> Fetched:
         """Bring one symbol, spelled as the provider spells it, up to date. Whatever goes wrong is
         a failure of this symbol, and its stored bars stay.
         """
         try:
-            return self._fetch(raw)
-        except BusyError as error:
+            return self._update(raw)
+        except ProviderBusyError as error:
             return Fetched(raw, "failed", reason=str(error), cause="busy")
         except ProviderError as error:
             return Fetched(raw, "failed", reason=str(error), cause="symbol")
@@ -82,69 +83,72 @@ class Fetcher:
             return Fetched(raw, "failed", reason=str(error), cause="store")
         # A client of a provider may raise anything over an answer that it does not expect.
         except Exception as error:
-            said = " ".join(f"{type(error).__name__} {error}".split())[:LONGEST_REASON]
-            reason = f"{self.provider.name} gave an answer that cannot be read ({said})."
+            detail = f"{type(error).__name__} {one_line(error)}".rstrip()
+            reason = f"{self.provider.name} gave an answer that cannot be read ({detail})."
             return Fetched(raw, "failed", reason=reason, cause="symbol")
 
-    def _fetch(self, raw: str) -> Fetched:
-        symbol = served(raw)
+    def _update(self, raw: str) -> Fetched:
+        symbol = symbol_of(raw)
         until = last_completed(self.now, self.provider.asset_type(raw))
-        kept = self.store.read(symbol)
-        if kept is not None:
-            self._check_same(kept, raw)
-            if not self._wants_older(kept):
-                return self._append(kept, until)
+        stored = self.store.read(symbol)
+        if stored is not None:
+            self._check_same(stored, raw)
+            if not self._wants_older(stored):
+                return self._append(stored, until)
         bars = self._ask(raw, self.since, until)
         if not len(bars):
             raise ProviderError("The provider has no finished bar for it.")
         origin = Origin(self.provider.name, raw, self.since.isoformat() if self.since else "")
-        return self._keep(symbol, bars, origin, "refetched" if kept else "new", len(bars))
+        return self._store(symbol, bars, origin, "refetched" if stored else "new", len(bars))
 
-    def _check_same(self, kept: Kept, raw: str) -> None:
-        if (kept.origin.provider, kept.origin.symbol) != (self.provider.name, raw):
+    def _check_same(self, stored: StoredBars, raw: str) -> None:
+        origin = stored.origin
+        if (origin.provider, origin.symbol) != (self.provider.name, raw):
             raise ProviderError(
-                f"{kept.symbol} is stored from {kept.origin.provider} as {kept.origin.symbol}; "
+                f"{stored.symbol} is stored from {origin.provider} as {origin.symbol}; "
                 "use another --store."
             )
 
-    def _wants_older(self, kept: Kept) -> bool:
+    def _wants_older(self, stored: StoredBars) -> bool:
         """Whether this run asks for older bars than the last one did."""
-        asked = day(kept.origin.since)
-        return not len(kept.bars) or (
+        asked = stored.origin.first_day
+        return not len(stored.bars) or (
             asked is not None and self.since is not None and self.since < asked
         )
 
-    def _append(self, kept: Kept, until: dt.date) -> Fetched:
-        last = _last(kept.bars)
+    def _append(self, stored: StoredBars, until: dt.date) -> Fetched:
+        first, last = _days(stored.bars)
         if last >= until:
-            return _told(kept.symbol, "current", kept.bars, 0)
-        asked = max(last - OVERLAP, _first(kept.bars))
-        fresh = self._ask(kept.origin.symbol, asked, until)
-        if not agrees(kept.bars, fresh):
-            whole = self._ask(kept.origin.symbol, day(kept.origin.since), until)
+            return Fetched(stored.symbol, "current", 0, first, last)
+        asked = max(last - OVERLAP, first)
+        fresh = self._ask(stored.origin.symbol, asked, until)
+        if not agrees(stored.bars, fresh):
+            whole = self._ask(stored.origin.symbol, stored.origin.first_day, until)
             if not len(whole):
                 raise ProviderError("Its history has changed, but the new one is empty; try again.")
-            return self._keep(kept.symbol, whole, kept.origin, "refetched", len(whole))
-        bars = pl.concat([kept.bars.filter(pl.col("date") < fresh["date"][0]), fresh])
-        added = len(bars) - len(kept.bars)
-        return self._keep(kept.symbol, bars, kept.origin, "appended" if added else "current", added)
+            return self._store(stored.symbol, whole, stored.origin, "refetched", len(whole))
+        bars = pl.concat([stored.bars.filter(pl.col("date") < fresh["date"][0]), fresh])
+        added = len(bars) - len(stored.bars)
+        return self._store(
+            stored.symbol, bars, stored.origin, "appended" if added else "current", added
+        )
 
-    def _keep(
+    def _store(
         self, symbol: str, bars: pl.DataFrame, origin: Origin, status: Status, added: int
     ) -> Fetched:
         self.store.write(symbol, bars, origin)
-        return _told(symbol, status, bars, added)
+        return Fetched(symbol, status, added, *_days(bars))
 
     def _ask(self, raw: str, since: dt.date | None, until: dt.date) -> pl.DataFrame:
         """The provider's bars up to `until`, with retries while the provider is busy."""
         for pause in WAITS:
             try:
                 return self._answer(raw, since, until)
-            except BusyError as error:
+            except ProviderBusyError as error:
                 asked = pause if error.after is None else error.after
                 if asked > LONGEST_WAIT:
                     reason = f"{error} It asks for a pause of {asked:.0f} seconds."
-                    raise BusyError(reason) from error
+                    raise ProviderBusyError(reason) from error
                 if self.wait(asked):
                     raise
         return self._answer(raw, since, until)
@@ -156,12 +160,12 @@ class Fetcher:
         return bars.select(SCHEMA.names()).filter(sound & priced)
 
 
-def agrees(kept: pl.DataFrame, fresh: pl.DataFrame) -> bool:
+def agrees(stored: pl.DataFrame, fresh: pl.DataFrame) -> bool:
     """Whether freshly fetched bars equal the stored bars on every day that both have.
 
     They must have a day in common, or there may be a hole between them.
     """
-    both = kept.join(fresh, on="date", how="inner", suffix="_again")
+    both = stored.join(fresh, on="date", how="inner", suffix="_again")
     if not len(both):
         return False
     moved = [
@@ -171,15 +175,42 @@ def agrees(kept: pl.DataFrame, fresh: pl.DataFrame) -> bool:
     return not both.select(pl.any_horizontal(moved).any()).item()
 
 
-def _first(bars: pl.DataFrame) -> dt.date:
-    first: dt.date = bars["date"][0]
-    return first
+def _days(bars: pl.DataFrame) -> tuple[dt.date, dt.date]:
+    """The first and the last day of some bars."""
+    return bars["date"][0], bars["date"][-1]
 
 
-def _last(bars: pl.DataFrame) -> dt.date:
-    last: dt.date = bars["date"][-1]
-    return last
+class FetchRun:
+    """Symbols under way. Take the `results`, and in any case `end` it for what is left."""
 
+    def __init__(self, updater: Updater, symbols: Sequence[str]) -> None:
+        self.gave_up = ""
+        """Why the run ended before its last symbol; empty if it did not."""
+        self._executor = ThreadPoolExecutor(updater.provider.parallel)
+        self._left: list[tuple[str, Future[Fetched]]] = [
+            (symbol, self._executor.submit(updater.update, symbol)) for symbol in symbols
+        ]
+        self._left.reverse()
 
-def _told(symbol: str, status: Status, bars: pl.DataFrame, added: int) -> Fetched:
-    return Fetched(symbol, status, added, _first(bars), _last(bars))
+    def results(self) -> Iterator[Fetched]:
+        """The results in the order of the symbols, until too many in a row fail for one cause."""
+        row: list[Fetched] = []
+        while self._left:
+            fetched = self._left[-1][1].result()
+            self._left.pop()
+            row = [*row, fetched] if row and row[0].cause == fetched.cause else [fetched]
+            yield fetched
+            if len(row) == GIVE_UP and fetched.cause in ("busy", "store") and self._left:
+                self.gave_up = f"{GIVE_UP} symbols in a row failed: {fetched.reason}"
+                return
+
+    def end(self, reason: str = "") -> list[Fetched]:
+        """Wait for what is under way, and return it with the symbols that were not asked for."""
+        self._executor.shutdown(wait=True, cancel_futures=True)
+        why = self.gave_up or reason
+        left = [
+            Fetched(symbol, "untried", reason=why) if future.cancelled() else future.result()
+            for symbol, future in reversed(self._left)
+        ]
+        self._left.clear()
+        return left

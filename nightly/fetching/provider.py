@@ -14,7 +14,7 @@ from typing import Final, Protocol
 import polars as pl
 
 from nightly.errors import NightlyError
-from nightly.reference import AssetType
+from nightly.reference.reference import AssetType
 
 SCHEMA: Final = pl.Schema(
     {
@@ -26,11 +26,15 @@ MODULES: Final = {"yfinance": "yahoo", "ccxt": "exchange"}
 """The module for each extra."""
 
 
+LONGEST_REASON: Final = 200
+"""Characters of a client's error that are shown."""
+
+
 class ProviderError(NightlyError):
     """A provider cannot give the bars of a symbol; the message says why."""
 
 
-class BusyError(ProviderError):
+class ProviderBusyError(ProviderError):
     """The provider limits requests or cannot be reached at the moment; a retry may succeed."""
 
     def __init__(self, message: str, after: float | None = None) -> None:
@@ -62,10 +66,15 @@ class Provider(Protocol):
         Without `since`: all bars up to `until`.
 
         Raises:
-            BusyError: the request failed, but a retry may succeed.
+            ProviderBusyError: the request failed, but a retry may succeed.
             ProviderError: the request failed, and a retry would fail too.
         """
         ...
+
+
+def one_line(error: Exception) -> str:
+    """The text of a client's error, in one line that is not too long."""
+    return " ".join(str(error).split())[:LONGEST_REASON]
 
 
 def open_provider(name: str, url: str | None = None) -> Provider:
@@ -84,6 +93,6 @@ def open_provider(name: str, url: str | None = None) -> Provider:
         raise ProviderError(
             f"{extra} is not installed; `make install-providers` in the checkout installs it."
         )
-    module = import_module(f"nightly.providers.{MODULES[extra]}")
+    module = import_module(f"nightly.fetching.{MODULES[extra]}")
     opened: Provider = module.open_provider(detail, url)
     return opened

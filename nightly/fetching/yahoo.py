@@ -13,8 +13,8 @@ import polars as pl
 import yfinance
 from yfinance.exceptions import YFException, YFRateLimitError
 
-from nightly.providers.provider import SCHEMA, BusyError, ProviderError
-from nightly.reference import AssetType, unlisted
+from nightly.fetching.provider import SCHEMA, ProviderBusyError, ProviderError, one_line
+from nightly.reference.reference import AssetType, unlisted
 from nightly.symbols import normalise
 
 TIMEOUT: Final = 30
@@ -48,9 +48,9 @@ class Yahoo:
                 timeout=TIMEOUT,
             )
         except YFRateLimitError as error:
-            raise BusyError("Yahoo limits the request rate (429).") from error
+            raise ProviderBusyError("Yahoo limits the request rate (429).") from error
         except YFException as error:
-            raise ProviderError(_one_line(error)) from error
+            raise ProviderError(one_line(error)) from error
         except _TRANSIENT as error:
             raise _refusal(error) from error
         columns = {name.lower(): frame[name.title()].to_numpy() for name in SCHEMA.names()[1:]}
@@ -81,12 +81,8 @@ def _mirror(url: str) -> Any:  # noqa: ANN401 - the client has no types
 
 
 def _refusal(error: Exception) -> ProviderError:
-    """`ProviderError` for a client error that a retry would not change, else `BusyError`."""
+    """The error of a failed request: busy, unless a retry would be refused as well."""
     status = getattr(getattr(error, "response", None), "status_code", None)
     if status is not None and 400 <= status < 500 and status != TOO_MANY:
         return ProviderError(f"Yahoo has no bars of it ({status}).")
-    return BusyError(f"Yahoo cannot be reached ({type(error).__name__}).")
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]
+    return ProviderBusyError(f"Yahoo cannot be reached ({type(error).__name__}).")

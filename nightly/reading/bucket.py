@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -21,20 +20,20 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from nightly.errors import SourceError
-from nightly.pool import Pool
-from nightly.sources.names import read_name
-from nightly.sources.pieces import MAX_PIECES, MAX_TOTAL
-from nightly.sources.telling import Step
+from nightly.pool import in_threads
+from nightly.reading.pieces import MAX_PIECES, MAX_TOTAL
+from nightly.reading.source import Step
+from nightly.tables.names import read_name
 from store.errors import ObjectsError
 from store.remote.objects import BUCKETS
 
 if TYPE_CHECKING:
-    from obstore import GetOptions, ObjectMeta
+    from obstore import Bytes, GetOptions, ObjectMeta
     from obstore.store import ObjectStore
 
 FETCHING: Final = "fetching the bars"
 
-PIECE: Final = 8 << 20
+CHUNK: Final = 8 << 20
 """Bytes of one request."""
 AT_ONCE: Final = 8
 REQUEST: Final = timedelta(seconds=60)
@@ -53,14 +52,6 @@ class Listed(NamedTuple):
     tag: str | None
     """Its entity tag, which changes with its bytes."""
     modified: float
-
-
-class Piece(NamedTuple):
-    """A part of an object, and the file that it is a part of."""
-
-    found: Listed
-    path: Path
-    start: int
 
 
 def is_bucket(bars: str) -> bool:
@@ -83,11 +74,13 @@ def fetch_bars(url: str, folder: Path, step: Step) -> Path:
     listed = bucket.listed()
     copy = folder / (bucket.key.rpartition("/")[2] or bucket.name)
     _check_room(url, listed, folder)
-    if list(listed) == [""]:
-        _copy(bucket, {copy: listed[""]}, step)
-    else:
-        copy.mkdir(parents=True)
-        _copy(bucket, {copy / below: found for below, found in listed.items()}, step)
+    files = {copy / below: found for below, found in listed.items()}
+    try:
+        in_threads(bucket.copy, files.items(), AT_ONCE, partial(step, FETCHING))
+    except OSError as error:
+        raise SourceError(
+            f"{url} cannot be copied to this disk ({error.strerror}); make room there."
+        ) from error
     if bucket.listed() != listed:
         raise bucket.changed()
     return copy
@@ -135,7 +128,7 @@ class Bucket:
 
         with self._told():
             if self.key and (alone := self._alone()):
-                return {"": alone}
+                return {"": alone}  # as the name below a path it is the path itself
             found: dict[str, Listed] = {}
             for some in obstore.list(self.store, prefix=self.key or None):
                 for meta in some:
@@ -147,27 +140,37 @@ class Bucket:
             raise SourceError(f"{self.url} has no CSV or Parquet file; put one per symbol there.")
         return dict(sorted(found.items()))
 
-    def read(self, piece: Piece) -> int:
-        """Write a piece into its file; returns how many bytes it has.
+    def copy(self, target: tuple[Path, Listed]) -> None:
+        """Write an object into a new file.
 
         Raises:
-            SourceError: the object is no longer the one that was listed.
+            SourceError: the object is no longer the one that was listed, or its name is that of a
+                folder of others.
         """
+        path, found = target
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = path.open("xb")
+        except (FileExistsError, NotADirectoryError) as error:
+            raise SourceError(
+                f"{self.url} has an object whose name no file can have beside the others; rename "
+                f"{found.key}."
+            ) from error
+        with file:
+            for start in range(0, found.size, CHUNK):
+                file.write(self._read(found, start))
+
+    def _read(self, found: Listed, start: int) -> Bytes:
         import obstore
 
-        found, end = piece.found, min(piece.start + PIECE, piece.found.size)
-        options: GetOptions = {"range": (piece.start, end)}
+        options: GetOptions = {"range": (start, min(start + CHUNK, found.size))}
         if found.tag is not None:
             options["if_match"] = found.tag
         with self._told():
             got = obstore.get(self.store, found.key, options=options)
             if _listed(got.meta) != found:
                 raise self.changed()
-            body = got.bytes()
-        with piece.path.open("r+b") as file:
-            file.seek(piece.start)
-            file.write(body)
-        return end - piece.start
+            return got.bytes()
 
     def changed(self) -> SourceError:
         """The error that the bars are no longer those that were listed."""
@@ -236,34 +239,3 @@ def _check_room(url: str, listed: Mapping[str, Listed], folder: Path) -> None:
             f"{url} holds {total >> 20:,} MiB, but the disk of {folder} has room for "
             f"{free >> 20:,}; make room there."
         )
-
-
-def _copy(bucket: Bucket, files: Mapping[Path, Listed], step: Step) -> None:
-    """Fetch some objects into new files, several pieces at a time."""
-    pieces = _pieces(bucket, files)
-    threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="fetch")
-    try:
-        for done, _ in enumerate(Pool(threads, AT_ONCE).run(bucket.read, pieces)):
-            step(FETCHING, done, len(pieces))
-    except OSError as error:
-        raise SourceError(
-            f"{bucket.url} cannot be copied to this disk ({error.strerror}); make room there."
-        ) from error
-    finally:
-        threads.shutdown(cancel_futures=True)
-    step(FETCHING, len(pieces), len(pieces))
-
-
-def _pieces(bucket: Bucket, files: Mapping[Path, Listed]) -> Sequence[Piece]:
-    pieces: list[Piece] = []
-    for path, found in files.items():
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.touch(exist_ok=False)
-        except OSError as error:
-            raise SourceError(
-                f"{bucket.url} has an object whose name no file can have beside the others; rename "
-                f"{found.key}."
-            ) from error
-        pieces += map(partial(Piece, found, path), range(0, found.size, PIECE))
-    return pieces

@@ -16,13 +16,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from io import BufferedReader
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from nightly.errors import SourceError
-from nightly.sources.files import magic
-from nightly.sources.names import read_name
-from nightly.sources.regular import open_regular, trouble
+from nightly.reading.files import magic, open_regular, trouble
+from nightly.tables.names import read_name
 
 MAX_BYTES: Final = 64 << 20
 """The largest piece. A symbol's daily bars since 1900 are 3 MB of text."""
@@ -74,49 +72,36 @@ def pieces_of(path: Path) -> list[Piece]:
 
 def _walk(top: Path) -> Iterator[Piece]:
     """The pieces below a folder, following links within it; each folder is entered once."""
-    home = os.path.realpath(top)
-    waiting, entered = [(top, "")], set()
-    while waiting:
-        folder, below = waiting.pop()
-        try:
-            if _leads_out(folder, home):
-                yield Piece(folder, None, below, _OUT)
-                continue
-            itself = folder.stat()
-            if (itself.st_dev, itself.st_ino) in entered:
-                yield Piece(folder, None, below, "is a link to a folder that has already been read")
-                continue
-            entered.add((itself.st_dev, itself.st_ino))
-            with os.scandir(folder) as entries:
-                names = sorted(
-                    (entry.name, _is_folder(entry))
-                    for entry in entries
-                    if not entry.name.startswith(".")
-                )
-        except OSError as error:
-            yield Piece(folder, None, below or folder.name, trouble(folder, error))
+    home, entered = os.path.realpath(top), set[str]()
+    unread: list[OSError] = []
+    for folder, folders, files in os.walk(top, onerror=unread.append, followlinks=True):
+        here, real = Path(folder), os.path.realpath(folder)
+        visible = sorted(name for name in (*folders, *files) if not name.startswith("."))
+        inner, folders[:] = {*folders}, []
+        if real in entered:
+            again = "is a link to a folder that has already been read"
+            yield Piece(here, None, _below(top, here), again)
             continue
-        inner = f"{below}/" if below else ""
-        for name in [name for name, is_folder in names if not is_folder and read_name(name)]:
-            yield from _of_entry(folder / name, inner + name, home)
-        folders = [name for name, is_folder in names if is_folder]
-        waiting += [(folder / name, inner + name) for name in reversed(folders)]
-        if not names and read_name(folder.name):
-            yield Piece(folder, None, below, "is an empty folder and not a file; remove it")
+        entered.add(real)
+        for path in (here / name for name in visible if name in inner or read_name(name)):
+            if _leads_out(path, home):
+                yield Piece(path, None, _below(top, path), _OUT)
+            elif path.name in inner:
+                folders.append(path.name)
+            else:
+                yield from _of_file(path, _below(top, path))
+        if not visible and read_name(here.name):
+            yield Piece(
+                here, None, _below(top, here), "is an empty folder and not a file; remove it"
+            )
+    for error in unread:
+        path = Path(error.filename)
+        yield Piece(path, None, _below(top, path) or path.name, trouble(path, error))
 
 
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:
-        return False  # a link that leads back to itself
-
-
-def _of_entry(path: Path, below: str, home: str) -> Iterator[Piece]:
-    if _leads_out(path, home):
-        yield Piece(path, None, below, _OUT)
-    else:
-        yield from _of_file(path, below)
+def _below(top: Path, path: Path) -> str:
+    """The path of a file below the folder that was given; empty for the folder itself."""
+    return "" if path == top else path.relative_to(top).as_posix()
 
 
 def _leads_out(path: Path, home: str) -> bool:
@@ -155,24 +140,13 @@ def _counts(info: zipfile.ZipInfo) -> bool:
     return not (info.is_dir() or foreign or read_name(info.filename) is None)
 
 
-class Shelf:
+class PieceReader:
     """Reads pieces one after the other, and keeps the last opened zip open."""
 
     def __init__(self) -> None:
         self._path: Path | None = None
         self._stream: BufferedReader | None = None
         self._archive: zipfile.ZipFile | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._close()
 
     def read(self, piece: Piece, most: int = MAX_BYTES) -> bytes:
         """The unpacked bytes of a piece, at most `most`.
@@ -213,12 +187,13 @@ class Shelf:
 
     def _open(self, piece: Piece) -> zipfile.ZipFile:
         if self._archive is None or self._path != piece.path:
-            self._close()
+            self.close()
             self._stream = open_regular(piece.path, piece.label)
             self._archive, self._path = zipfile.ZipFile(self._stream), piece.path
         return self._archive
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Close the zip that is open, if one is."""
         for opened in (self._archive, self._stream):
             if opened is not None:
                 opened.close()

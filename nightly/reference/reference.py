@@ -1,16 +1,22 @@
 """Reference: the facts about symbols other than their bars, read from one table.
 
 Columns are found by name, in any case and order. This module knows no bars: a symbol that the table
-lists is known even if the source has no bars for it.
+lists is known even if the source has no bars for it. Names of industries become the labels of the
+scan's filter by the shipped tables `shipped/industries.csv` (names used by Nasdaq, GICS and Yahoo)
+and `shipped/funds.csv` (phrases in fund names); an empty label there is deliberate: the name is too
+broad for any one label.
 """
 
 from __future__ import annotations
 
+import csv
 import datetime as dt
 import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib import resources
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Literal
@@ -18,13 +24,13 @@ from typing import Final, Literal
 import polars as pl
 
 from nightly.bars import ADJUSTMENTS, Adjustment
-from nightly.columns import find_columns
 from nightly.errors import SourceError
-from nightly.industries import fund_label, industry_label
-from nightly.sources import CSV, suffix_of
-from nightly.sources.regular import check_regular
+from nightly.reading import CSV, suffix_of
+from nightly.reading.files import check_regular
 from nightly.symbols import normalise
+from nightly.tables.columns import find_columns, squeeze
 from store.nights.book import LONGEST_NAME
+from store.wire.labels import INDUSTRIES
 from store.wire.words import short
 
 AssetType = Literal["stock", "etf", "crypto"]
@@ -166,10 +172,10 @@ def read_reference(path: Path) -> Reference:
     return Reference(MappingProxyType(listings), MappingProxyType(findings))
 
 
-def parse_splits(text: str | None) -> tuple[Split, ...]:
+def parse_splits(text: str) -> tuple[Split, ...]:
     """Parse splits such as `2005-02-28 2:1; 2014-06-09 7`, sorted by date; ignore other text."""
     splits = []
-    for day, new, old in _SPLIT.findall(text or ""):
+    for day, new, old in _SPLIT.findall(text):
         ratio = float(new) / (float(old or 1) or math.nan)
         try:
             date = dt.date.fromisoformat(day)
@@ -194,23 +200,23 @@ def _read(path: Path) -> pl.DataFrame:
 
 
 def _listing(symbol: str, cells: Mapping[str, str]) -> Listing:
-    said = _plain(cells.get("asset_type"))
-    asset_type = ASSET_TYPES.get(said, "stock") if said else unlisted(symbol).asset_type
+    stated = squeeze(cells.get("asset_type", ""))
+    asset_type = ASSET_TYPES.get(stated, "stock") if stated else unlisted(symbol).asset_type
     return Listing(
         symbol,
         # Strangers wrote them, and agents read them as they are sealed.
         name=short(cells.get("name", ""), LONGEST_NAME) or None,
         asset_type=asset_type,
-        stated=bool(said),
-        exchange=EXCHANGES.get(_plain(cells.get("exchange"))),
+        stated=bool(stated),
+        exchange=EXCHANGES.get(squeeze(cells.get("exchange", ""))),
         industry=_industry(asset_type, cells),
         sector=short(cells.get("sector", ""), LONGEST_NAME) or None,
         country=_country(asset_type, cells.get("country")),
-        market_cap=_amount(cells.get("market_cap")),
-        adjustment=_adjustment(cells.get("adjustment")),
-        splits=parse_splits(cells.get("splits")),
+        market_cap=_amount(cells.get("market_cap", "")),
+        adjustment=_adjustment(cells.get("adjustment", "")),
+        splits=parse_splits(cells.get("splits", "")),
         quote_currency=cells.get("quote_currency", "").upper() or None,
-        listed_until=_day(cells.get("listed_until")),
+        listed_until=_day(cells.get("listed_until", "")),
     )
 
 
@@ -221,30 +227,30 @@ def _industry(asset_type: AssetType, cells: Mapping[str, str]) -> str | None:
     return fund_label(cells.get("name")) if asset_type == "etf" and label is None else label
 
 
-def _country(asset_type: AssetType, said: str | None) -> str | None:
+def _country(asset_type: AssetType, cell: str | None) -> str | None:
     if asset_type == "crypto":
         return "GLOBAL"
-    if said is None:
+    if cell is None:
         return None
-    return "US" if _plain(said) in HOME else "GLOBAL"
+    return "US" if squeeze(cell) in HOME else "GLOBAL"
 
 
-def _adjustment(said: str | None) -> Adjustment | None:
-    plain = re.sub(r"\s", "", (said or "").lower())
+def _adjustment(cell: str) -> Adjustment | None:
+    plain = re.sub(r"\s", "", cell.lower())
     return next((known for known in ADJUSTMENTS if known == plain), None)
 
 
-def _day(said: str | None) -> dt.date | None:
+def _day(cell: str) -> dt.date | None:
     """Parse a day written as 2024-03-08, with or without a time behind it."""
     try:
-        return dt.date.fromisoformat((said or "")[:10])
+        return dt.date.fromisoformat(cell[:10])
     except ValueError:
         return None
 
 
-def _amount(said: str | None) -> float | None:
+def _amount(cell: str) -> float | None:
     """Parse dollars written as 1234.5, $1,234.50 or 1.2B; None if not a positive number."""
-    text = (said or "").lower().strip().replace(",", "").removeprefix("$")
+    text = cell.lower().replace(",", "").removeprefix("$")
     factor = _MAGNITUDES.get(text[-1:], 1.0)
     try:
         amount = factor * float(text.rstrip("kmbt"))
@@ -253,5 +259,45 @@ def _amount(said: str | None) -> float | None:
     return amount if math.isfinite(amount) and amount > 0 else None
 
 
-def _plain(said: str | None) -> str:
-    return re.sub(r"[^a-z0-9]+", "", (said or "").casefold())
+def industry_label(industry: str | None, sector: str | None = None) -> str | None:
+    """The label of an industry name in any case and punctuation; None if none fits.
+
+    A few of Nasdaq's industries mean different things in different sectors, so the pair of sector
+    and industry is tried first. Without an industry the sector is used alone.
+    """
+    name, within = words(industry or ""), words(sector or "")
+    table = _industries()
+    for key in ((within, name), ("", name)) if name else (("", within),):
+        if key in table:
+            return table[key]
+    return None
+
+
+def fund_label(name: str | None) -> str | None:
+    """The label that a phrase in a fund's name determines; None if no phrase does."""
+    padded = f" {words(name or '')} "
+    return next((label for phrase, label in _funds() if f" {phrase} " in padded), None)
+
+
+def words(text: str) -> str:
+    """The words of a text in lower case, with `&` spelled out: the key for matching the tables."""
+    return squeeze(text.replace("&", " and "), between=" ").strip()
+
+
+@cache
+def _industries() -> Mapping[tuple[str, str], str | None]:
+    table: dict[tuple[str, str], str | None] = {("", words(label)): label for label in INDUSTRIES}
+    for row in _rows("industries.csv"):
+        table[words(row["sector"]), words(row["industry"])] = row["label"] or None
+    return MappingProxyType(table)
+
+
+@cache
+def _funds() -> tuple[tuple[str, str | None], ...]:
+    """Phrases with their labels; the first phrase that a name contains decides."""
+    return tuple((words(row["phrase"]), row["label"] or None) for row in _rows("funds.csv"))
+
+
+def _rows(name: str) -> Iterator[dict[str, str]]:
+    table = resources.files("nightly") / "shipped" / name
+    yield from csv.DictReader(table.read_text(encoding="utf-8").splitlines())

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from nightly.bars import Bars, to_date, to_day
-from nightly.formations import Formation
+from nightly.results.setups import Formation
 from store.nights.book import Prices
 
 CHART_BARS = 320

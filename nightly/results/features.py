@@ -1,6 +1,6 @@
 """Features: the values that the scan's price and volume filters match on, at a symbol's last bar.
 
-This module has the table of columns and their formulas. It knows bars only: no reference data, no
+This module has the formula of every column. It knows bars only: no reference data, no
 setups and no track records. Every column is a float64. NaN means no evidence (too little history,
 or a division by zero); booleans are 1.0 and 0.0.
 """
@@ -11,25 +11,12 @@ import calendar
 import datetime as dt
 import math
 from functools import cache, lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from nightly.bars import Bars, Floats, to_date, to_day
-
-
-class Column(NamedTuple):
-    """The filter that a column is evidence for: its kind, and its period if it takes one."""
-
-    kind: str
-    period: str | None = None
-
-    @property
-    def name(self) -> str:
-        """The column's name: `kind`, or `kind_period`."""
-        return self.kind if self.period is None else f"{self.kind}_{self.period}"
-
 
 EMA_SPANS: Final = (8, 21, 60)
 SMA_SPANS: Final = (20, 50, 200)
@@ -43,45 +30,6 @@ EXTREME_PERIODS: Final = (
     *(f"{count}m" for count in MONTHS),
 )
 
-# The kinds in the order of the interface, each with its periods in that order.
-_KINDS: Final[dict[str, tuple[str | int | None, ...]]] = {
-    "price": (None,),
-    "avg_volume": (None,),
-    "dollar_volume": (None,),
-    "dollar_volume_30d": (None,),
-    "current_dollar_volume": (None,),
-    "current_volume": (None,),
-    "volume_ratio": (None,),
-    "volume_percentile": (None,),
-    "rsi": (None,),
-    "adr": (None,),
-    "atr": (None,),
-    "volatility": (None,),
-    "ema_distance": EMA_SPANS,
-    "ema_cross": (None,),
-    "sma_distance": SMA_SPANS,
-    "price_above_sma": SMA_SPANS,
-    "sma_cross": (None,),
-    "performance": (*PERFORMANCE_SPANS, "ytd"),
-    "daily_change": (None,),
-    "change_from_open": (None,),
-    "gap": (None,),
-    "distance_from_high": EXTREME_PERIODS,
-    "distance_from_low": EXTREME_PERIODS,
-}
-
-
-def _columns() -> dict[str, Column]:
-    columns = (
-        Column(kind, None if period is None else str(period))
-        for kind, periods in _KINDS.items()
-        for period in periods
-    )
-    return {column.name: column for column in columns}
-
-
-COLUMNS: Final[dict[str, Column]] = _columns()
-
 NAN: Final = math.nan
 TRADING_DAYS: Final = 252  # sessions a year on an exchange
 CALENDAR_DAYS: Final = 365  # sessions a year for crypto
@@ -93,22 +41,24 @@ def features(bars: Bars, *, crypto: bool) -> Floats:
     Prices and dollar volumes are in the quote currency, volumes in units of the asset. The others
     are percentages, except `volume_ratio` (a ratio), and `rsi` and `volume_percentile` (0-100).
     """
-    if len(bars) == 0:
-        return np.full(len(COLUMNS), NAN)
+    row = np.array([*_values(bars, crypto=crypto).values()])
+    row[~np.isfinite(row)] = NAN
+    return row
+
+
+def _values(bars: Bars, *, crypto: bool) -> dict[str, float]:
+    """The formulas of all columns, in the order of the interface."""
     sessions = CALENDAR_DAYS if crypto else TRADING_DAYS
     with np.errstate(all="ignore"):
-        values = {
+        return {
             **_volumes(bars),
-            **_ranges(bars),
             "rsi": _rsi(bars.close),
+            **_ranges(bars),
             "volatility": _volatility(bars.close, sessions),
             **_averages(bars.close),
             **_moves(bars),
             **_extremes(bars),
         }
-    row = np.array([values[name] for name in COLUMNS])
-    row[~np.isfinite(row)] = NAN
-    return row
 
 
 def _volumes(bars: Bars) -> dict[str, float]:
@@ -198,8 +148,8 @@ def _moves(bars: Bars) -> dict[str, float]:
 
 
 def _last_years_close(bars: Bars) -> float:
-    new_year = _cuts(int(bars.date[-1])).new_year
-    first = int(np.searchsorted(bars.date, new_year))
+    new_year = to_date(bars.date[-1]).replace(month=1, day=1)
+    first = int(np.searchsorted(bars.date, np.int32(to_day(new_year))))
     return float(bars.close[first - 1]) if first else NAN
 
 
@@ -208,12 +158,13 @@ def _extremes(bars: Bars) -> dict[str, float]:
     recent = slice(-max(1, *counts), None)
     highs = np.maximum.accumulate(bars.high[recent][::-1]).tolist()
     lows = np.minimum.accumulate(bars.low[recent][::-1]).tolist()
-    values: dict[str, float] = {}
-    for period, count in zip(EXTREME_PERIODS, counts, strict=True):
-        high, low = (highs[count - 1], lows[count - 1]) if count else (NAN, NAN)
-        values[f"distance_from_high_{period}"] = 100 * (1 - _ratio(price, high))
-        values[f"distance_from_low_{period}"] = _percent(price, low)
-    return values
+    windows = dict(zip(EXTREME_PERIODS, counts, strict=True)).items()
+    high = {period: highs[count - 1] if count else NAN for period, count in windows}
+    low = {period: lows[count - 1] if count else NAN for period, count in windows}
+    return {
+        **{f"distance_from_high_{at}": 100 * (1 - _ratio(price, high[at])) for at in high},
+        **{f"distance_from_low_{at}": _percent(price, low[at]) for at in low},
+    }
 
 
 def _window_lengths(bars: Bars) -> list[int]:
@@ -225,26 +176,20 @@ def _window_lengths(bars: Bars) -> list[int]:
     """
     length = len(bars)
     sessions = [span if length >= span else 0 for span in EXTREME_SPANS]
-    cuts = _cuts(int(bars.date[-1])).windows
-    before = np.searchsorted(bars.date, cuts, side="right").tolist()
+    before = np.searchsorted(bars.date, _cuts(int(bars.date[-1])), side="right").tolist()
     return sessions + [length - count if count else 0 for count in before]
 
 
-class _Cuts(NamedTuple):
-    """Day numbers that depend only on the last bar's day, so most symbols of a night share them."""
-
-    new_year: np.int32
-    windows: npt.NDArray[np.int32]  # the last day before each week and month window
-
-
 @lru_cache(maxsize=64)
-def _cuts(day: int) -> _Cuts:
-    date = to_date(day)
+def _cuts(day: int) -> npt.NDArray[np.int32]:
+    """The last day before each week and month window that ends on a day, which most symbols of a
+    night have in common.
+    """
     weeks = [day - 7 * count for count in WEEKS]
-    months = [to_day(_months_before(date, count)) for count in MONTHS]
-    windows = np.array(weeks + months, dtype=np.int32)
-    windows.setflags(write=False)
-    return _Cuts(np.int32(to_day(dt.date(date.year, 1, 1))), windows)
+    months = [to_day(_months_before(to_date(day), count)) for count in MONTHS]
+    cuts = np.array(weeks + months, dtype=np.int32)
+    cuts.setflags(write=False)
+    return cuts
 
 
 def _months_before(date: dt.date, months: int) -> dt.date:
@@ -299,3 +244,8 @@ def _ratio(value: float, base: float) -> float:
 def _above(value: float, base: float) -> float:
     """1.0 if the value is above the base, else 0.0; NaN if either is NaN."""
     return NAN if math.isnan(value) or math.isnan(base) else float(value > base)
+
+
+COLUMNS: Final = tuple(_values(Bars(np.zeros(1, np.int32), *np.ones((5, 1))), crypto=False))
+"""The name of every column, a kind of filter with its period if it takes one: those of the
+formulas."""

@@ -34,12 +34,12 @@ import numpy as np
 import numpy.typing as npt
 
 from nightly.bars import Bars, Floats, to_date
-from nightly.detector import DEFAULTS, log_atrs
-from nightly.events import TRADE, EventLog, Outcome, PatternType, Rows
-from nightly.kernel.placebo import BAR, resolve_draws
-from nightly.parameters import Parameters
+from nightly.detector.detector import log_atrs
+from nightly.detector.events import TRADE, EventLog, Outcome, PatternType, Rows
+from nightly.detector.kernel.trades import BAR, resolve_draws
+from nightly.detector.parameters import DEFAULTS, Parameters
+from nightly.results.splitmix import Seeds, integers
 from nightly.series import Series
-from nightly.splitmix import Seeds, integers
 
 PAIRS: Final = 50  # pairs of placebo entries for each trade
 NEAREST: Final = 120  # bars by which an entry is further away than the pattern is long
@@ -51,6 +51,7 @@ DRAW = np.dtype(
         ("exit", "i4"),  # bar index, -1 without one
         ("outcome", "i1"),  # Outcome; OPEN if the pair was left out
         ("r", "f8"),  # R multiple: (exit - entry) over entry to stop, signed; NaN without an exit
+        ("final", "?"),  # whether no later bar can change it, nor whether it is left out
     ]
 )
 
@@ -87,15 +88,20 @@ def placebo(
     """
     if not len(trades):
         return np.empty((0, PAIRS, 2), DRAW)
-    bars, firsts = series.bars, first_bars(log.versions[trades["version"]], parameters)
+    firsts = first_bars(log.versions[trades["version"]], parameters)
     entries = _entries(trades, firsts, seeds)
-    atr = log_atrs(bars, parameters)
-    usable = _usable(series, entries, atr, parameters)
+    # The bars before the first draw and the window of its ATR play no part.
+    origin = max(0, int(entries.min()) - parameters.atr_bars - 1)
+    tail, entries, firsts = series.since(origin), entries - origin, firsts - origin
+    bars, atr = tail.bars, log_atrs(tail.bars, parameters)
+    usable = _usable(tail, entries, atr, parameters)
     draws = _entered(bars, trades, entries, atr)
     draws[usable] = _resolved(bars, draws[usable], ended=ended)
-    kept = usable & (draws["outcome"] != Outcome.OPEN).all(axis=-1)
-    kept &= draws["exit"][..., 0] < firsts[:, None]
-    return _draws(draws, kept)
+    resolved = (draws["outcome"] != Outcome.OPEN).all(axis=-1)
+    kept = usable & resolved & (draws["exit"][..., 0] < firsts[:, None])
+    found = _draws(draws, kept, origin)
+    found["final"] = ((entries[..., 1] < len(tail)) & (resolved | ~usable))[..., None]
+    return found
 
 
 def first_bars(versions: Rows, parameters: Parameters) -> Places:
@@ -151,13 +157,13 @@ def _resolved(bars: Bars, draws: Rows, *, ended: bool) -> Rows:
     return flat.reshape(draws.shape)
 
 
-def _draws(resolved: Rows, kept: npt.NDArray[np.bool_]) -> Rows:
+def _draws(resolved: Rows, kept: npt.NDArray[np.bool_], origin: int) -> Rows:
     draws = np.empty(resolved.shape, dtype=DRAW)
     gain = resolved["direction"] * (resolved["exit_price"] - resolved["entry_price"])
     r = gain / np.abs(resolved["entry_price"] - resolved["stop_price"])
     both = kept[..., None]
-    draws["entry"] = np.where(both, resolved["entry"], -1)
-    draws["exit"] = np.where(both, resolved["exit"], -1)
+    draws["entry"] = np.where(both, resolved["entry"] + origin, -1)
+    draws["exit"] = np.where(both, resolved["exit"] + origin, -1)
     draws["outcome"] = np.where(both, resolved["outcome"], Outcome.OPEN)
     draws["r"] = np.where(both, r, np.nan)
     return draws

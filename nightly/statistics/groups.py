@@ -9,14 +9,13 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from nightly.bars import to_date
-from nightly.events import Outcome, Rows
-from nightly.history import Fate
-from nightly.lift import differences, half_years_of
-from nightly.market import CALM, FALLING, NORMAL, RISING, TURBULENT, Market
-from nightly.multiple import LEVEL, adjusted_p
-from nightly.patterns import FAMILIES
-from nightly.series import Places
+from nightly.detector.events import Outcome, Rows
+from nightly.results.history import FACTS, Fate
+from nightly.results.views import FAMILIES
+from nightly.series import Mask, Places
+from nightly.statistics.market import MarketDays
+from nightly.statistics.romano_wolf import LEVEL, adjusted_p
+from nightly.statistics.summary import Conclusion, differences, half_years_of
 from store.wire.families import Direction, Family
 from store.wire.method import FEW_HALF_YEARS, Regime, SymbolFate
 from store.wire.records import Verdict
@@ -27,8 +26,6 @@ FATES: Final[Mapping[SymbolFate, Fate]] = {
     "stopped": Fate.STOPPED,
     "delisted": Fate.DELISTED,
 }
-TRENDS: Final[Mapping[Regime, int]] = {"rising": RISING, "falling": FALLING}
-THIRDS: Final[Mapping[Regime, int]] = {"calm": CALM, "normal": NORMAL, "turbulent": TURBULENT}
 SIGNS: Final[Mapping[Direction, int]] = {"bullish": 1, "bearish": -1}
 
 
@@ -42,55 +39,62 @@ class Group(NamedTuple):
     fate: SymbolFate | None = None
     regime: Regime | None = None
 
-
-def group_of(
-    family: Family, direction: Direction | None = None, symbol: str | None = None
-) -> Group:
-    """The group of a record; all trades of a one-way family are in its one direction."""
-    return Group(family, direction if family.both_ways else family.directions[0], symbol)
-
-
-class Tested(NamedTuple):
-    """What may be said of a group, and the adjusted p behind it; None if it was not tested."""
-
-    verdict: Verdict | None
-    adjusted_p: float | None = None
-
-
-UNTESTED: Final = Tested("too_few")
-"""What may be said of a group with too few trades."""
+    @classmethod
+    def of_record(
+        cls, family: Family, direction: Direction | None = None, symbol: str | None = None
+    ) -> Group:
+        """The group of a record; all trades of a one-way family are in its one direction."""
+        return cls(family, direction if family.both_ways else family.directions[0], symbol)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Trades:
+class ResolvedTrades:
     """The resolved first attempts of all symbols."""
 
     facts: Rows
     spans: Mapping[str, slice]
-    """Where the trades of each symbol stand."""
+    """Where the trades of each symbol stand, if it has any."""
     decades: npt.NDArray[np.int64]
-    trend: npt.NDArray[np.int8]
-    volatility: npt.NDArray[np.int8]
+    regimes: Mapping[Regime, Mask]
+    """Which of them were entered in what the market did."""
 
     @classmethod
-    def of(cls, found: Sequence[tuple[str, Rows]], market: Market) -> Trades:
+    def of(cls, symbols: Sequence[tuple[str, Rows]], market: MarketDays) -> ResolvedTrades:
         """The trades of each symbol, whose `FACTS` rows hold open ones too."""
-        resolved = [(name, facts[facts["outcome"] != Outcome.OPEN]) for name, facts in found]
-        facts = np.concatenate([rows for _, rows in resolved])
-        ends = np.cumsum([len(rows) for _, rows in resolved]).tolist()
-        spans = map(slice, [0, *ends], ends)
+        some = [(name, facts) for name, facts in symbols if len(facts)]
+        facts = np.empty(sum(len(rows) for _, rows in some), FACTS)
+        start = 0
+        spans = {}
+        for name, rows in some:
+            resolved = rows[rows["outcome"] != int(Outcome.OPEN)]
+            spans[name] = slice(start, start + len(resolved))
+            facts[spans[name]] = resolved
+            start += len(resolved)
+        facts = facts[:start]
         days = facts["entry_day"]
-        return cls(
-            facts,
-            {name: span for (name, _), span in zip(resolved, spans, strict=True)},
-            np.array([to_date(day).year // 10 * 10 for day in days], np.int64),
-            market.at(days, market.trend),
-            market.at(days, market.volatility),
-        )
+        years = days.astype("datetime64[D]").astype("datetime64[Y]").astype(np.int64) + 1970
+        return cls(facts, spans, years // 10 * 10, market.regimes(days))
+
+    def of_symbol(self, symbol: str) -> Rows:
+        """The trades of a symbol."""
+        trades: Rows = self.facts[self._span(symbol)]
+        return trades
+
+    def rows(self, group: Group) -> Rows:
+        """The trades of a group, in their order."""
+        span = self._span(group.symbol)
+        trades: Rows = self.facts[span][self._mask(group, span)]
+        return trades
 
     def members(self, group: Group) -> Places:
-        """Where the trades of a group stand, in their order."""
-        span = slice(None) if group.symbol is None else self.spans[group.symbol]
+        """Where the trades of a group stand."""
+        span = self._span(group.symbol)
+        return np.flatnonzero(self._mask(group, span)) + (span.start or 0)
+
+    def _span(self, symbol: str | None) -> slice:
+        return slice(None) if symbol is None else self.spans.get(symbol, slice(0, 0))
+
+    def _mask(self, group: Group, span: slice) -> Mask:
         facts = self.facts[span]
         mask = np.ones(len(facts), np.bool_)
         if group.family is not None:
@@ -102,11 +106,10 @@ class Trades:
         if group.fate is not None:
             mask &= facts["fate"] == FATES[group.fate]
         if group.regime is not None:
-            trend, third = TRENDS.get(group.regime), THIRDS.get(group.regime)
-            mask &= self.volatility[span] == third if trend is None else self.trend[span] == trend
-        return np.flatnonzero(mask) + (span.start or 0)
+            mask &= self.regimes[group.regime][span]
+        return mask
 
-    def tested(self, groups: Iterable[Group]) -> dict[Group, Tested]:
+    def tested(self, groups: Iterable[Group]) -> dict[Group, Conclusion]:
         """The verdicts on the groups that have enough trades, corrected for all of them.
 
         Records of tickers are tested apart: there are many of them, each of few trades, and they
@@ -120,12 +123,12 @@ class Trades:
             line = line[compared[line]]
             if not _few(times[line]):
                 apart[group.symbol is not None][group] = line
-        verdicts: dict[Group, Tested] = {}
+        conclusions: dict[Group, Conclusion] = {}
         for lines in apart.values():
-            found = adjusted_p(np.nan_to_num(values), list(lines.values()), times)
-            for (group, line), p in zip(lines.items(), found, strict=True):
-                verdicts[group] = Tested(_verdict(p, float(values[line].mean())), p)
-        return verdicts
+            adjusted = adjusted_p(np.nan_to_num(values), list(lines.values()), times)
+            for (group, line), p in zip(lines.items(), adjusted, strict=True):
+                conclusions[group] = Conclusion(_verdict(p, float(values[line].mean())), p)
+        return conclusions
 
 
 def is_few(facts: Rows) -> bool:

@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from nightly.bars import Floats
+from nightly.results.splitmix import integers
 from nightly.series import Mask, Places
-from nightly.splitmix import integers
 
 RESAMPLES: Final = 2000
 TOGETHER: Final = 256
@@ -68,7 +68,7 @@ def _resampled(clusters: int, seed: int) -> Floats:
 def _studentised(sums: Floats, counts: Floats, drawn: Floats) -> tuple[Floats, Floats]:
     """The mean of each line and its clustered error in each resample, of shape (resamples, lines).
 
-    It is the error of `intervals.clustered`.
+    It is the error of `summary.clustered`.
     """
     number, size = drawn @ (counts > 0).T, drawn @ counts.T
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -74,14 +74,21 @@ IGNORED: Final[Mapping[str, str]] = {
 _NUMBERED: Final = re.compile(r"\d\. (?=\w)")
 
 
+def unaccented(text: str) -> str:
+    """A text without accents, which are written in two ways."""
+    spread = unicodedata.normalize("NFKD", text)
+    return "".join(mark for mark in spread if not unicodedata.combining(mark))
+
+
 @lru_cache(maxsize=8192)
-def squeeze(name: str) -> str:
-    """A column name without case, accents, spaces, punctuation, and a number in front (`1. open`).
+def squeeze(name: str, between: str = "") -> str:
+    """A name without case, accents, and a number in front (`1. open`), and with `between` in place
+    of spaces and punctuation.
 
     Letters of other scripts than the Latin are kept.
     """
-    plain = unicodedata.normalize("NFKD", _NUMBERED.sub("", name, count=1).casefold())
-    return re.sub(r"[\W_]+", "", "".join(c for c in plain if not unicodedata.combining(c)))
+    plain = unaccented(_NUMBERED.sub("", name, count=1).casefold())
+    return re.sub(r"[\W_]+", between, plain)
 
 
 def find_columns(

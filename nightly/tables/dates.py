@@ -7,13 +7,13 @@ Whether 03/04/2024 is in March or in April is decided over the whole column, or 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
 from typing import Final
 
 import polars as pl
 
 from nightly.bars import to_day
 from nightly.errors import SourceError
+from nightly.tables.raw import RawTable
 
 NEW_YORK: Final = "America/New_York"
 CRYPTO_TICKER: Final = "X:"
@@ -41,7 +41,7 @@ _MONTHS: Final = (
     "dec dez dic déc",
 )
 MONTHS: Final = {word: n for n, words in enumerate(_MONTHS, 1) for word in words.split()}
-"""How the names of months begin, in the languages of `nightly.columns`."""
+"""How the names of months begin, in the languages of `nightly.tables.columns`."""
 CENTURY: Final = 70
 """A year of two digits from here on is in the 20th century."""
 
@@ -64,23 +64,16 @@ WEEKDAY_ROWS: Final = 5
 """The fewest dates whose order, or whose days of the week, show how they are to be read."""
 
 
-def day_of(
-    column: str,
-    dtype: pl.DataType,
-    head: Callable[[], pl.DataFrame],
-    each: Callable[[pl.Expr], pl.Series],
-    label: str,
-) -> pl.Expr:
+def day_of(raw: RawTable, column: str) -> pl.Expr:
     """Days since 1970-01-01 of a column of any kind; null where a value is not a date.
 
     Reads dates, datetimes, texts, `YYYYMMDD`, the days of spreadsheets, and epochs in seconds,
-    milliseconds, microseconds or nanoseconds. `head` gives the first rows, which show the form of
-    texts; `each` evaluates an expression over all rows.
+    milliseconds, microseconds or nanoseconds. The first rows show the form of texts.
 
     Raises:
         SourceError: the column has another type, or its texts can be read in two ways.
     """
-    values = pl.col(column)
+    values, dtype = pl.col(column), raw.schema[column]
     if dtype == pl.Date:
         days = values.cast(pl.Int32)
     elif dtype == pl.Datetime:
@@ -88,20 +81,21 @@ def day_of(
     elif dtype.is_numeric():
         days = _numeric_day(values)
     elif dtype == pl.String:
-        days = _text_day(column, head()[column], each, label)
+        days = _text_day(raw, column)
     else:
         raise SourceError(
-            f"{label}: the column {column} holds no dates but {dtype.base_type()}; write "
+            f"{raw.label}: the column {column} holds no dates but {dtype.base_type()}; write "
             "them as YYYY-MM-DD."
         )
     return pl.when(days.is_between(*_CALENDAR)).then(days)
 
 
-def time_of(column: str, dtype: pl.DataType, head: Callable[[], pl.DataFrame]) -> pl.Expr | None:
+def time_of(raw: RawTable, column: str) -> pl.Expr | None:
     """The time of day of each row; None if the first rows have no time, or all have the same."""
+    dtype = raw.schema[column]
     if dtype == pl.Date:
         return None
-    first = head()[column]
+    first = raw.head[column]
     if dtype == pl.String:
         first = first.filter(~first.str.contains(_DATE_ALONE))
     minute = _minute(column, dtype) if len(first) else None
@@ -140,11 +134,9 @@ def session_of(window: str, ticker: str) -> pl.Expr:
     return pl.when(crypto).then(opened.date()).otherwise(there.dt.date()).cast(pl.Int32)
 
 
-def _text_day(
-    column: str, head: pl.Series, each: Callable[[pl.Expr], pl.Series], label: str
-) -> pl.Expr:
+def _text_day(raw: RawTable, column: str) -> pl.Expr:
     """The days of texts in the form that reads the most of the first ones."""
-    text = pl.col(column).str.strip_chars()
+    text, head = pl.col(column).str.strip_chars(), raw.head[column]
     given = len(head) - head.null_count()
     iso = text.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32)
     iso = pl.when(iso >= _FOUR_DIGITS).then(iso)
@@ -163,8 +155,8 @@ def _text_day(
     if pattern != TWO_NUMBERS:
         return _assembled(text, pattern)
     different = pl.col(column).unique(maintain_order=True).str.strip_chars()
-    dates = each(different.str.extract(_ITS_DATE).unique(maintain_order=True).drop_nulls())
-    order = _day_order(dates, column, label)
+    dates = raw.each(different.str.extract(_ITS_DATE).unique(maintain_order=True).drop_nulls())
+    order = _day_order(dates, column, raw.label)
     form = _format(dates, order)
     alone = head.str.contains(_DATE_ALONE).all()
     if form is None:

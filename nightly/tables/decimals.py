@@ -12,7 +12,7 @@ from typing import Final
 import polars as pl
 
 from nightly.errors import SourceError
-from nightly.sources.raw import Raw
+from nightly.tables.raw import RawTable
 
 POINT: Final = "."
 COMMA: Final = ","
@@ -41,7 +41,7 @@ _EVIDENCE: Final = (
 
 
 def number_columns(
-    raw: Raw, columns: Sequence[str], roles: Mapping[str, str]
+    raw: RawTable, columns: Sequence[str], roles: Mapping[str, str]
 ) -> dict[str, pl.Expr]:
     """An expression for each column of numbers; a value that is no number becomes null.
 
@@ -65,24 +65,27 @@ def number_columns(
     }
 
 
-def _cast(raw: Raw, name: str) -> pl.Expr:
+def _cast(raw: RawTable, name: str) -> pl.Expr:
     # A needless cast would stop polars from using the row groups' statistics of the column.
     values = pl.col(name)
     return values if raw.schema[name] == pl.Float64 else values.cast(pl.Float64, strict=False)
 
 
-def _marks(raw: Raw, written: Sequence[str], volume: str | None) -> dict[str, str]:
-    """The decimal mark of each column: prices have one, and a volume may have another."""
-    prices = [name for name in written if name != volume]
-    groups = [raw.head.select(names) for names in (prices, [volume]) if names and names[0]]
-    groups = [group for group in groups if set(group.columns) <= set(written)]
+def _marks(raw: RawTable, written: Sequence[str], volume: str | None) -> dict[str, str]:
+    """The decimal mark of each column: prices have one, and a volume may have another.
+
+    Where the prices do not show theirs, the volume does, and the other way round; where neither
+    does, columns of percentages do.
+    """
+    prices = raw.head.select(name for name in written if name != volume)
+    volumes = raw.head.select(name for name in written if name == volume)
     rest = raw.head.select(pl.col(pl.String).exclude(written))
     shares = pl.DataFrame([column for column in rest if column.str.contains(r"\d\s?%$").any()])
     marks: dict[str, str] = {}
-    for group in groups:
-        others = [other for other in groups if other is not group]
-        mark = decimal_mark([group, *others, shares], raw.separator, raw.label)
-        marks |= dict.fromkeys(group.columns, mark)
+    for texts, others in ((prices, volumes), (volumes, prices)):
+        if texts.columns:
+            mark = decimal_mark([texts, others, shares], raw.separator, raw.label)
+            marks |= dict.fromkeys(texts.columns, mark)
     return marks
 
 

@@ -16,9 +16,9 @@ from typing import Final
 
 import polars as pl
 
-from nightly.columns import NEEDED, bar_columns, squeeze
 from nightly.errors import SourceError
-from nightly.sources.wide import joined_names
+from nightly.tables.columns import NEEDED, bar_columns, squeeze
+from nightly.tables.wide import joined_names
 
 HEAD: Final = 1 << 18
 """The bytes that decide. The header of a table of some hundred tickers is long."""
@@ -27,23 +27,22 @@ MAX_LINES: Final = 40
 ENOUGH: Final = 3
 """The fewest known columns in a line that is a header."""
 MAX_COLUMNS: Final = 20_000
-NESTED: Final = "yfinance CSV"
 SEPARATORS: Final = (",", ";", "\t", "|")
 BINANCE: Final = (
     *("open_time", "open", "high", "low", "close", "volume", "close_time", "quote_volume"),
     *("count", "taker_buy_volume", "taker_buy_quote_volume", "ignore"),
 )
 _OHLC: Final = ("open", "high", "low", "close", "volume")
-HEADERLESS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
-    **{"N" * count: ("Binance klines", BINANCE[:count]) for count in range(6, len(BINANCE) + 1)},
-    "DTNNNNN": ("MetaTrader", ("date", "time", *_OHLC)),
-    "DTNNNN": ("CSV", ("date", "time", *_OHLC[:-1])),
-    "DNNNNN": ("CSV", ("date", *_OHLC)),
-    "DNNNN": ("CSV", ("date", *_OHLC[:-1])),
-    "WDNNNNN": ("CSV", ("symbol", "date", *_OHLC)),
-    "WDNNNN": ("CSV", ("symbol", "date", *_OHLC[:-1])),
+HEADERLESS: Final[Mapping[str, tuple[str, ...]]] = {
+    **{"N" * count: BINANCE[:count] for count in range(6, len(BINANCE) + 1)},
+    "DTNNNNN": ("date", "time", *_OHLC),
+    "DTNNNN": ("date", "time", *_OHLC[:-1]),
+    "DNNNNN": ("date", *_OHLC),
+    "DNNNN": ("date", *_OHLC[:-1]),
+    "WDNNNNN": ("symbol", "date", *_OHLC),
+    "WDNNNN": ("symbol", "date", *_OHLC[:-1]),
 }
-"""The form and the columns of rows without a header, by the kinds of their cells."""
+"""The columns of rows without a header, by the kinds of their cells."""
 MOST_CONTROLS: Final = 0.05
 _CONTROLS: Final = bytes(code for code in range(1, 32) if code not in b"\t\n\r\f")
 _KINDS: Final = (
@@ -61,12 +60,11 @@ _MARKS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How the rows of a text are read; `form` if the absence of a header shows the program."""
+    """How the rows of a text are read."""
 
     separator: str
     names: tuple[str, ...]
     skip: int
-    form: str | None = None
 
     def scan(self, source: bytes | Path) -> pl.LazyFrame:
         """The rows of a text or a file, lazily, as texts. A short row is filled, a long one cut."""
@@ -127,7 +125,7 @@ def tell_dialect(head: str, label: str) -> Dialect:
         separator = max(marks, key=lambda mark: len(_roles(_cells(line, mark))))
         names, below = _cells(line, separator), _cells("".join(lines[number + 1 :][:1]), separator)
         if (nested := joined_names(names, below)) is not None:
-            return Dialect(separator, _unique(nested, label), number + 2, NESTED)
+            return Dialect(separator, _unique(nested, label), number + 2)
         if len(_roles(names)) >= ENOUGH:
             return Dialect(separator, _unique(_shifted(names, below), label), number + 1)
     return _headerless(lines) or _unknown(lines, label)
@@ -169,8 +167,7 @@ def _headerless(lines: Sequence[str]) -> Dialect | None:
     for separator in SEPARATORS:
         kinds = "".join(map(_kind, _cells(lines[number], separator)))
         if kinds in HEADERLESS:
-            form, names = HEADERLESS[kinds]
-            return Dialect(separator, names, number, form)
+            return Dialect(separator, HEADERLESS[kinds], number)
     return None
 
 

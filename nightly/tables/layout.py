@@ -1,4 +1,4 @@
-"""The layout: how the columns of a raw table become the canonical columns of bars.
+"""The bars table: a raw table with the canonical columns of bars.
 
 Every road, from one small file to one large table, comes here. The rows stay lazy: a large table
 stays on disk until somebody asks for some of them.
@@ -7,21 +7,21 @@ stays on disk until somebody asks for some of them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final
 
 import polars as pl
 
 from nightly.bars import Adjustment
-from nightly.columns import BARS, PRICES, squeeze
 from nightly.errors import Refusal, SourceError
-from nightly.sources.dates import CRYPTO_TICKER, day_of, session_of, time_of
-from nightly.sources.numbers import number_columns
-from nightly.sources.raw import Raw
-from nightly.sources.roles import Roles, roles_of
-from nightly.sources.spacing import stated_interval
-from nightly.sources.vendors import DATABENTO, MASSIVE, vendor_of
-from nightly.sources.wide import is_wide, to_long
+from nightly.tables.columns import BARS, PRICES, squeeze
+from nightly.tables.dates import CRYPTO_TICKER, day_of, session_of, time_of
+from nightly.tables.decimals import number_columns
+from nightly.tables.mapping import ColumnMapping, map_columns
+from nightly.tables.raw import DATABENTO, MASSIVE, RawTable
+from nightly.tables.spacing import stated_interval
+from nightly.tables.wide import is_wide, to_long
 
 TIME: Final = "time"
 """The canonical column with the time of the day, in tables whose rows differ in it."""
@@ -29,40 +29,57 @@ FIXED_POINT: Final = 1e-9
 """Databento writes prices as whole numbers of this unit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """The canonical rows of a table, lazily, and how its columns were used."""
+@dataclass(frozen=True, eq=False)
+class BarsTable:
+    """The canonical rows of a table, lazily, and how its columns were used.
 
+    The columns are `date` in days, the prices, `volume` (NaN if the table has none), `symbol` if
+    there is one, and `time` if the time of the day differs between the rows.
+    """
+
+    label: str
     rows: pl.LazyFrame
     form: str
-    columns: Mapping[str, str] = field(default_factory=dict)
-    adjustment: Adjustment | None = None
-    currency: str | None = None
-    has_symbol: bool = False
-    refusal: Refusal | None = None
-    """Why the bars are not served, if a column says that they are not daily."""
+    columns: Mapping[str, str]
+    adjustment: Adjustment | None
+    """What the prices are adjusted for, where the columns tell; else None."""
+    currency: str | None
+    """The currency of the prices, where a column tells; else None."""
+    has_symbol: bool
+    refusal: Refusal | None
+    """Why the bars are not served, where a column says that they are not daily."""
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """The rows in memory."""
+        return self.rows.collect()
+
+    @property
+    def symbol(self) -> str | None:
+        """The one symbol in the table's own column; None without one, or if there are several."""
+        if not self.has_symbol:
+            return None
+        named = self.frame["symbol"].drop_nulls().unique()
+        return str(named[0]) if len(named) == 1 else None
 
 
-def lay_out(raw: Raw) -> Layout:
+def lay_out(raw: RawTable) -> BarsTable:
     """Find the columns of bars in a table, and how their values are written.
-
-    The canonical columns are `date` in days, the prices, `volume` (NaN if the table has none),
-    `symbol` if there is one, and `time` if the time of the day differs between the rows.
 
     Raises:
         SourceError: a column is missing, cannot be read, or can be read in two ways.
     """
     if is_wide(raw.names):
         raw = replace(raw, rows=to_long(raw.rows), whole=True)
-    form = vendor_of(raw.names) or raw.form
-    roles = roles_of(raw)
-    rows = raw.rows.select(*_keys(raw, roles, form), *_numbers(raw, roles, form))
+    roles = map_columns(raw)
+    rows = raw.rows.select(*_keys(raw, roles), *_numbers(raw, roles))
     if raw.texts:
         empty = (pl.col(name).is_null() for name in ("date", *PRICES))
         rows = rows.filter(~pl.all_horizontal(*empty))
-    return Layout(
+    return BarsTable(
+        raw.label,
         rows,
-        form,
+        raw.form,
         roles.told(raw.names),
         roles.adjustment,
         _currency(raw, roles),
@@ -71,23 +88,22 @@ def lay_out(raw: Raw) -> Layout:
     )
 
 
-def _keys(raw: Raw, roles: Roles, form: str) -> Iterator[pl.Expr]:
+def _keys(raw: RawTable, roles: ColumnMapping) -> Iterator[pl.Expr]:
     """The date, the time of the day if it differs, and the symbol if there is one."""
     date, symbol = roles.used["date"], roles.used.get("symbol")
-    if symbol is not None and form == MASSIVE:
+    if symbol is not None and raw.form == MASSIVE:
         yield session_of(date, symbol).alias("date")
         yield pl.col(symbol).cast(pl.String).str.strip_prefix(CRYPTO_TICKER).alias("symbol")
         return
-    yield day_of(date, raw.schema[date], lambda: raw.head, raw.each, raw.label).alias("date")
-    clock = roles.used.get("clock", date)
-    time = time_of(clock, raw.schema[clock], lambda: raw.head)
+    yield day_of(raw, date).alias("date")
+    time = time_of(raw, roles.used.get("clock", date))
     if time is not None:
         yield time.alias(TIME)
     if symbol is not None:
         yield _symbol(raw, symbol).alias("symbol")
 
 
-def _symbol(raw: Raw, column: str) -> pl.Expr:
+def _symbol(raw: RawTable, column: str) -> pl.Expr:
     dtype = raw.schema[column]
     if dtype == pl.String:
         return pl.col(column).str.strip_chars() if raw.texts else pl.col(column)
@@ -98,7 +114,7 @@ def _symbol(raw: Raw, column: str) -> pl.Expr:
     )
 
 
-def _numbers(raw: Raw, roles: Roles, form: str) -> Iterator[pl.Expr]:
+def _numbers(raw: RawTable, roles: ColumnMapping) -> Iterator[pl.Expr]:
     """The prices, scaled if the table has an adjusted close beside raw ones, and the volume."""
     columns = roles.numbers
     read = number_columns(raw, [*columns.values(), *filter(None, [roles.scale])], columns)
@@ -110,17 +126,17 @@ def _numbers(raw: Raw, roles: Roles, form: str) -> Iterator[pl.Expr]:
         value = read[columns[name]]
         if name in PRICES and factor is not None:
             value = value * factor
-        if name in PRICES and form == DATABENTO and _is_whole(raw, columns[name]):
+        if name in PRICES and raw.form == DATABENTO and _is_whole(raw, columns[name]):
             value = value * FIXED_POINT
         yield value.alias(name)
 
 
-def _is_whole(raw: Raw, column: str) -> bool:
+def _is_whole(raw: RawTable, column: str) -> bool:
     """Whether the numbers of a column are written without a fraction."""
     return not raw.head[column].cast(pl.String).str.contains(".", literal=True).any()
 
 
-def _currency(raw: Raw, roles: Roles) -> str | None:
+def _currency(raw: RawTable, roles: ColumnMapping) -> str | None:
     """The currency of a table whose column of currencies names one alone."""
     column = roles.used.get("currency")
     if column is None or raw.schema[column] != pl.String:

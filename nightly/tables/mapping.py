@@ -1,4 +1,4 @@
-"""Roles: which column of a raw table is which of the bars, and what is said of it in the report."""
+"""The column mapping: which column of a raw table is which of the bars, and how each is used."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Final
 import polars as pl
 
 from nightly.bars import Adjustment
-from nightly.columns import (
+from nightly.errors import SourceError
+from nightly.tables.columns import (
     BARS,
     IGNORED,
     NAMES,
@@ -21,8 +22,7 @@ from nightly.columns import (
     bar_columns,
     squeeze,
 )
-from nightly.errors import SourceError
-from nightly.sources.raw import Raw
+from nightly.tables.raw import RawTable
 
 MAX_LISTED: Final = 20
 """The most columns that a refusal lists."""
@@ -41,7 +41,7 @@ _EARLIEST: Final = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Roles:
+class ColumnMapping:
     """The columns of a table by role; `raw` are those that adjusted ones replace."""
 
     used: Mapping[str, str]
@@ -70,8 +70,8 @@ class Roles:
         return {name: said for name, said in told.items() if squeeze(name) != said and name}
 
 
-def roles_of(raw: Raw) -> Roles:
-    """The roles of the columns of a table.
+def map_columns(raw: RawTable) -> ColumnMapping:
+    """Which column of a table is which of the bars.
 
     Raises:
         SourceError: a column of bars is missing.
@@ -88,7 +88,7 @@ def roles_of(raw: Raw) -> Roles:
     replaced = frozenset(found[name] for name in adjusted) - set(adjusted.values())
     scales = (name for name in raw.names if squeeze(name) == SCALED)
     scale = None if adjusted else next(scales, None)
-    return Roles(found | adjusted, replaced, scale, bool(adjusted or scale))
+    return ColumnMapping(found | adjusted, replaced, scale, bool(adjusted or scale))
 
 
 def listed(names: Sequence[str]) -> str:
@@ -98,7 +98,7 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(name or "one without a name" for name in plain) + more
 
 
-def _found(raw: Raw) -> dict[str, str]:
+def _found(raw: RawTable) -> dict[str, str]:
     adjusted = adjusted_columns(raw.names)
     found = adjusted | bar_columns(raw.names)
     if "date" in found and squeeze(found["date"]) in UNNAMED and _counts(raw, found["date"]):
@@ -111,14 +111,14 @@ def _found(raw: Raw) -> dict[str, str]:
     return found
 
 
-def _counts(raw: Raw, column: str) -> bool:
+def _counts(raw: RawTable, column: str) -> bool:
     """Whether a column without a name counts the rows, instead of dating them."""
     if raw.schema[column].is_temporal():
         return False
     return bool((raw.numbers(column).drop_nulls().abs() < _EARLIEST).any())
 
 
-def _tickers(raw: Raw) -> str | None:
+def _tickers(raw: RawTable) -> str | None:
     """A column such as `Name`, if its values look like tickers and not like names or numbers."""
     for name, dtype in raw.schema.items():
         if squeeze(name) in NAMES and dtype == pl.String:

@@ -8,13 +8,12 @@ the symbol, as AAPL of `yahoofinance-AAPL-20040819-20180120.csv`. No file is ope
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
 from nightly.symbols import QUOTES
+from nightly.tables.columns import unaccented
 
 DAILY: Final = "1d"
 SUFFIXES: Final = (
@@ -60,18 +59,13 @@ PATTERNS: Final = tuple(
         r"(?P<symbol>.+)\.(?:US|us|CC)",
     )
 )
-NO_SYMBOL: Final[Mapping[str, re.Pattern[str]]] = {
-    form: re.compile(pattern, re.IGNORECASE)
-    for form, pattern in {
-        "Nasdaq.com": r"Historical(Data|Quotes)([_ -]\d+)?",
-        "Investing.com": rf".+ (Stock Price History|{_HISTORY})|{_HISTORY}.+",
-        "The Wall Street Journal": r"HistoricalPrices",
-        "CoinMarketCap": r".+_historical_data_coinmarketcap",
-        "CoinGecko": r".+-usd-max",
-        "ariva.de": r"wkn_\w+_historic",
-        "Kaggle": r"coin_[a-z]+",
-    }.items()
-}
+# Nasdaq.com and The Wall Street Journal, Investing.com, CoinMarketCap, CoinGecko, ariva.de, Kaggle.
+NO_SYMBOL: Final = re.compile(
+    rf"Historical(Data|Quotes)([_ -]\d+)?|HistoricalPrices"
+    rf"|.+ (Stock Price History|{_HISTORY})|{_HISTORY}.+"
+    r"|.+_historical_data_coinmarketcap|.+-usd-max|wkn_\w+_historic|coin_[a-z]+",
+    re.IGNORECASE,
+)
 """How files are named that hold one symbol and do not say which."""
 DAYS: Final = frozenset({"", "1d", "d", "day", "daily", "d1", "1440", "1day"})
 """How names say that bars are daily, in lower case."""
@@ -118,14 +112,13 @@ def read_name(path: str) -> FileName | None:
     suffix = max((end for end in SUFFIXES if lowered.endswith(end)), key=len, default=None)
     if suffix is None or base.startswith(".") or base == suffix:
         return None
-    stem = _plain(_COPY.sub("", base[: -len(suffix)]))
+    stem = unaccented(_COPY.sub("", base[: -len(suffix)]))
     matches = (pattern.fullmatch(stem) for pattern in PATTERNS)
     parts = next((found.groupdict() for found in matches if found), {})
     if suffix in CANDLES_ONLY and not parts.get("interval"):
         return None
-    form = next((form for form, name in NO_SYMBOL.items() if name.fullmatch(stem)), None)
-    if form is not None and not parts:
-        return FileName("", suffix, unnamed=_unnamed(base, form))
+    if not parts and NO_SYMBOL.fullmatch(stem):
+        return FileName("", suffix, unnamed=f"{base} gives no symbol; {_RENAME}")
     symbol = _symbol(parts.get("symbol") or stem, parts.get("kind"))
     found = [symbol] if parts.get("kind") else _tickers(symbol)
     said = f"may be of {' or '.join(found[:3])}" if found else "gives no symbol"
@@ -159,12 +152,6 @@ def _tickers(name: str) -> list[str]:
     return written or found
 
 
-def _plain(stem: str) -> str:
-    """A name without accents, which are written in two ways."""
-    spread = unicodedata.normalize("NFKD", stem)
-    return "".join(mark for mark in spread if not unicodedata.combining(mark))
-
-
 def _symbol(name: str, kind: str | None) -> str:
     """The symbol in a name. A perpetual future's ends with its settlement currency."""
     if kind == "futures" and (pair := _PERPETUAL.fullmatch(name)):
@@ -175,10 +162,6 @@ def _symbol(name: str, kind: str | None) -> str:
 def _interval(said: str) -> str:
     """The interval that a name says: `1d` for daily, or as it is spelled."""
     return DAILY if said.lower() in DAYS else said
-
-
-def _unnamed(base: str, form: str) -> str:
-    return f"{base} is named by {form} without its symbol; {_RENAME}"
 
 
 _RENAME: Final = "rename it to the symbol, as AAPL.csv, or give it alone with --symbol."

@@ -1,4 +1,4 @@
-"""The raw table: the rows of a file with its own columns, before anything is known of them."""
+"""The raw table: the rows of a file with its own columns, before it is known which are the bars."""
 
 from __future__ import annotations
 
@@ -9,23 +9,39 @@ from typing import Final
 
 import polars as pl
 
+from nightly.tables.columns import squeeze
+
 BROKEN: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 """What polars raises on a broken file."""
 HEAD_ROWS: Final = 10_000
 """The rows of a large table that show how its texts are written. A small one shows all."""
 
+STOOQ: Final = "Stooq"
+MASSIVE: Final = "Massive day file"
+DATABENTO: Final = "Databento"
+BINANCE: Final = "Binance klines"
+
+# The first form counts of whose columns none is missing.
+_FORMS: Final = (
+    (MASSIVE, frozenset({"windowstart"})),
+    (BINANCE, frozenset({"opentime", "closetime"})),
+    (STOOQ, frozenset({"ticker", "per", "date", "open", "vol"})),
+    (DATABENTO, frozenset({"tsevent", "rtype", "publisherid", "instrumentid"})),
+)
+
 
 @dataclass(frozen=True)
-class Raw:
+class RawTable:
     """A table, lazily, and what the format of its file tells.
 
+    `format` is what the file is, for the report, unless the columns are those of a known program.
     `texts` are cells as people write them, in which titles and remarks stand between the rows.
     `whole` says that the rows are in memory, so that all of them show how they are written.
     """
 
     label: str
     rows: pl.LazyFrame
-    form: str
+    format: str
     separator: str = ","
     texts: bool = False
     whole: bool = False
@@ -39,6 +55,12 @@ class Raw:
     def names(self) -> Sequence[str]:
         """The names of the columns."""
         return self.schema.names()
+
+    @cached_property
+    def form(self) -> str:
+        """The program that wrote the columns, where they are read in its own way; or the format."""
+        have = {squeeze(name) for name in self.names}
+        return next((form for form, columns in _FORMS if columns <= have), self.format)
 
     @cached_property
     def head(self) -> pl.DataFrame:

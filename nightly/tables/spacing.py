@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 
 from nightly.bars import Days
-from nightly.columns import squeeze
 from nightly.errors import Refusal
-from nightly.sources.raw import Raw
+from nightly.tables.columns import squeeze
+from nightly.tables.raw import RawTable
 
 STEPS: Final = (
     ("three-day", 3, 3),
@@ -71,7 +71,7 @@ def other_interval(rows: int, days: Days, moments: int | None = None) -> Refusal
     return None
 
 
-def stated_interval(raw: Raw) -> Refusal | None:
+def stated_interval(raw: RawTable) -> Refusal | None:
     """Refuse a table whose own columns say that its bars are not daily: Stooq's, Binance's."""
     named = {squeeze(name): name for name in raw.names}
     if "per" in named and raw.schema[named["per"]] == pl.String:
@@ -90,7 +90,7 @@ def _stated(label: str, why: str) -> Refusal:
     return Refusal("other_interval", f"{label} holds bars that are not daily ({why}); {FETCH}.")
 
 
-def _first(raw: Raw, column: str) -> float:
+def _first(raw: RawTable, column: str) -> float:
     values = raw.numbers(column).drop_nulls()
     return float(values[0]) if len(values) else 0.0
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import polars as pl
 
-from nightly.columns import PRICES, squeeze
+from nightly.tables.columns import PRICES, squeeze
 
 TICKER: Final = "Ticker"
 FIELDS: Final = frozenset(

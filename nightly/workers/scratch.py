@@ -13,16 +13,15 @@ import re
 import socket
 import uuid
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
 from nightly.errors import SourceError
-from nightly.pool import Pool
-from nightly.sources import SpilledSource, Step
+from nightly.pool import in_threads
+from nightly.reading import SortedSource, Step
 from store.errors import ObjectsError
 from store.folder.lock import lives
 from store.remote.objects import Objects
@@ -64,21 +63,15 @@ class Scratch:
                 return found.body
         raise SourceError(f"{self.url} returns other bytes for {name} than were written there.")
 
-    def share(self, source: SpilledSource, folder: Path, step: Step) -> SpilledSource:
+    def share(self, source: SortedSource, folder: Path, step: Step) -> SortedSource:
         """Put the files of a source there, and return a source that reads them there.
 
         Raises:
             ObjectsError: the store cannot be written.
         """
         files = sorted(folder.iterdir())
-        threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="share")
-        try:
-            for done, _ in enumerate(Pool(threads, AT_ONCE).run(self._put, files)):
-                step(SHARING, done, len(files))
-        finally:
-            threads.shutdown(cancel_futures=True)
-        step(SHARING, len(files), len(files))
-        return replace(source, files=self)
+        in_threads(self._put, files, AT_ONCE, partial(step, SHARING))
+        return replace(source, read=self.read)
 
     def _put(self, file: Path) -> None:
         _opened(self.url).put(self._name(file.name), file)

@@ -7,11 +7,9 @@ that pattern) to 3 (textbook) without knowing who drew it; a chart is accepted i
 more. The readers of the stored ratings were vision-language models, briefed by `briefing.md`; they
 were not people, and no figure here says what people would have accepted.
 
-`charts` is what one picture shows, `market` the bars, `split` which symbols are set aside,
-`control` draws random lines, `plants` planted patterns, `samples` chooses, `pictures` draws, `sets`
-writes pictures and their key, `readings` are the answers of one reader, `rows` the ratings that are
-kept in `ratings/`, `acceptance` the figures, `shapes` the numbers that the judgement weighs, `fit`
-learns its weights, and `curve` shows what a stricter score buys. `python -m benchmarks.chartist
---help` says how to run a round. Ratings are kept without prices and without pictures, because the
-licence of the bars forbids both.
+`charts` is what one picture shows, `controls` draws random lines and planted patterns, `pictures`
+draws and numbers them, `ratings` holds what readers answered, `fit` learns the weights of the
+judgement and says which symbols are set aside, and `curve` shows what a stricter score buys.
+`python -m research.chartist --help` says how to run a round. Ratings are kept in `ratings/` without
+prices and without pictures, because the licence of the bars forbids both.
 """

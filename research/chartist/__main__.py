@@ -1,10 +1,10 @@
 """Draw charts for blind rating, tally the answers, show what is kept, and learn from it.
 
-python -m benchmarks.chartist draw --bars BARS.parquet --out DIR --seed 1 NAME=detect.json ...
-python -m benchmarks.chartist tally --key DIR/key.json --round 3 --readers TEXT --into F A B
-python -m benchmarks.chartist show
-python -m benchmarks.chartist fit
-python -m benchmarks.chartist curve --bars BARS.parquet
+python -m research.chartist draw --bars BARS.parquet --out DIR --seed 1 NAME=detect.json ...
+python -m research.chartist tally --key DIR/key.json --round 3 --readers TEXT --into F A B
+python -m research.chartist show
+python -m research.chartist fit
+python -m research.chartist curve --bars BARS.parquet
 
 Give each of two readers `briefing.md` and the folder DIR/pictures, and nothing else.
 """
@@ -19,18 +19,20 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.chartist.acceptance import rounds
-from benchmarks.chartist.charts import Chart, charts_of
-from benchmarks.chartist.control import controls
-from benchmarks.chartist.curve import curve
-from benchmarks.chartist.fit import report
-from benchmarks.chartist.market import read_market
-from benchmarks.chartist.plants import planted
-from benchmarks.chartist.readings import read_readings
-from benchmarks.chartist.rows import FOLDER, Rating, join, read_ratings, write_ratings
-from benchmarks.chartist.samples import sample
-from benchmarks.chartist.sets import read_key, write_set
-from benchmarks.chartist.split import is_set_aside
+from research.chartist.charts import Chart, charts_of, sample
+from research.chartist.controls import controls, planted
+from research.chartist.curve import curve, read_market
+from research.chartist.fit import is_set_aside, report
+from research.chartist.pictures import read_key, write_set
+from research.chartist.ratings import (
+    FOLDER,
+    Rating,
+    join,
+    read_ratings,
+    read_readings,
+    rounds,
+    write_ratings,
+)
 
 SYMBOLS: dict[str, Callable[[str], bool]] = {
     "free": lambda symbol: not is_set_aside(symbol),
@@ -104,7 +106,7 @@ def add_draw(parser: argparse.ArgumentParser) -> None:
     add("--seed", type=int, required=True, help="decides the sample and its order")
     add("--each", type=int, default=6, help="charts of a kind and detector (%(default)s)")
     add("--random", type=int, default=20, help="charts of random lines (%(default)s)")
-    add("--planted", type=int, default=0, help="charts of the second generator (%(default)s)")
+    add("--planted", type=int, default=0, help="charts of planted patterns (%(default)s)")
     add("--symbols", choices=SYMBOLS, default="free", help="`set-aside`: only in the last round")
     add("--since", type=dt.date.fromisoformat, help="leave out charts that end before this date")
     add("logs", type=log, nargs="*", metavar="NAME=FILE", help="what `screener detect` wrote")
@@ -132,7 +134,7 @@ def add_show(parser: argparse.ArgumentParser) -> None:
 def main() -> None:
     """Run one of the commands."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.chartist",
+        prog="python -m research.chartist",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

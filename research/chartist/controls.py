@@ -1,18 +1,21 @@
-"""The control: random lines through swings that converge and hold the closes.
+"""The controls: charts that no detector drew.
 
-They are what anyone can draw on any stretch of bars. A detector that is accepted no more often than
-they are has found nothing.
+Random lines through swings, which converge and hold the closes, are what anyone can draw on any
+stretch of bars. A detector that is accepted no more often than they are has found nothing. Planted
+patterns have their true lines.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from benchmarks.chartist.charts import Chart, Kind, Line
 from nightly.bars import Bars, Floats, to_day
+from research.chartist.charts import Chart, DrawnLine, kind_of
+from research.planted.carving import NOISES
+from research.planted.patterns import KINDS, plant
 
 LENGTHS = (18, 30, 45, 70, 100)
 """Bars of the stretch on which lines are drawn."""
@@ -69,13 +72,13 @@ def random_lines(
     lower = _through_swings(-np.log(stretch.low), first, rng)
     if upper is None or lower is None:
         return None
-    lower = Line(lower.start, -lower.value, -lower.slope)
+    lower = DrawnLine(lower.start, -lower.value, -lower.slope)
     if not _converge(upper, lower, last) or not _hold(upper, lower, bars, last):
         return None
     return Chart("random", symbol, _kind(upper, lower), bars, upper, lower, last)
 
 
-def _through_swings(values: Floats, first: int, rng: np.random.Generator) -> Line | None:
+def _through_swings(values: Floats, first: int, rng: np.random.Generator) -> DrawnLine | None:
     """A line through two random peaks of the values that lie far enough apart."""
     inner = range(ASIDE, len(values) - 1 - ASIDE)
     peaks = [i for i in inner if values[i] == values[i - ASIDE : i + ASIDE + 1].max()]
@@ -85,14 +88,14 @@ def _through_swings(values: Floats, first: int, rng: np.random.Generator) -> Lin
     if other - one < SPREAD * (len(values) - 1):
         return None
     slope = float(values[other] - values[one]) / (other - one)
-    return Line(first + one, float(values[one]), slope)
+    return DrawnLine(first + one, float(values[one]), slope)
 
 
-def _converge(upper: Line, lower: Line, last: int) -> bool:
+def _converge(upper: DrawnLine, lower: DrawnLine, last: int) -> bool:
     return upper.slope < lower.slope and upper.at(last) > lower.at(last)
 
 
-def _hold(upper: Line, lower: Line, bars: Bars, last: int) -> bool:
+def _hold(upper: DrawnLine, lower: DrawnLine, bars: Bars, last: int) -> bool:
     """Whether all closes since the first line's start lie between the lines, or nearly."""
     since = np.arange(min(upper.start, lower.start), last + 1)
     close = np.log(bars.close[since])
@@ -101,7 +104,26 @@ def _hold(upper: Line, lower: Line, bars: Bars, last: int) -> bool:
     return bool(max(over.max(), under.max()) <= SLACK)
 
 
-def _kind(upper: Line, lower: Line) -> Kind:
+def _kind(upper: DrawnLine, lower: DrawnLine) -> str:
     if upper.slope > 0:
         return "rising wedge"
     return "falling wedge" if lower.slope < 0 else "symmetrical triangle"
+
+
+def planted(count: int, seed: int) -> Iterator[Chart]:
+    """So many planted patterns of all kinds and noises in turn, cut before the breakout bar."""
+    for number in range(count):
+        kind = KINDS[number % len(KINDS)]
+        noise = NOISES[number // len(KINDS) % len(NOISES)]
+        made = plant(np.random.default_rng([seed, number]), kind, noise)
+        lines = made.lines
+        yield Chart(
+            "planted",
+            "",
+            kind_of(kind, None),
+            made.bars,
+            DrawnLine(lines.start, lines.upper, lines.upper_slope),
+            DrawnLine(lines.start, lines.lower, lines.lower_slope),
+            made.end - 1,
+            plant=f"carved {kind}, noise {noise}, seed {seed}-{number}",
+        )

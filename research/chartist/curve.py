@@ -1,29 +1,60 @@
 """Curve: what a higher or lower minimum score buys, on symbols and series that taught nothing.
 
 For each minimum score of wedges and triangles: the share of their rated charts of symbols set aside
-that both readers accept; recall, decoys and walks of the second generator; and the yield over a
-year. The last four include squeezes, whose minimum stays.
+that both readers accept; recall, decoys and walks of planted series; and the yield over a year. The
+last four include squeezes, whose minimum stays.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
-from benchmarks.chartist.acceptance import ACCEPTED
-from benchmarks.chartist.rows import Rating
-from benchmarks.chartist.shapes import SQUEEZES, TYPES
-from benchmarks.chartist.split import is_set_aside
-from benchmarks.planted.corpus import GENERATORS, WALK_DAYS, decoys, plants, walks
-from benchmarks.planted.measures import find, formations, is_hit, share
-from nightly.bars import Bars, to_day
-from nightly.detector import Parameters, detect
-from nightly.events import EventLog
-from nightly.kernel.judgement import judged
-from nightly.kernel.shape import Shape
+from nightly.bars import Bars, to_date, to_day
+from nightly.cleaning.cleaning import clean
+from nightly.cleaning.sessions import past_window
+from nightly.detector.detector import Parameters, detect
+from nightly.detector.events import EventLog
+from nightly.detector.kernel.shape import Shape, judged
+from nightly.reading import TableSource
+from nightly.reference.reference import unlisted
+from nightly.symbols import resolve
+from research.chartist.charts import SQUEEZES, TYPES
+from research.chartist.fit import is_set_aside
+from research.chartist.ratings import ACCEPTED, Rating
+from research.planted.measures import (
+    WALK_DAYS,
+    decoys,
+    find,
+    formations,
+    is_hit,
+    plants,
+    share,
+    walks,
+)
+
+
+def read_market(path: Path, wanted: Callable[[str], bool]) -> Mapping[str, Bars]:
+    """The longest cleaned series of each wanted symbol: a line is straight over these bars.
+
+    A symbol is what a night serves: `BTCUSD` where the table has `BTC-USD`.
+    """
+    source, market = TableSource(path), dict[str, Bars]()
+    raw_of = resolve(source.names()).raw_of
+    symbol_of = {raw: symbol for symbol, raw in raw_of.items() if wanted(symbol)}
+    for loaded in source.load(list(symbol_of)):
+        symbol, bars = symbol_of[loaded.name], loaded.bars
+        kind = unlisted(symbol).asset_type
+        window = past_window(to_date(bars.date[-1]), kind)
+        cleaned = clean(bars, asset_type=kind, window=window).series
+        if cleaned:
+            market[symbol] = max((series.bars for series in cleaned), key=len)
+    return market
+
 
 MINIMA = (70.0, 75.0, 80.0, 84.0, 88.0, 91.0)
 YEAR = 2025
@@ -79,16 +110,13 @@ def row(minimum: float, ratings: Sequence[Rating], market: Mapping[str, Bars]) -
     """One line of the curve."""
     parameters = Parameters(quality_min=minimum)
     detector = partial(detect, parameters=parameters)
-    by = GENERATORS["carved"]
     served = [
         one for one in held_out(ratings) if one.kind not in SQUEEZES and score_of(one) >= minimum
     ]
     accepted = share([min(one.scores) >= ACCEPTED for one in served])
-    found = share(
-        [find(detector(one.bars), one) is not None for one in plants("report", SERIES, by)]
-    )
-    hit = share([is_hit(detector(one.bars), one) for one in decoys("report", SERIES, by)])
-    walk = np.mean([formations(detector(bars)) for _, bars in walks("report", SERIES, by=by)])
+    found = share([find(detector(one.bars), one) is not None for one in plants("report", SERIES)])
+    hit = share([is_hit(detector(one.bars), one) for one in decoys("report", SERIES)])
+    walk = np.mean([formations(detector(bars)) for _, bars in walks("report", SERIES)])
     return (
         f"{minimum:7.0f}  {len(served):6}  {accepted.text():>16}  {found.value:6.3f}  "
         f"{hit.value:6.3f}  {1000 * walk / WALK_DAYS:10.2f}  "

@@ -2,25 +2,34 @@
 
 It is a logistic regression (ridge-penalised, one intercept for each kind) of "both readers accept"
 on the clipped numbers of a shape; see Hastie, Tibshirani and Friedman, *The Elements of Statistical
-Learning*, 4.4. The last round, the symbols set aside and the second generator are never used.
+Learning*, 4.4. The last round, the symbols set aside and the planted patterns are never used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.chartist.acceptance import ACCEPTED
-from benchmarks.chartist.charts import KINDS
-from benchmarks.chartist.rows import Rating
-from benchmarks.chartist.shapes import SQUEEZES, TYPES
-from benchmarks.chartist.split import is_set_aside
 from nightly.bars import Floats
-from nightly.judgement import PARTS, Part, Weight
+from nightly.detector.judgement import PARTS, ScorePart, Weight
+from research.chartist.charts import KINDS, SQUEEZES, TYPES
+from research.chartist.ratings import ACCEPTED, Rating
+
+
+def is_set_aside(symbol: str) -> bool:
+    """Whether a symbol belongs to the third that is drawn only in the last round.
+
+    Nothing is chosen on these symbols: no rule, no threshold, no weight. The rule depends on the
+    name alone, so it holds for symbols that come later, too.
+    """
+    digest = blake2b(symbol.encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") % 3 == 0
+
 
 RIDGE = 4.0
 """The penalty in the middle of the range (2 to 8) in which cross-validation does not change."""
@@ -64,7 +73,7 @@ def is_usable(rating: Rating) -> bool:
     return rating.symbol is None or not is_set_aside(rating.symbol)
 
 
-def weight_of(part: Part, *, squeeze: bool) -> Weight:
+def weight_of(part: ScorePart, *, squeeze: bool) -> Weight:
     """The weight of a part in one of the two models."""
     return part.squeeze if squeeze else part.long
 

@@ -1,20 +1,25 @@
-"""Pictures: a chart as its readers see it, and sheets of four.
+"""Pictures: a chart as its readers see it, sheets of four, and the key of a set.
 
 A picture has no date, no symbol and no name of a detector, and it ends at the chart's last bar.
 Everything is drawn several times larger and averaged, so that contacts of lines and wicks are
-readable.
+readable. The key says what each picture is and stays on the machine that drew them: it holds
+prices, and a reader must never see it.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from benchmarks.chartist.charts import Chart, Line
 from mcp_server.drawing.text import FONTS
+from research.chartist.charts import Chart, DrawnLine, shape_of
 
 WIDTH, HEIGHT = 780, 440
 FINE = 3
@@ -127,7 +132,7 @@ def _candle(pen: ImageDraw.ImageDraw, frame: Frame, chart: Chart, bar: int) -> N
     pen.rectangle((x - half, top, x + half, max(bottom, top + FINE)), colour)
 
 
-def _line(pen: ImageDraw.ImageDraw, frame: Frame, line: Line) -> None:
+def _line(pen: ImageDraw.ImageDraw, frame: Frame, line: DrawnLine) -> None:
     """A line from its own start to the last bar."""
     ends = [(frame.x(bar) * FINE, frame.y(line.at(bar)) * FINE) for bar in (line.start, frame.last)]
     pen.line(ends, BLUE, round(1.6 * FINE))
@@ -135,3 +140,48 @@ def _line(pen: ImageDraw.ImageDraw, frame: Frame, line: Line) -> None:
 
 def _font(size: int, weight: str) -> ImageFont.FreeTypeFont:
     return ImageFont.truetype(str(FONTS / f"Inter-{weight}.ttf"), size * FINE)
+
+
+def write_set(charts: Sequence[Chart], out: Path, seed: int) -> None:
+    """Shuffle the charts, number them from 0 and write `pictures/` and `key.json`.
+
+    Raises:
+        FileExistsError: the folder has pictures of another set.
+    """
+    folder = out / "pictures"
+    folder.mkdir(parents=True)
+    order = np.random.default_rng(seed).permutation(len(charts))
+    shuffled = [charts[index] for index in order]
+    images = [picture(chart, number) for number, chart in enumerate(shuffled)]
+    for number, image in enumerate(images):
+        image.save(folder / f"{number:03d}.png")
+    for number, sheet in enumerate(sheets(images)):
+        sheet.save(folder / f"sheet-{number:02d}.png")
+    key = {number: _entry(chart) for number, chart in enumerate(shuffled)}
+    (out / "key.json").write_text(json.dumps(key, indent=1) + "\n")
+
+
+def read_key(path: Path) -> dict[int, dict[str, Any]]:
+    """What each number of a set is."""
+    return {int(number): entry for number, entry in json.loads(path.read_text()).items()}
+
+
+def _entry(chart: Chart) -> dict[str, Any]:
+    return {
+        "by": chart.by,
+        "symbol": chart.symbol or None,
+        "plant": chart.plant or None,
+        "kind": chart.kind,
+        "start": chart.date(chart.start).isoformat(),
+        "last": chart.date(chart.last).isoformat(),
+        "upper_start": chart.date(chart.upper.start).isoformat(),
+        "lower_start": chart.date(chart.lower.start).isoformat(),
+        "upper": _prices(chart.upper, chart.last),
+        "lower": _prices(chart.lower, chart.last),
+        "shape": shape_of(chart),
+    }
+
+
+def _prices(line: DrawnLine, last: int) -> list[float]:
+    """The line's prices at its start and at the last bar."""
+    return [math.exp(line.at(bar)) for bar in (line.start, last)]

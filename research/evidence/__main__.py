@@ -1,9 +1,9 @@
 """Print what a night says of its trades, and run the six filters of docs/evidence.md.
 
-python -m benchmarks.evidence --bars FILE [--reference FILE] [--detector default] [--filters]
+python -m research.evidence --bars FILE [--reference FILE] [--quality PERCENT] [--filters]
 
 `--filters` runs the filters on the symbols held out. On real bars they are run once, and the result
-is published whatever it is. On walks without any pattern (`python -m benchmarks.evidence.walks`)
+is published whatever it is. On walks without any pattern (`python -m research.evidence.walks`)
 they show what the method itself does.
 """
 
@@ -15,16 +15,16 @@ import tempfile
 from contextlib import closing
 from pathlib import Path
 
-from benchmarks.evidence.comparison import RESAMPLES, SEED
-from benchmarks.evidence.tables import filter_tables, tables
-from benchmarks.evidence.trades import held_out_trades
+from nightly.detector.parameters import DEFAULTS
 from nightly.errors import NightlyError
 from nightly.night import make_night
-from nightly.parameters import DETECTORS
 from nightly.plan import Order, plan
 from nightly.pool import default_jobs
-from nightly.reference import Reference, read_reference
-from nightly.sources import open_source
+from nightly.reading import TableSource
+from nightly.reference.reference import Reference, read_reference
+from research.evidence.comparison import RESAMPLES, SEED
+from research.evidence.tables import filter_table, tables
+from research.evidence.trades import held_out_trades
 from store.nights.book import Book
 from store.nights.nights import Nights
 from store.wire.method import Method
@@ -48,34 +48,37 @@ def print_filters(order: Order, now: dt.datetime) -> None:
         f"Filters, run on {now:%Y-%m-%d %H:%M} UTC, {len(trades.facts):,} trades of symbols held "
         f"out, {RESAMPLES:,} resamples, seed {SEED}:\n"
     )
-    print(*filter_tables(trades), sep="\n")
+    print(filter_table(trades))
 
 
 def main() -> None:
     """Run it."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.evidence",
+        prog="python -m research.evidence",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--bars", type=Path, required=True, help="one table of daily bars")
     parser.add_argument("--reference", type=Path, help="the facts about its symbols")
-    parser.add_argument("--detector", choices=DETECTORS, default="default")
+    parser.add_argument("--quality", type=float, help="another minimum score, for more trades")
     parser.add_argument("--filters", action="store_true", help="run the filters, once and for all")
     given = parser.parse_args()
+    parameters = DEFAULTS
+    if given.quality is not None:
+        parameters = DEFAULTS._replace(quality_min=given.quality, squeeze_quality_min=given.quality)
     try:
         order = Order(
-            open_source(given.bars),
+            TableSource(given.bars),
             given.bars.name,
             reference=read_reference(given.reference) if given.reference else Reference(),
-            parameters=DETECTORS[given.detector],
+            parameters=parameters,
             jobs=default_jobs(),
         )
         now = dt.datetime.now(dt.UTC)
         method = method_of(order, now)
         print(
-            f"Detector {given.detector}, method {method.version}, night of "
-            f"{method.as_of_session}, {method.symbols:,} symbols, {method.tested} lines tested:\n"
+            f"Method {method.version}, night of {method.as_of_session}, "
+            f"{method.symbols:,} symbols, {method.tested} lines tested:\n"
         )
         print(*tables(method), sep="\n")
         if given.filters:

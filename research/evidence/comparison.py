@@ -7,7 +7,6 @@ studentised bootstrap over months, as docs/evidence.md states.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -65,7 +64,7 @@ class Sums:
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class FilterTest:
     """A difference with its error, and its adjusted p; None where there were too few trades."""
 
     difference: float
@@ -73,7 +72,9 @@ class Tested:
     adjusted_p: float | None
 
 
-def compare(lift: Floats, verdicts: Sequence[npt.NDArray[np.int8]], months: Months) -> list[Tested]:
+def compare(
+    lift: Floats, verdicts: Sequence[npt.NDArray[np.int8]], months: Months
+) -> list[FilterTest]:
     """Test filters together: each gives 1 for a trade that passes, 0 if it fails, else -1."""
     place = np.unique(months, return_inverse=True)[1]
     sums = [Sums.of(lift, verdict == 1, verdict == 0, place) for verdict in verdicts]
@@ -89,19 +90,19 @@ def compare(lift: Floats, verdicts: Sequence[npt.NDArray[np.int8]], months: Mont
         stars.append(np.nan_to_num(np.abs((again - at) / error)))
     adjusted = dict(zip(tested, stepdown(values, stars), strict=True))
     return [
-        Tested(float(difference[0]), float(error[0]), adjusted.get(number))
+        FilterTest(float(difference[0]), float(error[0]), adjusted.get(number))
         for number, (difference, error) in enumerate(found)
     ]
 
 
 def stepdown(values: Sequence[float], stars: Sequence[Floats]) -> list[float]:
     """Adjusted p of statistics |t| against their resamples |t*|, the largest |t| first."""
-    order = sorted(range(len(values)), key=lambda number: -values[number])
-    adjusted = [math.nan] * len(values)
-    least = 0.0
-    for step, number in enumerate(order):
-        largest = np.max([stars[other] for other in order[step:]], axis=0)
-        reached = int(np.count_nonzero(largest >= values[number]))
-        least = max(least, (1 + reached) / (1 + len(largest)))
-        adjusted[number] = least
-    return adjusted
+    if not values:
+        return []
+    rising = np.argsort(values)
+    largest = np.maximum.accumulate(np.array(stars)[rising])
+    reached = np.count_nonzero(largest >= np.array(values)[rising, None], axis=1)
+    adjusted = np.empty(len(values))
+    falling = rising[::-1]
+    adjusted[falling] = np.maximum.accumulate((1 + reached[::-1]) / (1 + largest.shape[1]))
+    return [float(p) for p in adjusted]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import isnan
 
-import numpy as np
-
-from benchmarks.evidence.comparison import Tested, compare
-from benchmarks.evidence.filters import FILTERS
-from benchmarks.evidence.trades import Trades
-from nightly.intervals import clustered
+from benchmarks.markdown import table
+from nightly.statistics.summary import clustered
+from research.evidence.comparison import FilterTest, compare
+from research.evidence.filters import FILTERS
+from research.evidence.trades import HeldOutTrades
 from store.wire.method import Estimate, Measure, Method
 
 NONE = ""
@@ -28,7 +27,7 @@ def tables(method: Method) -> Iterator[str]:
     for name, measures in groups:
         if measures:
             heads = (name, "trades", "reached", "random", "avg R", "lift", "p", "verdict")
-            yield from table(heads, map(_measure, measures))
+            yield table(heads, map(_measure, measures)) + "\n"
 
 
 def _measure(measure: Measure) -> Sequence[str]:
@@ -62,7 +61,7 @@ def _estimate(estimate: Estimate | None) -> str:
     return f"{estimate.mean:+.3f}" + ("" if estimate.error is None else f" ± {estimate.error:.3f}")
 
 
-def filter_tables(trades: Trades) -> Iterator[str]:
+def filter_table(trades: HeldOutTrades) -> str:
     """What the filters do on the trades held out: both groups, and their difference."""
     drawn = trades.facts["draws"] > 0
     lift, months = trades.lift[drawn], trades.months[drawn]
@@ -75,12 +74,12 @@ def filter_tables(trades: Trades) -> Iterator[str]:
         groups = []
         for side in (1, 0):
             compared = mine == side
-            found = clustered(lift[compared], np.ones(compared.sum()), months[compared])
-            written = None if found is None else Estimate(mean=found.mean, error=found.error)
+            found = clustered(lift[compared], months[compared]) if compared.any() else None
+            written = None if found is None else Estimate(mean=found.value, error=found.error)
             groups += [f"{(every == side).sum():,}", f"{compared.sum():,}", _estimate(written)]
         left_out = f"{(every == -1).sum():,}"
         rows.append((name, *groups, left_out, _difference(test), _p(test.adjusted_p), _says(test)))
-    yield from table(heads, rows)
+    return table(heads, rows)
 
 
 def _p(adjusted: float | None) -> str:
@@ -89,24 +88,15 @@ def _p(adjusted: float | None) -> str:
     return "< 0.001" if adjusted < 0.001 else f"{adjusted:.3f}"
 
 
-def _difference(test: Tested) -> str:
+def _difference(test: FilterTest) -> str:
     if isnan(test.difference) or isnan(test.error):
         return NONE
     return _estimate(Estimate(mean=test.difference, error=test.error))
 
 
-def _says(test: Tested) -> str:
+def _says(test: FilterTest) -> str:
     if test.adjusted_p is None:
         return "too few"
     if test.adjusted_p > 0.05:
         return "nothing"
     return "helps" if test.difference > 0 else "hurts"
-
-
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """A Markdown table, with an empty line after it."""
-    yield from (_line(heads), _line(["---"] * len(heads)), *map(_line, rows), "")
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"

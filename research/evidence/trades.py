@@ -6,28 +6,27 @@ once for the trades.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.evidence.filters import FILTERS, Breakout, is_held_out
-from benchmarks.evidence.market import Index, Returns, returns_of
-from nightly.analysis import Task, Walked, fate_of
-from nightly.cleaning import Cleaned
-from nightly.events import Outcome, Rows
-from nightly.history import Fate, closed_at_end, first_attempts
+from nightly.analysis import Task, Walked, cleaned_symbols, fate_of
+from nightly.cleaning.cleaning import Cleaned
+from nightly.detector.events import Outcome, Rows
 from nightly.plan import Plan, pool_of
-from nightly.reference import Listing
+from nightly.reference.reference import Listing
+from nightly.results.history import first_attempts
+from research.evidence.filters import FILTERS, Breakout, Index, Returns, is_held_out, returns_of
 
 Verdicts = npt.NDArray[np.int8]
 WRITTEN: Mapping[bool | None, int] = {True: 1, False: 0, None: -1}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Trades:
+class HeldOutTrades:
     """`FACTS` rows of resolved trades, and their verdicts of shape (filters, trades)."""
 
     facts: Rows
@@ -51,7 +50,7 @@ class Trades:
         return months
 
 
-def held_out_trades(chosen: Plan) -> Trades:
+def held_out_trades(chosen: Plan) -> HeldOutTrades:
     """The trades of a plan's symbols that are held out."""
     with pool_of(chosen) as pool:
         parts = [part for batch in pool.run(stock_returns, chosen.tasks) for part in batch]
@@ -60,7 +59,7 @@ def held_out_trades(chosen: Plan) -> Trades:
         found = [
             trades for batch in pool.run(partial(tried, index=index), held) for trades in batch
         ]
-    return Trades(
+    return HeldOutTrades(
         np.concatenate([trades.facts for trades in found]),
         np.concatenate([trades.verdicts for trades in found], axis=1),
     )
@@ -70,44 +69,35 @@ def _held_out(task: Task) -> Task:
     return replace(task, symbols=[pair for pair in task.symbols if is_held_out(pair[1].symbol)])
 
 
-def cleaned_of(task: Task) -> Iterator[tuple[Listing, Cleaned]]:
-    """The symbols of a task that have bars, cleaned."""
-    listings = dict(task.symbols)
-    for loaded in task.source.load([name for name, _ in task.symbols]):
-        if loaded.refusal is None:
-            listing = listings[loaded.name]
-            yield listing, task.clean(loaded, listing)
-
-
 def stock_returns(task: Task) -> list[Returns]:
     """The daily returns of every series of the stocks of a task; runs in a worker."""
     return [
         returns_of(series.bars)
-        for listing, cleaned in cleaned_of(task)
+        for listing, _, cleaned in cleaned_symbols(task)
         if listing.asset_type == "stock"
         for series in cleaned.series
     ]
 
 
-def tried(task: Task, index: Index) -> list[Trades]:
+def tried(task: Task, index: Index) -> list[HeldOutTrades]:
     """The resolved trades of every series of a task; runs in a worker."""
     return [
         trades
-        for listing, cleaned in cleaned_of(task)
+        for listing, _, cleaned in cleaned_symbols(task)
         for trades in _of_symbol(task, listing, cleaned, index)
     ]
 
 
-def _of_symbol(task: Task, listing: Listing, cleaned: Cleaned, index: Index) -> Iterable[Trades]:
+def _of_symbol(
+    task: Task, listing: Listing, cleaned: Cleaned, index: Index
+) -> Iterable[HeldOutTrades]:
     if not cleaned.series:
         return
     fate = fate_of(cleaned, listing, task.windows[listing.asset_type])
     for place, series in enumerate(cleaned.series, 1):
         newest = place == len(cleaned.series)
         walked = Walked.of(series, listing, task, fate, newest=newest)
-        log = walked.resumed.log
-        if newest and fate is Fate.DELISTED:
-            log = closed_at_end(series.bars, log)
+        log = walked.lineages.log
         trades = first_attempts(log)
         versions = log.versions[trades["version"]]
         starts = np.minimum(versions["upper_start"], versions["lower_start"])
@@ -117,7 +107,7 @@ def _of_symbol(task: Task, listing: Listing, cleaned: Cleaned, index: Index) -> 
             Breakout(series.bars, int(start), int(trade["entry"]), int(trade["direction"]), market)
             for start, trade in zip(starts[resolved], trades[resolved], strict=True)
         ]
-        yield Trades(walked.facts[resolved], verdicts_of(breakouts))
+        yield HeldOutTrades(walked.attempts.facts[resolved], verdicts_of(breakouts))
 
 
 def verdicts_of(breakouts: Sequence[Breakout]) -> Verdicts:

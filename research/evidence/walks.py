@@ -1,6 +1,6 @@
 """Walks: a market without any pattern, drift or memory, to see what the filters say of it.
 
-    python -m benchmarks.evidence.walks FILE [SYMBOLS [YEARS [SEED]]]
+    python -m research.evidence.walks FILE [SYMBOLS [YEARS [SEED]]]
 
 Each day of a walk is a path of small Gaussian steps, after a small gap, so that its high and low
 are those of the path. The expected price of tomorrow is that of today.

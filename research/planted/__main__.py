@@ -1,9 +1,6 @@
-"""Print how well a detector draws: planted patterns, decoys and random walks.
+"""Print how well the detector draws: planted patterns, decoys and random walks.
 
-python -m benchmarks.planted [--generator carved|zigzag] [--seeds report|tune|test]
-                             [--detector default|reference] [--each N]
-
-Both names stand for `nightly.detector`, with different parameters.
+python -m research.planted [--seeds report|test] [--each N]
 """
 
 from __future__ import annotations
@@ -12,34 +9,29 @@ import argparse
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import get_args
 
 import numpy as np
 
-from benchmarks.planted.corpus import (
-    GENERATORS,
+from nightly.bars import Bars
+from nightly.detector.detector import detect
+from research.planted.decoys import Decoy
+from research.planted.measures import (
     WALK_DAYS,
-    Split,
-    decoys,
-    plants,
-    rng_of,
-    walks,
-)
-from benchmarks.planted.decoys import Decoy
-from benchmarks.planted.measures import (
     Detector,
     Rate,
+    Split,
+    decoys,
     find,
     formations,
     frequency,
     is_hit,
+    plants,
+    rng_of,
     share,
+    walks,
 )
-from benchmarks.planted.patterns import Plant
-from nightly.bars import Bars
-from nightly.detector import detect
-from nightly.parameters import DETECTORS
+from research.planted.patterns import Plant
 from tests.nightly.probes import look_ahead, scale_error
 
 CUTS = 600
@@ -68,7 +60,7 @@ def print_shares(title: str, groups: Mapping[str, Sequence[bool]]) -> None:
 
 
 def print_plants(series: Sequence[Plant], detector: Detector) -> None:
-    """Recall by type and noise; triggers, lines and outcomes of the patterns found."""
+    """Recall by type and noise; triggers and lines of the patterns found."""
     found = [(plant, find(detector(plant.bars), plant)) for plant in series]
     print_shares("family recall, %", grouped((p.kind, f is not None) for p, f in found))
     for noise, group in grouped((f"noise {p.noise} ATR", f is not None) for p, f in found).items():
@@ -78,8 +70,6 @@ def print_plants(series: Sequence[Plant], detector: Detector) -> None:
     line("trigger within a bar, % of found", share([is_near(f.entry) for f in finds]))
     line("first trigger on the true bar, % of found", share([f.first == 0 for f in finds]))
     line("first trigger within a bar, % of found", share([is_near(f.first) for f in finds]))
-    agree = [f.outcome_agrees for f in finds if f.outcome_agrees is not None]
-    line("outcome agrees, % of these", share(agree))
     print(f"{'line error, median, ATR':42} {np.median([f.line_error for f in finds]):>24.3f}")
 
 
@@ -122,28 +112,21 @@ def print_probes(series: Sequence[Bars], split: Split, detector: Detector) -> No
 
 
 def main() -> None:
-    """Draw the series of a split and print the table of one detector."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.planted", description=__doc__)
+    """Draw the series of a split and print the table."""
+    parser = argparse.ArgumentParser(prog="python -m research.planted", description=__doc__)
     parser.add_argument("--seeds", choices=get_args(Split), default="report")
-    parser.add_argument("--detector", choices=tuple(DETECTORS), default="default")
     parser.add_argument("--each", type=int, default=40, help="series of each type and noise")
-    parser.add_argument("--generator", choices=tuple(GENERATORS), default="carved")
     chosen = parser.parse_args()
-    by = GENERATORS[chosen.generator]
-    detector = partial(detect, parameters=DETECTORS[chosen.detector])
-    planted = list(plants(chosen.seeds, chosen.each, by))
-    shaped = list(decoys(chosen.seeds, chosen.each, by))
-    walked = list(walks(chosen.seeds, by=by))
+    planted = list(plants(chosen.seeds, chosen.each))
+    shaped = list(decoys(chosen.seeds, chosen.each))
+    walked = list(walks(chosen.seeds))
     start = time.perf_counter()
-    print(
-        f"{chosen.detector} detector, {chosen.generator} generator, {chosen.seeds} seeds; "
-        "rate [95% interval], cases"
-    )
-    print_plants(planted, detector)
-    print_decoys(shaped, detector)
-    print_walks(walked, detector)
+    print(f"{chosen.seeds} seeds; rate [95% interval], cases")
+    print_plants(planted, detect)
+    print_decoys(shaped, detect)
+    print_walks(walked, detect)
     everything = [p.bars for p in planted] + [d.bars for d in shaped] + [b for _, b in walked]
-    print_probes(everything, chosen.seeds, detector)
+    print_probes(everything, chosen.seeds, detect)
     print(f"{time.perf_counter() - start:.1f} s")
 
 

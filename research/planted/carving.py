@@ -11,7 +11,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.planted.carved.market import (
+from nightly.bars import Floats
+from research.planted.prices import (
     RANGE_OF_VOLATILITY,
     Candles,
     Rng,
@@ -20,7 +21,6 @@ from benchmarks.planted.carved.market import (
     garch,
     trends,
 )
-from nightly.bars import Floats
 
 NOISES = (0.1, 0.2, 0.3)  # sd of a contact's distance from its line, in mean true ranges
 WIDEST_MISS = 0.12  # of the width where it lies: a worse contact would not be called one
@@ -69,7 +69,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shape:
+class CarvedShape:
     """What price is forced through: turns, and the band [bottom, top] that closes keep to.
 
     `calm` is the volatility of each bar as a share of the market's, `rough` that of the closes
@@ -167,7 +167,7 @@ class Carved:
         return float(self.candles.true_range()[base - 20 : until].mean())
 
 
-def carve(rng: Rng, shape: Shape, before: Floats, after: Floats, unit: float) -> Carved:
+def carve(rng: Rng, shape: CarvedShape, before: Floats, after: Floats, unit: float) -> Carved:
     """The shape between a lead-in and an aftermath, with candles that respect its band.
 
     `before` holds the returns that lead to the first turn's close, `after` those that follow the

@@ -8,9 +8,10 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.planted.carved.carving import (
+from nightly.bars import Bars
+from research.planted.carving import (
+    CarvedShape,
     Lines,
-    Shape,
     Turn,
     band,
     carve,
@@ -18,14 +19,13 @@ from benchmarks.planted.carved.carving import (
     turn_bars,
     wander,
 )
-from benchmarks.planted.carved.market import (
+from research.planted.prices import (
     RANGE_OF_VOLATILITY,
     Rng,
     bridge,
     daily_volatility,
     to_bars,
 )
-from nightly.bars import Bars
 
 BARS = (25, 90)  # of every decoy but the flag: what wedges and triangles last
 PACE = (0.35, 0.8)  # mean true ranges a bar that the legs cover on average
@@ -34,23 +34,19 @@ ROUGH = 0.9  # volatility of closes around a leg, as a share of the market's
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decoy:
-    """A series with a shape that is no pattern, in the bars from `start` to `end`.
-
-    `unit` is the mean true range in log price around the start, or before a flag's pole.
-    """
+    """A series with a shape that is no pattern, in the bars from `start` to `end`."""
 
     kind: str
     bars: Bars
     start: int
     end: int
-    unit: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sketch:
     """A shape, and the signed log move and the number of bars of the run to its first turn."""
 
-    shape: Shape
+    shape: CarvedShape
     run: float
     run_bars: int
     pole: bool = False
@@ -66,7 +62,7 @@ def _sign(rng: Rng) -> int:
     return int(rng.choice((-1, 1)))
 
 
-def _led(rng: Rng, shape: Shape, height: float, unit: float, side: int) -> Sketch:
+def _led(rng: Rng, shape: CarvedShape, height: float, unit: float, side: int) -> Sketch:
     """The shape after an ordinary trend toward its first turn."""
     run = height * rng.uniform(0.5, 1.5)
     return Sketch(shape, side * run, round(run / unit / rng.uniform(0.25, 0.5)))
@@ -74,13 +70,13 @@ def _led(rng: Rng, shape: Shape, height: float, unit: float, side: int) -> Sketc
 
 def _between(
     rng: Rng, lines: Lines, bars: int, first: int, miss: float, weights: Sequence[float]
-) -> Shape:
+) -> CarvedShape:
     """Price that runs between two lines, with alternating contacts as far apart as the weights."""
     when = turn_bars(rng, np.array(weights), bars, 2)
     turns = touch(rng, lines, when, first, miss)
     bottom, top = band(lines, turns, bars)
     last = float(bottom[-1] + rng.uniform(0.3, 0.7) * (top[-1] - bottom[-1]))
-    return Shape(tuple(turns), top, bottom, np.full(bars, 0.9), ROUGH, last)
+    return CarvedShape(tuple(turns), top, bottom, np.full(bars, 0.9), ROUGH, last)
 
 
 def _two_lines(
@@ -121,7 +117,7 @@ def _free(rng: Rng, unit: float, noise: float, levels: Sequence[float], lead: in
     pins = zip(when, prices[:-1], strict=True)
     turns = tuple(Turn(int(bar), 0, float(price), False) for bar, price in pins)
     free = np.full(bars, np.inf)
-    shape = Shape(turns, free, -free, np.full(bars, 0.9), ROUGH, float(prices[-1]))
+    shape = CarvedShape(turns, free, -free, np.full(bars, 0.9), ROUGH, float(prices[-1]))
     return _led(rng, shape, height, unit, side * lead)
 
 
@@ -164,7 +160,7 @@ def _fading(rng: Rng, unit: float, noise: float) -> Sketch:
     calm = np.geomspace(1.0, rng.uniform(0.15, 0.3), bars)
     free = np.full(bars, np.inf)
     drift = rng.normal(0, 0.5 + noise) * unit
-    shape = Shape((Turn(0, 0, 0.0, False),), free, -free, calm, 1.0, drift)
+    shape = CarvedShape((Turn(0, 0, 0.0, False),), free, -free, calm, 1.0, drift)
     return _led(rng, shape, rng.uniform(3, 8) * unit, unit, _sign(rng))
 
 
@@ -181,9 +177,8 @@ def _drawn(
     after = wander(rng, int(rng.integers(60, 121)), volatility)
     drawn = carve(rng, made.shape, lead, after, unit)
     bars = len(made.shape.calm)
-    measured = drawn.unit(bars, made.run_bars if made.pole else 0)
     series = to_bars(rng, drawn.candles, drawn.busy)
-    return Decoy(kind, series, drawn.start, drawn.start + bars - 1, measured)
+    return Decoy(kind, series, drawn.start, drawn.start + bars - 1)
 
 
 SKETCHES: dict[str, Callable[[Rng, float, float], Sketch]] = {

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.planted.carved.carving import (
-    NOISES,
+from nightly.bars import Bars, Floats
+from research.planted.carving import (
     Carved,
+    CarvedShape,
     Lines,
-    Shape,
     Turn,
     band,
     carve,
@@ -18,17 +18,14 @@ from benchmarks.planted.carved.carving import (
     turn_bars,
     wander,
 )
-from benchmarks.planted.carved.market import (
+from research.planted.prices import (
     RANGE_OF_VOLATILITY,
     Rng,
     bridge,
     daily_volatility,
     to_bars,
 )
-from nightly.bars import Bars, Floats
 from store.wire.families import Family
-
-__all__ = ["KINDS", "NOISES", "Lines", "Plant", "plant"]
 
 END_WIDTH = (0.25, 0.4)  # of the width at the start: a breakout at 60-75% of the way to the apex
 LARGEST_BAR = 1 / 3  # of the height: a larger bar is a leg by itself
@@ -97,11 +94,11 @@ class Plant:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Geometry:
     """The drawn geometry, in log price and in bars since the first contact.
 
     `pole` is the number of bars of a pennant's pole and `run` its signed move; for other kinds
-    they are the trend that leads to the first contact. `rough` is as in `Shape`.
+    they are the trend that leads to the first contact. `rough` is as in `CarvedShape`.
     """
 
     recipe: Recipe
@@ -151,7 +148,7 @@ def _moves(rng: Rng, kind: str, closing: float) -> tuple[float, float]:
     }.get(kind, (-share * closing, (1 - share) * closing))
 
 
-def _plan(rng: Rng, kind: str, noise: float) -> Plan | None:
+def _plan(rng: Rng, kind: str, noise: float) -> Geometry | None:
     """A geometry of the kind, or None where its legs would be too steep or too slow."""
     recipe = RECIPES[kind]
     unit = RANGE_OF_VOLATILITY * daily_volatility(rng)
@@ -174,7 +171,9 @@ def _plan(rng: Rng, kind: str, noise: float) -> Plan | None:
     if failing:
         _fail_a_leg(rng, lines, drawn)
     pole, run = _run_up(rng, recipe, first, height)
-    return Plan(recipe, lines, tuple(drawn), bars, unit, direction, pole, run * unit, 0.8 + noise)
+    return Geometry(
+        recipe, lines, tuple(drawn), bars, unit, direction, pole, run * unit, 0.8 + noise
+    )
 
 
 def _heights(recipe: Recipe, bars_a_leg: float) -> tuple[float, float]:
@@ -211,7 +210,7 @@ def _run_up(rng: Rng, recipe: Recipe, first: int, height: float) -> tuple[int, f
     return round(run / rng.uniform(0.25, 0.5)), first * run
 
 
-def _draw(rng: Rng, plan: Plan) -> Carved:
+def _draw(rng: Rng, plan: Geometry) -> Carved:
     """The series of a plan."""
     volatility = plan.unit / RANGE_OF_VOLATILITY
     width = plan.lines.width(np.arange(plan.bars)) / plan.height
@@ -219,7 +218,7 @@ def _draw(rng: Rng, plan: Plan) -> Carved:
     bottom, top = band(plan.lines, list(plan.turns), plan.bars)
     edge = float(top[-1] if plan.direction > 0 else bottom[-1])
     back = min(rng.uniform(0.2, 0.8) * plan.unit * calm[-1], 0.4 * float(top[-1] - bottom[-1]))
-    shape = Shape(plan.turns, top, bottom, calm, plan.rough, edge - plan.direction * back)
+    shape = CarvedShape(plan.turns, top, bottom, calm, plan.rough, edge - plan.direction * back)
     lead = wander(rng, max(40, int(rng.integers(90, 251)) - plan.pole), volatility)
     rough = volatility * (0.9 if plan.recipe.pennant else 1.0)
     run = np.diff(bridge(rng, np.full(plan.pole, rough), plan.run), prepend=0.0)
@@ -227,7 +226,7 @@ def _draw(rng: Rng, plan: Plan) -> Carved:
     return carve(rng, shape, np.concatenate([lead, run]), after, plan.unit)
 
 
-def _aftermath(rng: Rng, plan: Plan, finish: float, volatility: float) -> Floats:
+def _aftermath(rng: Rng, plan: Geometry, finish: float, volatility: float) -> Floats:
     """Returns from the breakout on: beyond the line, then mostly on its way, then a market's."""
     line = float(plan.lines.at(plan.bars)[0 if plan.direction > 0 else 1])
     beyond = line + plan.direction * rng.uniform(0.25, 0.8) * plan.unit
@@ -239,7 +238,7 @@ def _aftermath(rng: Rng, plan: Plan, finish: float, volatility: float) -> Floats
     return returns
 
 
-def _textbook(drawn: Carved, plan: Plan, unit: float) -> bool:
+def _textbook(drawn: Carved, plan: Geometry, unit: float) -> bool:
     """Whether the bars came out as the plan means them: their sizes, the way in and the break."""
     candles, end = drawn.candles, drawn.start + plan.bars
     ranges = candles.true_range()
@@ -255,7 +254,7 @@ def _textbook(drawn: Carved, plan: Plan, unit: float) -> bool:
     return held and small and pivot and _in_scale(drawn, plan, ranges, unit)
 
 
-def _in_scale(drawn: Carved, plan: Plan, ranges: Floats, unit: float) -> bool:
+def _in_scale(drawn: Carved, plan: Geometry, ranges: Floats, unit: float) -> bool:
     """Whether the pattern has its size in mean true ranges, and a pennant its pole."""
     if not plan.recipe.pennant:
         return HEIGHT[0] <= plan.height / unit <= HEIGHT[1]
@@ -268,7 +267,9 @@ def _in_scale(drawn: Carved, plan: Plan, ranges: Floats, unit: float) -> bool:
     return straight and even and long and plan.height >= LOWEST_PENNANT * unit
 
 
-def _planted(rng: Rng, kind: str, noise: float, plan: Plan, drawn: Carved, unit: float) -> Plant:
+def _planted(
+    rng: Rng, kind: str, noise: float, plan: Geometry, drawn: Carved, unit: float
+) -> Plant:
     """The plan and its drawing as bars at a price level, and lines at the same level."""
     end = drawn.start + plan.bars
     drawn.busy[end] *= 1.8  # a breakout comes with volume

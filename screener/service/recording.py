@@ -17,7 +17,7 @@ from store.folder.trouble import trouble_of
 from store.ledger.manifest import SAMPLE, Manifest
 
 if TYPE_CHECKING:
-    from nightly.plan import Step
+    from nightly.reading import Step
     from nightly.report import Report
 
 FAULT = "The run failed unexpectedly; its terminal or log says more."

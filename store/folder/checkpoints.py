@@ -1,6 +1,6 @@
-"""Checkpoints: one file with the state in which the last night's walk left each symbol.
+"""Checkpoints: one file with what the last night keeps of each symbol for the next one.
 
-They only save time: without the file, or with a damaged one, every symbol is walked anew.
+They only save time: without the file, or with a damaged one, every symbol is analysed anew.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from pathlib import Path
 
 from store.folder.files import DRAFT, open_unchanging, private_file
 from store.folder.layout import DataFolder
+
+Keep = Callable[[str, bytes], None]
+"""Keeps the checkpoint of a symbol."""
 
 
 class Checkpoints:
@@ -33,12 +36,13 @@ class Checkpoints:
                 for symbol in symbols:
                     row = kept.execute("SELECT body FROM checkpoints WHERE symbol = ?", (symbol,))
                     found.update((symbol, body) for (body,) in row if isinstance(body, bytes))
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            # What SQLite says of damage quotes it, and need not be UTF-8.
             self.damage = str(error)
         return found
 
     @contextmanager
-    def replacing(self) -> Iterator[Callable[[str, bytes], None]]:
+    def replacing(self) -> Iterator[Keep]:
         """Replace the file with the checkpoints added in the block, if it ends without an error."""
         draft = self.path.with_name(f".{self.path.name}.{os.getpid()}{DRAFT}")
         draft.unlink(missing_ok=True)

@@ -29,6 +29,8 @@ class DataFolder:
         self.lock = path / "nightly.lock"
         """Held by whatever changes the nights; it names the process."""
         self.progress = path / "progress.json"
+        self.origin = path / "origin.json"
+        """Which bars the newest night was made of; for the operator alone."""
         self.accounts = path / "accounts.sqlite"
         self.followed = path / "followed.json"
         """Of a folder that follows a shared store: what it copied last."""
@@ -40,6 +42,6 @@ class DataFolder:
     def __iter__(self) -> Iterator[Path]:
         """All of them. Nothing else is touched, since the folder may hold what is not ours."""
         yield from (self.nights, self.ledger, self.charts, self.bars, self.manifest)
-        yield from (self.checkpoints, self.lock, self.progress, self.followed, self.notified)
-        yield from (self.doctor, self.stage, self.accounts)
+        yield from (self.checkpoints, self.lock, self.progress, self.origin, self.followed)
+        yield from (self.notified, self.doctor, self.stage, self.accounts)
         yield from (self.path / f"{self.accounts.name}-{kind}" for kind in ("wal", "shm"))

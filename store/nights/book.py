@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import datetime as dt
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -105,6 +105,26 @@ class Prices:
 def schema() -> str:
     """The SQL that makes an empty book."""
     return resources.files("store.nights").joinpath("schema.sql").read_text(encoding="utf-8")
+
+
+HISTORY: Final = """
+    SELECT outcomes, rows FROM history
+    WHERE symbol = ? AND typeof(outcomes) = 'text' AND typeof(rows) = 'blob'
+"""
+
+
+def stored_histories(path: Path, symbols: Iterable[str]) -> Mapping[str, tuple[str, bytes]]:
+    """The outcomes and rows of some symbols as the book at a path has them, which is not checked.
+
+    Symbols without any are missing, and all from where it cannot be read.
+    """
+    found: dict[str, tuple[str, bytes]] = {}
+    # What SQLite says of damage quotes it, and need not be UTF-8.
+    with suppress(sqlite3.Error, UnicodeDecodeError), closing(open_unchanging(path)) as book:
+        for symbol in symbols:
+            for row in book.execute(HISTORY, (symbol,)):
+                found[symbol] = row
+    return found
 
 
 def envelope(

@@ -81,6 +81,8 @@ class BookWriter:
         self._accept_fall = accept_fall
         self.data_version = derive_version(session, source, disclaimer, inputs)
         self._path = nights.draft_path(self.data_version)
+        self._new: dict[str, Sequence[bytes]] = {}
+        """By symbol, where an earlier night checked some of its history rows: the others."""
         self._db = _create(self._path)
         self.add_meta("upcoming", list(upcoming))
 
@@ -108,8 +110,19 @@ class BookWriter:
             (setup.setup_id, setup.symbol, encode(setup), orjson.dumps(dict(evidence))),
         )
 
-    def add_history(self, symbol: str, outcomes: str, rows: Sequence[bytes]) -> None:
-        """Store a symbol's occurrences, newest first: HistoryRow bodies and outcome letters."""
+    def add_history(
+        self,
+        symbol: str,
+        outcomes: str,
+        rows: Sequence[bytes],
+        new: Sequence[bytes] | None = None,
+    ) -> None:
+        """Store a symbol's occurrences, newest first: HistoryRow bodies and outcome letters.
+
+        If only some rows are `new`, the others are those that an earlier night checked.
+        """
+        if new is not None:
+            self._new[symbol] = new
         self._db.execute(
             "INSERT INTO history VALUES (?, ?, ?)", (symbol, outcomes, b"\n".join(rows))
         )
@@ -214,7 +227,7 @@ class BookWriter:
         )
         for table, model in tables:
             self._validate(table, "body", model.model_validate_json)
-        self._validate("history", "rows", _validate_history)
+        self._validate_history()
         if self._count("families") != len(Family):
             raise PublishError("The new book lacks a family; run `screener nightly` again.")
         return Counts(
@@ -227,10 +240,14 @@ class BookWriter:
 
     def _validate(self, table: str, column: str, validate: Callable[[bytes], object]) -> None:
         for name, body in self._db.execute(f"SELECT rowid, {column} FROM {table}"):  # noqa: S608
-            try:
-                validate(body)
-            except ValidationError as error:
-                raise PublishError(f"Record {name} of {table} is invalid: {error}") from error
+            _validated(validate, body, f"Record {name} of {table}")
+
+    def _validate_history(self) -> None:
+        for symbol, rows in self._db.execute("SELECT symbol, rows FROM history"):
+            new = self._new.get(symbol, rows.split(b"\n") if rows else ())
+            if new:
+                body = b"[%b]" % b",".join(new)
+                _validated(HISTORY_ROWS.validate_json, body, f"A record of {symbol} in history")
 
     def _count(self, table: str) -> int:
         count: int = self._db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608
@@ -302,6 +319,8 @@ def _unwritable(path: Path, error: Exception) -> PublishError:
     return PublishError(f"The new book cannot be written ({error}); make room in {path.parent}.")
 
 
-def _validate_history(rows: bytes) -> None:
-    if rows:
-        HISTORY_ROWS.validate_json(b"[" + rows.replace(b"\n", b",") + b"]")
+def _validated(validate: Callable[[bytes], object], body: bytes, record: str) -> None:
+    try:
+        validate(body)
+    except ValidationError as error:
+        raise PublishError(f"{record} is invalid: {error}") from error

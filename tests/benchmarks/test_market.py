@@ -9,17 +9,17 @@ import polars as pl
 
 from benchmarks import market
 from benchmarks.market import write_market
-from benchmarks.nights import ANALYSED, LATE
-from nightly.cleaning import clean
-from nightly.sessions import past_window
-from nightly.sources import open_source
+from benchmarks.night import ANALYSED, LATE
+from nightly.cleaning.cleaning import clean
+from nightly.cleaning.sessions import past_window
+from nightly.reading import TableSource
 
 SYMBOLS, YEARS = 60, 20
 
 
 def analysed(file: Path) -> tuple[float, float]:
     """The shares of the symbols and of the bars that the data rules leave to analyse."""
-    source = open_source(file)
+    source = TableSource(file)
     loaded = [item.bars for item in source.load(source.names())]
     window = past_window(market.LAST_SESSION, "stock")
     kept = []

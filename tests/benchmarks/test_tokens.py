@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.tokens.__main__ import MARKET, PAGE, SAMPLE, measure
+from benchmarks.tokens.collect import compact
 from benchmarks.tokens.counter import CounterError, count
-from benchmarks.tokens.tables import compact, outdated, tables_of, with_tables
+from benchmarks.tokens.tables import outdated, tables_of, with_tables
 from mcp_server.mcp.server import tools
 from mcp_server.mcp.toolsets import EXTENDED, FULL
 from mcp_server.presentation.offer import Offer

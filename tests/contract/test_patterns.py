@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import secrets
 from collections import Counter
+from contextlib import closing
 from typing import Any
 
+import orjson
 import pytest
 
 from store.wire.families import Family
-from tests.contract.market import Market
+from tests.contract.market import Market, active_book
 from tests.service import TRACKED, Service, new_key
 
 
@@ -90,11 +92,15 @@ def test_history_is_filtered_by_family_before_it_is_cut(
     assert some["occurrences"] == [row for row in rows if row["family"] == family]
     assert some["count"] == some["total"] == len(some["occurrences"])
 
-    path = "/tickers/M1/history?outcome=resolved&limit="
-    whole = market.service.get(f"{path}100", key=key).json()["occurrences"]
-    one = market.service.get(f"{path}1&family={family}", key=key).json()
-    assert one["occurrences"] == [row for row in whole if row["family"] == family][:1]
-    assert one["total"] >= one["count"] == len(one["occurrences"])
+    with closing(active_book(market.service.settings.data_dir)) as book:
+        stored = book.history("M1")
+    assert stored is not None
+    whole = [row for row in map(orjson.loads, stored.rows) if row["outcome"] != "open"]
+    path = f"/tickers/M1/history?outcome=resolved&limit=1&family={family}"
+    one = market.service.get(path, key=key).json()
+    matching = [row["lineage_id"] for row in whole if row["family"] == family]
+    assert [row["lineage_id"] for row in one["occurrences"]] == matching[:1]
+    assert (one["total"], one["count"]) == (len(matching), len(one["occurrences"]))
 
 
 @pytest.mark.proves("PAT-history-limit", "LIM-history", "PAT-history-counts", "PAT-history")

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from nightly.parameters import DETECTORS
 from screener.commands.bars_options import BarsOptions
-from screener.commands.nights.nightly import order_of, seal
+from screener.commands.nights.nightly import Work, order_of, seal
 from screener.settings.settings import Settings
 from store.nights.nights import Nights
+from tests.conftest import CROWDED
 from tests.service import Service, new_key, serving
 
 SHARED = Path(os.environ.get("SCREENER_SHARED", Path(__file__).parents[3] / "shared"))
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.skipif(not BARS.exists(), reason="the research bars are
 def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A service over 1,856 symbols, as of a session on which its crypto symbols still traded.
 
-    The reference detector draws it, which finds many more setups than the default.
+    Its rules are lenient and find many more setups than the default's.
     """
     folder = tmp_path_factory.mktemp("market")
     reference = SHARED / "data" / "reference.parquet"
@@ -37,8 +37,9 @@ def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     order = order_of(
         Settings(data_dir=folder),
         BarsOptions(str(BARS), reference=reference, session=session),
+        work=Work(folder / "work"),
     )
-    seal(Settings(data_dir=folder), replace(order, parameters=DETECTORS["reference"]))
+    seal(Settings(data_dir=folder), replace(order, parameters=CROWDED))
     with serving(folder) as live:
         yield live
 

@@ -14,6 +14,7 @@ import json
 import os
 import platform
 import random
+import re
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -27,7 +28,6 @@ import psutil
 
 from benchmarks.serving.book import make_market, read_template, seal
 from benchmarks.serving.cases import MARK, Case, make_cases
-from benchmarks.serving.load import read_answer
 from benchmarks.serving.stage import ACCOUNTS, KEYS, LIMITS, say
 from store.nights.nights import Nights as Sealed
 from tests.conftest import seal_night
@@ -97,6 +97,16 @@ class Kind(NamedTuple):
     statuses: tuple[int, ...] = (200,)
     sealed: bool = True
     """Whether each answer must name one of the nights."""
+
+
+async def read_answer(reader: asyncio.StreamReader) -> tuple[int, bytes]:
+    """The status and body of one answer, read by its Content-Length (RFC 9112 section 6.3)."""
+    head = await reader.readuntil(b"\r\n\r\n")
+    status = int(head[9:12])
+    length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
+    if status == 304 or length is None:
+        return status, b""
+    return status, await reader.readexactly(int(length[1]))
 
 
 def kinds(server: Server) -> Iterator[Kind]:

@@ -25,8 +25,8 @@ from hypothesis.strategies import SearchStrategy
 from mcp_server.calls.errors import ApiError
 from mcp_server.filters.filters import parse_filters
 from nightly.errors import NightlyError
-from nightly.reference import read_reference
-from nightly.sources import prepare_source
+from nightly.reading import open_source
+from nightly.reference.reference import read_reference
 from store.errors import LedgerError, ManifestError
 from store.ledger.ledger import Ledger
 from store.ledger.manifest import read_manifest
@@ -119,7 +119,7 @@ def _bars(data: bytes, folder: Path) -> None:
     (bars / f"AAPL{ending}").write_bytes(data)
     for number, path in enumerate((bars, bars / f"AAPL{ending}")):
         try:
-            source = prepare_source(path, folder / f"work{number}").source
+            source = open_source(path, folder / f"work{number}").source
             list(source.load(source.names()))
         except NightlyError:
             continue

@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmarks.serving.process import Server, environment, free_port
+from benchmarks.serving.process import Server, environment
 from screener.settings.settings import Settings
 from store.accounts.accounts import AccountPlan
 from tests.fuzz.exchange import Answer, Visitor, faults_of, request, send
 from tests.fuzz.hostile import encoded
 from tests.fuzz.trial import SLOW
+from tests.screener.process import free_port
 from tests.service import Service, new_key, on_accounts
 from tests.web.browser import PASSWORD_HASH, Browser
 

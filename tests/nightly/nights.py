@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import datetime as dt
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from nightly.analysis import Analysis, Task, analyse_symbol
+from nightly.analysis import Task, analyse_symbol
 from nightly.bars import Bars
-from nightly.parameters import Parameters
+from nightly.cleaning.sessions import past_window
+from nightly.detector.parameters import Parameters
 from nightly.plan import Order
-from nightly.reference import AssetType, Listing
-from nightly.sessions import past_window
-from nightly.sources import Loaded, open_source
+from nightly.reading import BarSource, Loaded, open_source
+from nightly.reference.reference import AssetType, Listing
+from nightly.results.symbol_results import Analysis
 from nightly.version import code_version
 from store.ledger.manifest import Manifest
 from store.nights.book import Book
@@ -26,7 +28,13 @@ from tests.nightly.series import LENIENT, write_table
 def order_of(bars: Path, **options: Any) -> Order:
     """The order of a night over a file or a folder of bars, by lenient rules."""
     chosen = {"parameters": LENIENT, "accept_fall": True, "jobs": 1, **options}
-    return Order(open_source(bars), "bars", **chosen)
+    return Order(source_of(bars), "bars", **chosen)
+
+
+def source_of(bars: Path) -> BarSource:
+    """The source of a file or a folder of bars, sorted beside it if it must be."""
+    work = Path(tempfile.mkdtemp(prefix="work-", dir=bars.parent))
+    return open_source(bars, work).source
 
 
 def order_over(folder: Path, bars: Mapping[str, Bars], **options: Any) -> Order:

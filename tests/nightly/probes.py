@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from nightly.bars import Bars
-from nightly.events import EndReason, EventLog, Outcome
+from nightly.detector.events import EndReason, EventLog, Outcome
 from tests.nightly.series import multiplied
 
 Detector = Callable[[Bars], EventLog]

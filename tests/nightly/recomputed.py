@@ -1,7 +1,7 @@
 """The statistics of a night, computed a second time, from bars and event logs alone.
 
-Written from docs/detector.md, without any code of `nightly.placebo`, `nightly.method`,
-`nightly.statistics`, `nightly.intervals` or `nightly.multiple`, and without a kernel.
+Written from docs/detector.md, without any code of `nightly.results.placebo` or
+`nightly.statistics`, and without a kernel.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from nightly.analysis import Task, fate_of
 from nightly.bars import Bars, Floats, to_date
-from nightly.events import EventLog, Outcome, Rows
-from nightly.history import Fate, Lineages
+from nightly.detector.events import EventLog, Outcome, Rows
 from nightly.plan import Order, plan
-from nightly.reference import Listing
+from nightly.reference.reference import Listing
+from nightly.results.history import Fate, Lineages
 from nightly.series import Series
 
 PAIRS = 50
@@ -119,7 +119,7 @@ def walks_of(task: Task) -> Iterator[Walk]:
         cleaned = task.clean(loaded, listing)
         for place, series in enumerate(cleaned.series, 1):
             fate = fate_of(cleaned, listing, task.windows[listing.asset_type])
-            log = task.walk(series, listing).log
+            log = task.walk(series, listing).walk.log
             newest = place == len(cleaned.series)
             yield Walk(listing, series, log, fate, newest, newest and cleaned.refusal is None)
 

@@ -12,9 +12,9 @@ import numpy.typing as npt
 import polars as pl
 
 from nightly.bars import Bars, Floats, to_day
-from nightly.features import COLUMNS, features
-from nightly.parameters import Parameters
-from nightly.sessions import closed_days
+from nightly.cleaning.sessions import closed_days
+from nightly.detector.parameters import Parameters
+from nightly.results.features import COLUMNS, features
 
 # The default's rules with a low score, so that a random walk has enough patterns to look at.
 LENIENT = Parameters(quality_min=20.0, squeeze_quality_min=10.0, directness_min=0.0)

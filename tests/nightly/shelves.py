@@ -208,7 +208,7 @@ def freqtrade_json(path: Path, series: Series) -> Path:
 
 SHAPES = {
     "yahoo": Shape(yahoo, "CSV"),
-    "yfinance": Shape(yfinance, "yfinance CSV"),
+    "yfinance": Shape(yfinance, "CSV"),
     "long csv": Shape(long_csv, "CSV table"),
     "long parquet": Shape(long_parquet, "table"),
     "stooq": Shape(stooq, "Stooq"),

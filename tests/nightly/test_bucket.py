@@ -10,7 +10,7 @@ import pytest
 from obstore.store import ObjectStore, from_url
 
 from nightly.errors import SourceError
-from nightly.sources import bucket, fetch_bars, is_bucket, silent
+from nightly.reading import bucket, fetch_bars, is_bucket, silent
 
 pytestmark = pytest.mark.engine
 
@@ -40,7 +40,7 @@ def once(action: Callable[[], object]) -> Callable[[str, int, int], None]:
 def test_what_lies_below_an_address_is_copied_under_its_names(
     store: ObjectStore, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bucket, "PIECE", 3)
+    monkeypatch.setattr(bucket, "CHUNK", 3)
     bars = {"AAPL.csv": b"0123456789", "more/MSFT Historical Data.csv": b"abc", "NONE.csv": b""}
     others = {".hidden.csv": b"x", "notes.md": b"x", ".git/A.csv": b"x", "more": b""}
     for name, body in (bars | others).items():
@@ -67,7 +67,7 @@ def test_one_object_is_copied_under_its_name(store: ObjectStore, url: str, tmp_p
 def test_bars_that_change_while_they_are_copied_are_refused(
     name: str, store: ObjectStore, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bucket, "PIECE", 3)
+    monkeypatch.setattr(bucket, "CHUNK", 3)
     for symbol in ("AAPL", "MSFT"):
         obstore.put(store, f"{symbol}.csv", b"0123456789" * 20)
 

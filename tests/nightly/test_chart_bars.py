@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from nightly.bars import to_date
-from nightly.chart_bars import CHART_BARS, CHART_CONTEXT, MOST_CHART_BARS, bars_since
-from nightly.detector import detect
-from nightly.events import PatternType
-from nightly.poles import pole_of
+from nightly.detector.detector import detect
+from nightly.detector.events import PatternType
+from nightly.results.chart_bars import CHART_BARS, CHART_CONTEXT, MOST_CHART_BARS, bars_since
+from nightly.results.setups import pole_points
+from nightly.results.views import price
 from store.nights.book import Book
 from tests.contract.market import active_book, setups_of
 from tests.nightly.series import daily
@@ -70,18 +71,20 @@ def test_a_pole_runs_from_its_base_to_the_first_touch(direction: int) -> None:
     bars = squeeze(direction).bars
     versions = detect(bars).versions
     (version, *_) = versions[np.isin(versions["type"], [PatternType.BULLISH_SQUEEZE, 7])]
-    pole = pole_of(bars, version)
-    assert pole is not None
     tip = LEAD_IN + 8
     begins, ends = (bars.low, bars.high) if direction > 0 else (bars.high, bars.low)
     base = tip - 15 + int(np.argmin(direction * begins[tip - 15 : tip]))
-    assert (pole.base, pole.base_price) == (base, begins[base])
-    assert (pole.tip, pole.tip_price) == (tip, ends[tip])
+    assert pole_points(bars, version) == {
+        "pole_start_date": to_date(bars.date[base]).isoformat(),
+        "pole_start_price": price(begins[base]),
+        "pole_tip_date": to_date(bars.date[tip]).isoformat(),
+        "pole_tip_price": price(ends[tip]),
+    }
 
 
 def test_a_triangle_has_no_pole() -> None:
     bars = wedge_or_triangle(0.0, 0.6, approach=1, broken=1).bars
-    assert pole_of(bars, detect(bars).versions[0]) is None
+    assert pole_points(bars, detect(bars).versions[0]) == {}
 
 
 @pytest.mark.parametrize(

@@ -20,11 +20,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from nightly.bars import Bars, Days, to_date, to_day
-from nightly.cleaning import Cleaned, clean
-from nightly.doubt import suspected_splits
-from nightly.reference import AssetType, Split
-from nightly.sessions import Window
-from nightly.sources import TableSource
+from nightly.cleaning.cleaning import Cleaned, clean
+from nightly.cleaning.gates import suspected_splits
+from nightly.cleaning.sessions import Window
+from nightly.reading import TableSource
+from nightly.reference.reference import AssetType, Split
 from tests.nightly.series import changed, multiplied
 
 SHARED = Path(os.environ.get("SCREENER_SHARED", Path(__file__).parents[3] / "shared"))

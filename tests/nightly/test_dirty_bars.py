@@ -13,17 +13,18 @@ import pytest
 
 from nightly.analysis import Task
 from nightly.bars import Bars, to_day
+from nightly.cleaning.rules import RULES
+from nightly.cleaning.sessions import windows
+from nightly.detector.parameters import DEFAULTS, Parameters
 from nightly.night import make_night
-from nightly.parameters import DETECTORS, Parameters
 from nightly.plan import Order
-from nightly.reference import Listing
-from nightly.rules import RULES
-from nightly.sessions import windows
-from nightly.sources import Loaded, TableSource
+from nightly.reading import Loaded, TableSource
+from nightly.reference.reference import Listing
 from nightly.version import code_version
 from store.nights.book import Book
 from store.nights.nights import Nights
 from store.wire.records import Plan, ScanSetup
+from tests.conftest import CROWDED
 
 SHARED = Path(os.environ.get("SCREENER_SHARED", Path(__file__).parents[3] / "shared"))
 DIRTY = SHARED / "data" / "bars_dirty.parquet"
@@ -48,13 +49,12 @@ def task(day: dt.date) -> Task:
     return Task(TableSource(DIRTY), [], day, known, "split", Parameters(), code_version())
 
 
-@pytest.mark.parametrize("detector", DETECTORS)
+@pytest.mark.parametrize("parameters", [DEFAULTS, CROWDED], ids=["default", "lenient"])
 @pytest.mark.parametrize("session", SESSIONS)
 def test_a_night_over_garbage_reports_every_symbol_and_serves_nothing_absurd(
-    session: dt.date, detector: str, loaded: dict[str, Loaded], tmp_path: Path
+    session: dt.date, parameters: Parameters, loaded: dict[str, Loaded], tmp_path: Path
 ) -> None:
     nights = Nights(tmp_path)
-    parameters = DETECTORS[detector]
     order = Order(TableSource(DIRTY), name="dirty", session=session, parameters=parameters)
     manifest, report = make_night(order, nights, now=NOW)
 
@@ -68,7 +68,7 @@ def test_a_night_over_garbage_reports_every_symbol_and_serves_nothing_absurd(
     served = [ScanSetup.model_validate_json(body) for body in book.evidence.bodies]
     book.close()
     # Later, few of these series still live; the default detector finds nothing in any of them.
-    assert served or session > dt.date(2020, 1, 1) or detector == "default"
+    assert served or session > dt.date(2020, 1, 1) or parameters == DEFAULTS
     assert {setup.symbol for setup in served}.isdisjoint(refused)
     for setup in served:
         bars = task(session).clean(loaded[setup.symbol], Listing(setup.symbol)).bars

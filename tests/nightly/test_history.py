@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from nightly.bars import Bars
-from nightly.events import TRADE, VERSION, EndReason, EventLog, Outcome
-from nightly.history import FACTS, Lineages, history_rows
-from nightly.ids import setup_id
-from nightly.statistics import Sample, track_record
+from nightly.detector.events import TRADE, VERSION, EndReason, EventLog, Outcome
+from nightly.results.history import FACTS, FirstAttempts, Lineages
+from nightly.results.views import setup_id
+from nightly.series import Series
+from nightly.statistics.records import Scope, track_record
+from nightly.statistics.summary import GroupSummary
 from store.wire.families import Family
 
 DAY = dt.date(2024, 3, 8)
@@ -36,6 +38,7 @@ def trade(row: int, entry: int, leave: int = -1) -> Any:
     """A trade of a version's row."""
     made = np.zeros(1, TRADE)[0]
     prices = {"entry_price": 10.0, "stop_price": 9.0, "target_price": 12.0, "exit_price": 12.0}
+    prices["atr"] = 0.02
     outcome = Outcome.OPEN if leave < 0 else Outcome.WIN
     facts = {"version": row, "direction": 1, "entry": entry, "exit": leave, "outcome": outcome}
     for name, value in {**prices, **facts}.items():
@@ -43,22 +46,22 @@ def trade(row: int, entry: int, leave: int = -1) -> Any:
     return made
 
 
-def lineages(versions: list[Any], trades: list[Any]) -> tuple[EventLog, Lineages]:
+def lineages(versions: list[Any], trades: list[Any]) -> Lineages:
     log = EventLog(np.array(versions, VERSION), np.array(trades, TRADE))
-    return log, Lineages("TEST", bars(), log)
+    return Lineages("TEST", bars(), log)
 
 
 def test_lineages_that_begin_on_the_same_days_have_ids_of_their_own() -> None:
-    _, alone = lineages([version(lineage=0)], [])
-    _, found = lineages([version(lineage=number, type=number) for number in range(3)], [])
+    alone = lineages([version(lineage=0)], [])
+    found = lineages([version(lineage=number, type=number) for number in range(3)], [])
 
     assert found.id(0) == alone.id(0)
     assert len({found.id(number) for number in range(3)}) == 3
 
 
 def test_two_setups_of_one_lineage_and_attempt_have_ids_of_their_own() -> None:
-    _, alone = lineages([version()], [])
-    _, found = lineages([version(), version(upper_start=40, first_served=60)], [])
+    alone = lineages([version()], [])
+    found = lineages([version(), version(upper_start=40, first_served=60)], [])
 
     assert found.setup_id(0, 0, 1, 99, DAY) == alone.setup_id(0, 0, 1, 99, DAY)
     assert found.setup_id(1, 0, 1, 99, DAY) != found.setup_id(0, 0, 1, 99, DAY)
@@ -66,7 +69,7 @@ def test_two_setups_of_one_lineage_and_attempt_have_ids_of_their_own() -> None:
 
 def test_a_setup_s_id_regards_only_what_was_served_beside_it() -> None:
     over = version(end=70, end_reason=EndReason.TRIGGERED)
-    _, found = lineages([over, version(first_served=60)], [trade(0, 70, 80)])
+    found = lineages([over, version(first_served=60)], [trade(0, 70, 80)])
 
     ids = [found.setup_id(1, 0, 1, bar, DAY) for bar in (69, 79, 80)]
     assert ids[0] == ids[1] != ids[2]
@@ -75,9 +78,9 @@ def test_a_setup_s_id_regards_only_what_was_served_beside_it() -> None:
 
 def test_a_history_row_has_the_id_of_the_last_session_on_which_it_was_forming() -> None:
     versions = [version(end=70, end_reason=EndReason.TRIGGERED) for _ in range(2)]
-    log, found = lineages(versions, [trade(0, 70, 80), trade(1, 70)])
+    found = lineages(versions, [trade(0, 70, 80), trade(1, 70)])
 
-    rows = history_rows(bars(), log, found)
+    rows = FirstAttempts.of(Series.sound(bars()), found).rows
 
     served = dt.date(1970, 1, 1) + dt.timedelta(days=69)
     for row in range(2):
@@ -92,7 +95,9 @@ def test_a_delisted_trade_that_gained_is_no_win_and_no_average_loss() -> None:
     facts["r"] = [2.0, -1.0, 6.0, -0.2]
     facts["risk_pct"] = 5.0
     day = dt.date(2024, 1, 2)
-    record = track_record(Sample(Family.TRIANGLE, None, facts, day, day), {})
+    record = track_record(
+        Scope(Family.RISING_WEDGE, None, day, day, 1), GroupSummary(facts), {}, {}
+    )
 
     assert record is not None
     assert (record.sample_size, record.wins, record.losses) == (4, 1, 3)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nightly.industries import fund_label, industry_label, words
+from nightly.reference.reference import fund_label, industry_label, words
 from store.wire.labels import INDUSTRIES
 
 SHARED = Path(os.environ.get("SCREENER_SHARED", Path(__file__).parents[3] / "shared"))

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from nightly.bars import Bars
-from nightly.market import CALM, LEAST_STOCKS, NORMAL, TURBULENT, UNIT, Market, Returns
+from nightly.results.returns import UNIT, Returns
 from nightly.series import Series
+from nightly.statistics.market import CALM, LEAST_STOCKS, NORMAL, TURBULENT, MarketDays
 
 FIRST = 15_000
 
@@ -37,8 +38,8 @@ def test_the_returns_of_stocks_add_up_in_any_order_to_the_last_bit() -> None:
 
 def test_a_day_of_few_stocks_is_no_day_of_the_market() -> None:
     one = Returns.of([stock([0.01] * 5)])
-    assert len(Market.of(Returns.total([one] * (LEAST_STOCKS - 1)), FIRST).days) == 0
-    assert len(Market.of(Returns.total([one] * LEAST_STOCKS), FIRST).days) == 5
+    assert len(MarketDays.of(Returns.total([one] * (LEAST_STOCKS - 1)), FIRST).days) == 0
+    assert len(MarketDays.of(Returns.total([one] * LEAST_STOCKS), FIRST).days) == 5
 
 
 def test_a_return_needs_the_session_before() -> None:
@@ -52,6 +53,6 @@ def test_thirds_of_volatility_are_those_of_the_days_that_count() -> None:
     rng = np.random.default_rng(8)
     changes = np.concatenate([rng.normal(0, size, 200) for size in (0.002, 0.01, 0.05)])
     everyone = Returns.total([Returns.of([stock(changes.tolist())])] * LEAST_STOCKS)
-    whole, later = (Market.of(everyone, since).volatility for since in (FIRST, FIRST + 420))
+    whole, later = (MarketDays.of(everyone, since).volatility for since in (FIRST, FIRST + 420))
     assert set(whole[-100:]) == {TURBULENT}
     assert set(later[-100:]) == {CALM, NORMAL, TURBULENT}

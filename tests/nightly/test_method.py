@@ -11,29 +11,29 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from nightly import multiple
 from nightly.bars import to_day
-from nightly.events import Rows
-from nightly.groups import Trades
-from nightly.history import FACTS, Fate
-from nightly.intervals import clustered
-from nightly.market import Market, Returns
-from nightly.method import method, shown
+from nightly.detector.events import Rows
+from nightly.results.history import FACTS, Fate
+from nightly.results.returns import Returns
+from nightly.statistics import romano_wolf
+from nightly.statistics.groups import ResolvedTrades
+from nightly.statistics.market import MarketDays
+from nightly.statistics.method import method, shown
 from store.wire.method import Method
 
 
 def of_facts(facts: Rows) -> Method:
     """The method record of the trades of one symbol, without a market."""
     day = dt.date(2024, 5, 8)
-    trades = Trades.of([("AAPL", facts)], Market.of(Returns.none(), 0))
-    groups = [group for group, _ in shown(trades)]
+    trades = ResolvedTrades.of([("AAPL", facts)], MarketDays.of(Returns.total([]), 0))
     return method(
         trades,
-        trades.tested(groups),
+        trades.tested(shown(trades)),
         open_trades=0,
         fates=Counter({Fate.CURRENT: 1}),
         start=day,
         as_of=day,
+        as_served={},
     )
 
 
@@ -53,7 +53,6 @@ def test_one_half_year_alone_has_no_error() -> None:
     assert (found.draws, found.placebo_pct, found.difference_r) == (0, None, None)
     assert found.after_costs[0].avg_r == 0.48
     assert found.verdict == "too_few"
-    assert clustered(np.zeros(0), np.zeros(0), np.zeros(0, np.int64)) is None
 
 
 def test_lines_that_are_tested_some_at_a_time_have_the_p_of_all_together(
@@ -61,7 +60,7 @@ def test_lines_that_are_tested_some_at_a_time_have_the_p_of_all_together(
 ) -> None:
     values = np.random.default_rng(3).normal(0.1, 1.0, 720)
     lines = [np.arange(720) % 7 == rest for rest in range(7)]
-    together = multiple.adjusted_p(values, lines, np.arange(720) // 6)
-    monkeypatch.setattr(multiple, "TOGETHER", 2)
-    assert multiple.adjusted_p(values, lines, np.arange(720) // 6) == together
+    together = romano_wolf.adjusted_p(values, lines, np.arange(720) // 6)
+    monkeypatch.setattr(romano_wolf, "TOGETHER", 2)
+    assert romano_wolf.adjusted_p(values, lines, np.arange(720) // 6) == together
     assert len({*together}) > 2

@@ -16,19 +16,19 @@ import orjson
 import pytest
 
 from nightly.bars import Bars, to_date, to_day
-from nightly.cleaning import clean
+from nightly.cleaning.cleaning import clean
+from nightly.cleaning.sessions import past_window
+from nightly.detector.parameters import DEFAULTS, Parameters
 from nightly.night import make_night
-from nightly.parameters import DETECTORS, Parameters
 from nightly.plan import Order
-from nightly.reference import Reference
+from nightly.reference.reference import Reference
 from nightly.sample import SAMPLE_SESSION, sample_reference, sample_source
-from nightly.sessions import past_window
-from nightly.sources import open_source
 from store.ledger.manifest import Manifest
 from store.nights.book import Book
 from store.nights.nights import Nights
 from store.wire.records import HistoryRow, ScanSetup, Setup
-from tests.conftest import NIGHT_SESSION
+from tests.conftest import CROWDED, NIGHT_SESSION
+from tests.nightly.nights import source_of
 from tests.nightly.series import LENIENT
 
 NOW = dt.datetime(2026, 1, 2, 12, tzinfo=dt.UTC)
@@ -46,7 +46,7 @@ def active_book(folder: Path) -> Book:
 
 @pytest.fixture(scope="module")
 def crowded(night: Path) -> Iterator[Book]:
-    """The tests' night, drawn by the reference detector, with setups of several families."""
+    """The tests' night, made by lenient rules, with setups of several families."""
     with closing(active_book(night)) as opened:
         yield opened
 
@@ -99,7 +99,7 @@ def test_the_sample_night_shows_what_its_bars_show(product: Book) -> None:
     assert history(product, "MSFT")[0].entry_date == dt.date(2012, 8, 16)
 
 
-def test_the_reference_detector_shows_more_of_the_same_bars(crowded: Book) -> None:
+def test_lenient_rules_show_more_of_the_same_bars(crowded: Book) -> None:
     found = {(row.symbol, row.family.value, row.status) for row in rows(crowded)}
 
     assert found == {
@@ -135,12 +135,12 @@ def test_every_record_and_the_manifest_name_the_detector(
 
 
 @pytest.mark.parametrize(
-    ("fixture", "detector", "session"),
-    [("night", "reference", NIGHT_SESSION), ("product_night", "default", SAMPLE_SESSION)],
+    ("fixture", "parameters", "session"),
+    [("night", CROWDED, NIGHT_SESSION), ("product_night", DEFAULTS, SAMPLE_SESSION)],
 )
 def test_two_runs_over_the_same_bars_give_the_same_bytes(
     fixture: str,
-    detector: str,
+    parameters: Parameters,
     session: dt.date,
     request: pytest.FixtureRequest,
     tmp_path: Path,
@@ -151,7 +151,7 @@ def test_two_runs_over_the_same_bars_give_the_same_bytes(
         source=sample_source(),
         name="sample",
         reference=sample_reference(),
-        parameters=DETECTORS[detector],
+        parameters=parameters,
         session=session,
         jobs=2,
         source_label=first.source,
@@ -163,7 +163,7 @@ def test_two_runs_over_the_same_bars_give_the_same_bytes(
     assert second == first
 
 
-@pytest.mark.parametrize("parameters", [DETECTORS["reference"], LENIENT], ids=["reference", "new"])
+@pytest.mark.parametrize("parameters", [CROWDED, LENIENT], ids=["crowded", "lenient"])
 def test_a_night_never_sees_bars_after_its_session(parameters: Parameters, tmp_path: Path) -> None:
     """A source that ends with the session gives the same records as one with later bars."""
     session = dt.date(2009, 6, 30)
@@ -175,7 +175,7 @@ def test_a_night_never_sees_bars_after_its_session(parameters: Parameters, tmp_p
     books = {}
     for name in ("cut", "whole"):
         order = Order(
-            source=open_source(tmp_path / name),
+            source=source_of(tmp_path / name),
             name="same",
             reference=sample_reference(),
             parameters=parameters,
@@ -341,7 +341,7 @@ def test_a_symbol_with_bad_bars_is_named_and_the_others_are_served(tmp_path: Pat
     (tmp_path / "bars" / "BROKEN.csv").write_text("what,is,this\n1,2,3\n")
     write_csv(tmp_path / "bars" / "OLD.csv", bars.take(slice(0, 2000)))
     (tmp_path / "bars" / "B@D.csv").write_text((tmp_path / "bars" / "IBM.csv").read_text())
-    order = Order(source=open_source(tmp_path / "bars"), name="bars", reference=Reference())
+    order = Order(source=source_of(tmp_path / "bars"), name="bars", reference=Reference())
 
     manifest, report = make_night(order, Nights(tmp_path / "data"), now=NOW)
 

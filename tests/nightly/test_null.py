@@ -8,13 +8,13 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from benchmarks.evidence.walks import driftless
 from nightly.bars import Bars
-from nightly.detector import log_atrs
-from nightly.events import TRADE, VERSION, EventLog, Outcome, PatternType, Rows
-from nightly.parameters import Parameters
-from nightly.placebo import placebo, seeds_of
+from nightly.detector.detector import log_atrs
+from nightly.detector.events import TRADE, VERSION, EventLog, Outcome, PatternType, Rows
+from nightly.detector.parameters import Parameters
+from nightly.results.placebo import placebo, seeds_of
 from nightly.series import Series
+from research.evidence.walks import driftless
 from tests.nightly.recomputed import resolved
 from tests.nightly.series import weekdays
 

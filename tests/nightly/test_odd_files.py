@@ -15,7 +15,8 @@ import pytest
 
 from nightly.bars import to_date
 from nightly.errors import SourceError
-from nightly.sources import Loaded, Opened, open_source, prepare_source, read_source
+from nightly.reading import Loaded, Opened, open_source
+from tests.nightly.nights import source_of
 
 CSV = "date,open,high,low,close,volume\n2024-01-02,10,12,9,11,100\n2024-01-03,11,13,10,12,200\n"
 DAYS = [dt.date(2024, 1, 2), dt.date(2024, 1, 3)]
@@ -99,7 +100,7 @@ def test_an_odd_file_is_named_and_the_others_are_read(
     (bars / "GOOD.csv").write_text(beside.replace("MSFT", "GOOD"))
     make(bars / "ODD.csv")
 
-    opened = prepare_source(bars, tmp_path / "work")
+    opened = open_source(bars, tmp_path / "work")
 
     good, odd = opened.source.load(["GOOD", "ODD"])
     assert (good.refusal, len(good.bars)) == (None, 2)
@@ -117,7 +118,7 @@ def test_an_odd_file_given_alone_is_an_error_that_names_it(
     make(bars / "ODD.csv")
     (odd,) = bars.iterdir()
     with pytest.raises(SourceError) as caught:
-        prepare_source(odd, tmp_path / "work")
+        open_source(odd, tmp_path / "work")
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -126,7 +127,7 @@ def test_an_odd_file_given_alone_is_an_error_that_names_it(
 def test_a_device_given_alone_is_an_error_that_names_it(bars: Path, tmp_path: Path) -> None:
     (bars / "ODD.csv").symlink_to("/dev/zero")
     with pytest.raises(SourceError, match="is a device"):
-        prepare_source(bars / "ODD.csv", tmp_path / "work")
+        open_source(bars / "ODD.csv", tmp_path / "work")
 
 
 @posix
@@ -138,7 +139,7 @@ def test_a_linked_folder_is_read_once_and_a_loop_of_links_ends(bars: Path, tmp_p
     (bars / "loop").symlink_to(bars)
     (bars / "NEAR.csv").write_text(CSV)
 
-    opened = prepare_source(bars, tmp_path / "work")
+    opened = open_source(bars, tmp_path / "work")
 
     assert opened.source.names() == ["FAR", "NEAR"]
     assert opened.left.keys() == {"loop"}
@@ -158,7 +159,7 @@ def test_a_link_that_leads_out_of_the_folder_is_named_and_nothing_behind_it_is_r
     (bars / "OUT.csv").symlink_to(outside / "secret")
     (bars / "far").symlink_to("../bars-outside")
 
-    opened = prepare_source(bars, tmp_path / "work")
+    opened = open_source(bars, tmp_path / "work")
 
     assert opened.source.outlines().keys() == {"GOOD", "NEAR"}
     out = refusal_of(opened, "OUT")
@@ -167,7 +168,7 @@ def test_a_link_that_leads_out_of_the_folder_is_named_and_nothing_behind_it_is_r
         "far": f"far {OUT}"
     }
     (outside / "secret").write_text("other")
-    again = prepare_source(bars, tmp_path / "again")
+    again = open_source(bars, tmp_path / "again")
     assert again.source.digest() == opened.source.digest()
 
 
@@ -177,7 +178,7 @@ def test_a_link_given_itself_is_read(bars: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(bars)
     (tmp_path / "FILE.csv").symlink_to(bars / "GOOD.csv")
     for name, symbol in (("link", "GOOD"), ("FILE.csv", "FILE")):
-        opened = prepare_source(tmp_path / name, tmp_path / "work" / name)
+        opened = open_source(tmp_path / name, tmp_path / "work" / name)
         assert opened.source.names() == [symbol]
 
 
@@ -188,7 +189,7 @@ def test_what_this_user_may_not_read_is_named(bars: Path, tmp_path: Path) -> Non
         (bars / f"{name}.csv").write_text(CSV)
     (bars / "LOCKED.csv").chmod(0)
     (bars / "shut").mkdir(mode=0)
-    opened = prepare_source(bars, tmp_path / "work")
+    opened = open_source(bars, tmp_path / "work")
     assert "change its permissions" in refusal_of(opened, "LOCKED")[1]
     assert "change its permissions" in opened.left["shut"].reason
 
@@ -196,7 +197,7 @@ def test_what_this_user_may_not_read_is_named(bars: Path, tmp_path: Path) -> Non
 def test_a_table_of_structs_is_one_line(tmp_path: Path) -> None:
     parquet(tmp_path / "long.parquet", symbol="A", close={"a": "b"})
     with pytest.raises(SourceError, match=r"long\.parquet.* column close"):
-        prepare_source(tmp_path / "long.parquet", tmp_path / "work")
+        open_source(tmp_path / "long.parquet", tmp_path / "work")
 
 
 def test_if_every_file_fails_the_error_names_the_first_and_counts_the_rest(
@@ -206,7 +207,7 @@ def test_if_every_file_fails_the_error_names_the_first_and_counts_the_rest(
         (bars / f"{name}.csv").write_text("date,open\n2024-01-02,1\n")
 
     with pytest.raises(SourceError) as caught:
-        prepare_source(bars, tmp_path / "work")
+        open_source(bars, tmp_path / "work")
 
     said = str(caught.value)
     assert [f"{name}.csv" in said for name in "ABCDE"] == [True] * 3 + [False] * 2
@@ -215,14 +216,14 @@ def test_if_every_file_fails_the_error_names_the_first_and_counts_the_rest(
     assert "And 2 more." in said
     assert "columns date, open, high, low, close, volume" in said
     assert f"`screener bars check {bars}`" in said
-    opened = read_source(bars, tmp_path / "again")
+    opened = open_source(bars, tmp_path / "again", unusable=True)
     assert [refusal_of(opened, name)[0] for name in "ABCDE"] == ["unreadable_file"] * 5
 
 
 @pytest.mark.parametrize("name", ["absent", "x" * 300, "nul\0"])
 def test_a_path_that_cannot_be_is_one_line(tmp_path: Path, name: str) -> None:
     with pytest.raises(SourceError, match="does not exist"):
-        prepare_source(tmp_path / name, tmp_path / "work")
+        open_source(tmp_path / name, tmp_path / "work")
 
 
 def test_a_name_that_is_no_symbol_is_told_beside_the_shape_of_one(
@@ -230,9 +231,9 @@ def test_a_name_that_is_no_symbol_is_told_beside_the_shape_of_one(
 ) -> None:
     (bars / "^VIX.csv").write_text(CSV)
     with pytest.raises(SourceError, match=r"no symbol .letters, digits and dots"):
-        prepare_source(bars, tmp_path / "work")
+        open_source(bars, tmp_path / "work")
     with pytest.raises(SourceError, match="no symbol"):
-        open_source(bars)
+        source_of(bars)
 
 
 def one(opened: Opened, name: str) -> Loaded:
@@ -255,11 +256,9 @@ def test_one_file_of_one_symbol_is_read_by_its_name_alone_and_in_a_folder(
     else:
         frame.write_csv(path, compression="gzip" if suffix.endswith("gz") else "uncompressed")
     for number, given in enumerate((path, bars)):
-        loaded = one(prepare_source(given, tmp_path / f"work {number}"), "AAPL")
+        loaded = one(open_source(given, tmp_path / f"work {number}"), "AAPL")
         assert loaded.bars.close.tolist() == [11, 12]
         assert [to_date(day) for day in loaded.bars.date] == DAYS
-    (unsorted,) = open_source(bars).load(["AAPL"])
-    assert unsorted.bars.close.tolist() == [11, 12]
 
 
 @pytest.mark.parametrize("name", ["my download! (3).csv", "HistoricalData_1699.csv"])
@@ -269,10 +268,10 @@ def test_a_symbol_given_for_one_series_names_it_in_place_of_its_file(
     path = tmp_path / name
     path.write_text(CSV)
     with pytest.raises(SourceError, match="--symbol"):
-        prepare_source(path, tmp_path / "none")
-    opened = prepare_source(path, tmp_path / "work", symbol="AAPL")
+        open_source(path, tmp_path / "none")
+    opened = open_source(path, tmp_path / "work", symbol="AAPL")
     assert len(one(opened, "AAPL").bars) == 2
-    other = prepare_source(path, tmp_path / "other", symbol="MSFT")
+    other = open_source(path, tmp_path / "other", symbol="MSFT")
     assert other.source.digest() != opened.source.digest()
 
 
@@ -287,12 +286,12 @@ def test_a_column_with_one_symbol_counts_more_than_the_name_of_its_file(tmp_path
     }.items():
         (tmp_path / "bars" / name).write_text(LONG.replace("MSFT", symbol))
     (tmp_path / "bars" / "HistoricalData_2.csv").write_text(CSV)
-    opened = prepare_source(tmp_path / "bars", tmp_path / "work")
+    opened = open_source(tmp_path / "bars", tmp_path / "work")
     assert opened.source.names() == ["AAPL", "BRK-B", "MSFT", "T", "ibm"]
     assert [len(found.bars) for found in opened.source.load(opened.source.names())] == [2] * 5
     ((label, refusal),) = opened.left.items()
     assert (label, refusal.code) == ("HistoricalData_2.csv", "bad_symbol")
-    assert "is named by Nasdaq.com without its symbol" in refusal.reason
+    assert refusal.reason.startswith("HistoricalData_2.csv gives no symbol; rename it")
 
 
 def test_a_table_whose_column_says_that_it_is_not_daily_is_left_out(tmp_path: Path) -> None:
@@ -302,7 +301,7 @@ def test_a_table_whose_column_says_that_it_is_not_daily_is_left_out(tmp_path: Pa
     )
     (tmp_path / "bars" / "weeks.txt").write_text(weekly)
     (tmp_path / "bars" / "T.csv").write_text(CSV)
-    opened = prepare_source(tmp_path / "bars", tmp_path / "work")
+    opened = open_source(tmp_path / "bars", tmp_path / "work")
     assert opened.source.names() == ["T"]
     assert opened.left["weeks.txt"].code == "other_interval"
 
@@ -316,19 +315,19 @@ def test_a_symbol_for_bars_that_give_their_own_is_an_error(tmp_path: Path, suffi
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("long.csv", LONG)
     with pytest.raises(SourceError, match="has a column symbol, so --symbol"):
-        prepare_source(path, tmp_path / "work", symbol="AAPL")
+        open_source(path, tmp_path / "work", symbol="AAPL")
 
 
 def test_a_symbol_for_several_files_is_an_error_and_for_one_in_a_folder_none(
     bars: Path, tmp_path: Path
 ) -> None:
     (bars / "x y.csv").write_text(CSV)
-    one(prepare_source(bars, tmp_path / "one", symbol="AAPL"), "AAPL")
+    one(open_source(bars, tmp_path / "one", symbol="AAPL"), "AAPL")
     (bars / "B.csv").write_text(CSV)
     with pytest.raises(SourceError, match=r"names one series, but .* holds 2 files"):
-        prepare_source(bars, tmp_path / "work", symbol="AAPL")
+        open_source(bars, tmp_path / "work", symbol="AAPL")
     with pytest.raises(SourceError, match="cannot be a symbol"):
-        prepare_source(bars / "B.csv", tmp_path / "odd", symbol="A?")
+        open_source(bars / "B.csv", tmp_path / "odd", symbol="A?")
 
 
 def test_a_second_file_of_a_symbol_is_named_and_the_first_that_can_be_read_counts(
@@ -341,7 +340,7 @@ def test_a_second_file_of_a_symbol_is_named_and_the_first_that_can_be_read_count
     (bars / "c").mkdir()
     (bars / "c" / "AAPL.csv").write_text(CSV.replace("11", "12"))
 
-    opened = prepare_source(bars, tmp_path / "work")
+    opened = open_source(bars, tmp_path / "work")
 
     loaded = one(opened, "AAPL")
     assert loaded.bars.close.tolist() == [11, 12]
@@ -355,6 +354,6 @@ def test_rows_of_a_table_that_name_no_symbol_are_counted(tmp_path: Path, suffix:
     path = tmp_path / f"long.{suffix}"
     frame = pl.read_csv(f"{LONG},2024-01-02,1,1,1,1,1\n".encode())
     frame.write_csv(path) if suffix == "csv" else frame.write_parquet(path)
-    opened = prepare_source(path, tmp_path / "work")
+    opened = open_source(path, tmp_path / "work")
     assert opened.source.names() == ["MSFT"]
     assert opened.left[path.name].reason.startswith("1 of its rows name no symbol")

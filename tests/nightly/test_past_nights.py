@@ -23,15 +23,15 @@ import pytest
 
 from nightly.analysis import fate_of
 from nightly.bars import Bars, Days, to_date, to_day
-from nightly.cleaning import clean
-from nightly.detector import walk_on
-from nightly.events import EndReason
-from nightly.history import Fate
+from nightly.cleaning.cleaning import clean
+from nightly.cleaning.sessions import past_window, session_at
+from nightly.detector.detector import walk_on
+from nightly.detector.events import EndReason
 from nightly.night import make_night
 from nightly.plan import Order
-from nightly.reference import AssetType, Listing, read_reference
+from nightly.reference.reference import AssetType, Listing, read_reference
+from nightly.results.history import Fate
 from nightly.series import Series
-from nightly.sessions import past_window, session_at
 from store.nights.book import Book
 from store.nights.nights import Nights
 from tests.nightly.nights import analysed, book_of, order_over

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nightly.bars import Bars, to_day
-from nightly.events import TRADE, VERSION, EventLog, Outcome, PatternType, Rows
-from nightly.placebo import FARTHEST, placebo, seeds_of
+from nightly.detector.events import TRADE, VERSION, EventLog, Outcome, PatternType, Rows
+from nightly.results.placebo import FARTHEST, placebo, seeds_of
 from nightly.series import Series
 from tests.nightly.series import walk
 

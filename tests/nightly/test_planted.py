@@ -1,6 +1,6 @@
-"""The detector on carved patterns, decoys and walks: a quick subset, on seeds of its own.
+"""The detector on planted patterns, decoys and walks: a quick subset, on seeds of its own.
 
-`python -m benchmarks.planted` measures the same on more series; the bounds here lie a few points
+`python -m research.planted` measures the same on more series; the bounds here lie a few points
 to the bad side of what it prints, so that a change for the worse shows.
 """
 
@@ -13,22 +13,18 @@ from functools import partial
 import numpy as np
 import pytest
 
-from benchmarks.planted.carved.patterns import KINDS, NOISES
-from benchmarks.planted.carved.patterns import Plant as Carved
-from benchmarks.planted.carved.patterns import plant as carve
-from benchmarks.planted.corpus import GENERATORS, Split, decoys, plants, walks
-from benchmarks.planted.decoys import Decoy
-from benchmarks.planted.measures import find, formations, is_hit, share
-from benchmarks.planted.patterns import Plant
 from nightly.bars import Bars
-from nightly.detector import detect
-from nightly.events import EventLog
-from nightly.parameters import DETECTORS
+from nightly.detector.detector import detect
+from nightly.detector.events import EventLog
+from nightly.detector.parameters import DEFAULTS, Parameters
+from research.planted.carving import NOISES
+from research.planted.decoys import DECOYS, Decoy
+from research.planted.measures import decoys, find, formations, is_hit, plants, share, walks
+from research.planted.patterns import KINDS, Plant, plant
+from tests.conftest import CROWDED
 from tests.nightly.probes import look_ahead, scale_error
 
 DAYS = 2000
-CARVED = GENERATORS["carved"]
-SPLITS: tuple[Split, Split] = ("test", "tune")
 
 
 @dataclass(frozen=True)
@@ -65,14 +61,14 @@ class Scores:
 @pytest.fixture(scope="module")
 def corpus() -> Corpus:
     return Corpus(
-        list(plants("test", 12, CARVED)),
-        list(decoys("test", 16, CARVED)),
-        [bars for _, bars in walks("test", each=4, days=DAYS, by=CARVED)],
+        list(plants("test", 12)),
+        list(decoys("test", 16)),
+        [bars for _, bars in walks("test", each=4, days=DAYS)],
     )
 
 
-def scored(name: str, corpus: Corpus) -> Scores:
-    detector = partial(detect, parameters=DETECTORS[name])
+def scored(parameters: Parameters, corpus: Corpus) -> Scores:
+    detector = partial(detect, parameters=parameters)
     found = [find(detector(item.bars), item) for item in corpus.planted]
     finds = [item for item in found if item is not None]
     entries = [item.entry for item in finds]
@@ -82,7 +78,7 @@ def scored(name: str, corpus: Corpus) -> Scores:
         exact=entries.count(0) / len(finds),
         near=sum(entry is not None and abs(entry) <= 1 for entry in entries) / len(finds),
         line_error=float(np.median([item.line_error for item in finds])),
-        hits={kind: share([hit for of, hit in hits if of == kind]).value for kind in CARVED.decoys},
+        hits={kind: share([hit for of, hit in hits if of == kind]).value for kind in DECOYS},
         formations=1000 / DAYS * np.mean([formations(detector(b)) for b in corpus.walked]).item(),
     )
 
@@ -90,10 +86,9 @@ def scored(name: str, corpus: Corpus) -> Scores:
 def test_planted_patterns_are_found_and_little_else(corpus: Corpus) -> None:
     """Lines and breakout bar are those that were drawn, decoys and walks are seldom patterns.
 
-    The default is harder to fool than the reference: it is taken in by a fifth of the decoys, and
-    its lines are nearer to the true ones.
+    Rules that are lenient are taken in by four times as many decoys and walks.
     """
-    default, reference = scored("default", corpus), scored("reference", corpus)
+    default, lenient = scored(DEFAULTS, corpus), scored(CROWDED, corpus)
     assert default.recall >= 0.6
     assert default.exact >= 0.9
     assert default.near >= 0.92
@@ -101,10 +96,10 @@ def test_planted_patterns_are_found_and_little_else(corpus: Corpus) -> None:
     assert default.hit <= 0.07
     assert max(default.hits.values()) <= 0.16
     assert default.formations <= 1.6
-    assert default.exact > reference.exact
-    assert default.line_error < reference.line_error
-    assert default.hit < 0.25 * reference.hit
-    assert default.formations < 0.25 * reference.formations
+    assert default.exact > lenient.exact
+    assert default.line_error < lenient.line_error
+    assert default.hit < 0.25 * lenient.hit
+    assert default.formations < 0.25 * lenient.formations
 
 
 def test_the_first_trigger_is_told_from_the_nearest(corpus: Corpus) -> None:
@@ -115,20 +110,20 @@ def test_the_first_trigger_is_told_from_the_nearest(corpus: Corpus) -> None:
     assert any(nearest == 0 != first for nearest, first in pairs)
 
 
-@pytest.mark.parametrize("name", DETECTORS)
+@pytest.mark.parametrize("parameters", [DEFAULTS, CROWDED], ids=["default", "lenient"])
 def test_nothing_planted_is_known_ahead_or_depends_on_the_currency(
-    name: str, corpus: Corpus
+    parameters: Parameters, corpus: Corpus
 ) -> None:
     """The past is the same at random cuts, and the log at random price factors."""
-    detector: Callable[[Bars], EventLog] = partial(detect, parameters=DETECTORS[name])
+    detector: Callable[[Bars], EventLog] = partial(detect, parameters=parameters)
     rng = np.random.default_rng(5)
     for bars in corpus.series()[::4]:
         assert look_ahead(detector, bars, rng.integers(20, len(bars), 3).tolist()) == []
         assert scale_error(detector, bars, float(np.exp(rng.normal(0, 2)))) < 1e-9
 
 
-def carved(kind: str, seed: int) -> Carved:
-    return carve(np.random.default_rng(seed), kind, NOISES[seed % len(NOISES)])
+def planted(kind: str, seed: int) -> Plant:
+    return plant(np.random.default_rng(seed), kind, NOISES[seed % len(NOISES)])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -137,7 +132,7 @@ def test_a_planted_pattern_keeps_between_its_lines_until_its_breakout(kind: str,
     """The first close beyond a line is the breakout; highs and lows reach each line at times well
     apart; the lines converge toward an apex that the breakout does not reach.
     """
-    made = carved(kind, seed)
+    made = planted(kind, seed)
     upper, lower = made.lines.at(np.arange(made.start, made.end + 1))
     close, high, low = (
         np.log(column[made.start : made.end + 1])
@@ -154,8 +149,8 @@ def test_a_planted_pattern_keeps_between_its_lines_until_its_breakout(kind: str,
 def test_series_depend_on_their_seeds_alone() -> None:
     """The same seeds draw the same bars, other splits others."""
     for kind in KINDS:
-        one, again = carved(kind, 3), carved(kind, 3)
+        one, again = planted(kind, 3), planted(kind, 3)
         assert (one.lines, one.start, one.end) == (again.lines, again.start, again.end)
         assert all(map(np.array_equal, one.bars.columns(), again.bars.columns()))
-    tested, tuned = (next(plants(split, 1, CARVED)).bars.close for split in SPLITS)
-    assert tested.tobytes() != tuned.tobytes()
+    tested, reported = next(plants("test", 1)), next(plants("report", 1))
+    assert tested.bars.close.tobytes() != reported.bars.close.tobytes()

@@ -17,10 +17,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from nightly.providers.fetch import WAITS, Fetched, Fetcher
-from nightly.providers.kept import BarStore, Origin
-from nightly.providers.provider import SCHEMA, Provider, ProviderError, open_provider
-from nightly.providers.run import GIVE_UP, Run
+from nightly.fetching.bar_store import BarStore, Origin, symbol_of
+from nightly.fetching.fetch import GIVE_UP, WAITS, Fetched, FetchRun, Updater
+from nightly.fetching.provider import SCHEMA, Provider, ProviderError, open_provider
 from tests.nightly.exchange_floor import Floor, serving
 
 # Deprecation warnings from a client's own libraries do not concern this project.
@@ -62,8 +61,8 @@ class Desk:
     def fetch(
         self, *symbols: str, now: dt.datetime = DURING, since: dt.date | None = FIRST
     ) -> list[Fetched]:
-        fetcher = Fetcher(self.provider, self.store, now, self.waited.append, since)
-        run = Run(fetcher.fetch, symbols or self.symbols, self.provider.parallel)
+        updater = Updater(self.provider, self.store, now, self.waited.append, since)
+        run = FetchRun(updater, symbols or self.symbols)
         return [*run.results(), *run.end()]
 
     def kept(self, place: int = 0) -> pl.DataFrame:
@@ -219,8 +218,8 @@ def test_a_provider_that_refuses_everything_is_not_asked_on(desk: Desk) -> None:
     desk.floor.busy = 100_000
     names = [f"{letter}/USDT" if desk.crypto else letter for letter in "ABCDEFGHIJKL"]
     desk.floor.series = dict.fromkeys(names, bars(crypto=desk.crypto))
-    fetcher = Fetcher(desk.provider, desk.store, DURING, desk.waited.append, FIRST)
-    run = Run(fetcher.fetch, names, desk.provider.parallel)
+    updater = Updater(desk.provider, desk.store, DURING, desk.waited.append, FIRST)
+    run = FetchRun(updater, names)
 
     results = list(run.results())
 
@@ -281,11 +280,9 @@ def test_a_crypto_pair_of_yahoo_follows_utc(desk: Desk) -> None:
 
 
 def test_a_perpetual_future_has_a_symbol_of_its_own(desk: Desk) -> None:
-    from nightly.providers.kept import served
-
     del desk
-    assert served("BTC/USDT:USDT") == "BTCUSDT.P"
-    assert served("BTC/USDT") == "BTCUSDT"
+    assert symbol_of("BTC/USDT:USDT") == "BTCUSDT.P"
+    assert symbol_of("BTC/USDT") == "BTCUSDT"
 
 
 def test_the_session_of_a_closed_exchange_is_whole(desk: Desk) -> None:

@@ -17,18 +17,18 @@ import pytest
 
 from nightly.bars import to_date, to_day
 from nightly.errors import Refusal, SourceError
-from nightly.sources import TableSource, prepare_source
-from nightly.sources import convert as converting
-from nightly.sources.files import to_bars
-from nightly.sources.forms import Read, read_bars
-from nightly.sources.names import read_name
-from nightly.sources.spacing import other_interval
+from nightly.reading import TableSource, open_source, opening
+from nightly.reading.formats import read_bars
+from nightly.reading.source import to_bars
+from nightly.tables.layout import BarsTable
+from nightly.tables.names import read_name
+from nightly.tables.spacing import other_interval
 from tests.nightly.vendor_files import READ
 
 TITLED = "Date,Open,High,Low,Close,Volume"
 
 
-def read(rows: list[str], header: str = TITLED) -> Read:
+def read(rows: list[str], header: str = TITLED) -> BarsTable:
     return read_bars("\n".join([header, *rows]).encode(), label="ACME.csv")
 
 
@@ -199,8 +199,8 @@ def test_each_symbol_of_a_table_has_its_own_interval(
     path = tmp_path / "bars.csv"
     path.write_text("\n".join([f"Symbol,{TITLED}", *rows]))
     plain = list(TableSource(path).load(["DAY", "HOUR", "WEEK"]))
-    monkeypatch.setattr(converting, "SMALL", 0)
-    opened = prepare_source(path, tmp_path / "work")
+    monkeypatch.setattr(opening, "SMALL", 0)
+    opened = open_source(path, tmp_path / "work")
     for day, hour, week in (plain, opened.source.load(["DAY", "HOUR", "WEEK"])):
         assert (len(day.bars), day.refusal) == (40, None)
         for other, word in ((hour, "intraday"), (week, "weekly")):
@@ -220,8 +220,8 @@ def test_an_adjusted_close_scales_the_raw_prices_of_its_row(
     (folder / "A.csv").write_text("\n".join([header, *rows]))
     roads = [("files", folder, 0), ("table", folder / "A.csv", 1 << 20)]
     for work, path, small in [*roads, ("sorted", folder / "A.csv", 0)]:
-        monkeypatch.setattr(converting, "SMALL", small)
-        (found,) = prepare_source(path, tmp_path / work).source.load(["A"])
+        monkeypatch.setattr(opening, "SMALL", small)
+        (found,) = open_source(path, tmp_path / work).source.load(["A"])
         prices = [column.tolist() for column in list(found.bars.columns())[1:5]]
         assert prices == [[10, 10], [12, 12], [8, 8], [10, 10]], work
         assert (found.adjustment, found.currency) == ("split+div", "USD"), work

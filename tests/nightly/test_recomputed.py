@@ -1,6 +1,6 @@
 """Every statistic of a night against a second computation from its bars and event logs.
 
-The night is of the reference detector over a synthetic market, which draws enough patterns for
+The night is of a synthetic market by lenient rules, which draw enough patterns for
 families, directions and tickers to have records. The module is long because it is made once for
 all of its tests.
 """
@@ -24,16 +24,16 @@ import pytest
 
 from benchmarks.market import bars_of, sessions
 from nightly.bars import to_date
-from nightly.events import EndReason
+from nightly.detector.events import EndReason
 from nightly.night import make_night
-from nightly.parameters import DETECTORS
 from nightly.plan import Order
-from nightly.reference import read_reference
-from nightly.sources import open_source
+from nightly.reference.reference import read_reference
 from store.nights.book import Book
 from store.nights.nights import Nights
 from store.wire.families import Family
 from store.wire.method import Measure, Method
+from tests.conftest import CROWDED
+from tests.nightly.nights import source_of
 from tests.nightly.recomputed import Recomputed, Trade, identities, recompute
 from tests.nightly.recomputed_groups import (
     FEW,
@@ -50,6 +50,21 @@ from tests.nightly.recomputed_groups import (
 from tests.once import made_once
 
 NOW = dt.datetime(2026, 8, 17, 12, tzinfo=dt.UTC)
+# Rules that draw so much that some tickers have a verdict of their own.
+MANY = CROWDED._replace(
+    quality_min=0.0,
+    squeeze_quality_min=0.0,
+    fade_margin=100.0,
+    directness_min=0.0,
+    bar_share_max=99.0,
+    gap_share_max=99.0,
+    overlap_min=0.9,
+    height_min=3.0,
+    progress_min=0.2,
+    retreat_min=0.4,
+    touch_gap_max=0.8,
+    recency_max=0.6,
+)
 SYMBOLS = 30
 OLD = 6
 """Of these, the symbols with sixty years of bars."""
@@ -125,10 +140,10 @@ def seal(folder: Path) -> None:
     """Make a night, and what its bars say."""
     bars, reference = write_market(folder)
     order = Order(
-        open_source(bars),
+        source_of(bars),
         bars.name,
         reference=read_reference(reference),
-        parameters=DETECTORS["reference"],
+        parameters=MANY,
         source_label="synthetic",
     )
     make_night(order, Nights(folder), now=NOW)

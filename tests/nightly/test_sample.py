@@ -12,11 +12,11 @@ import pytest
 
 import nightly
 from nightly.bars import to_date
-from nightly.cleaning import Cleaned, clean
-from nightly.doubt import suspected_splits
-from nightly.reference import Split
+from nightly.cleaning.cleaning import Cleaned, clean
+from nightly.cleaning.gates import suspected_splits
+from nightly.cleaning.sessions import past_window
+from nightly.reference.reference import Split
 from nightly.sample import SAMPLE_SESSION, sample_reference, sample_source
-from nightly.sessions import past_window
 from tests.nightly.series import multiplied
 
 SHIPPED = Path(nightly.__file__).parent / "shipped"

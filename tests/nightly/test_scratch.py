@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from nightly.errors import SourceError
-from nightly.scratch import Scratch, scratch_in
-from nightly.sources import SpilledSource, prepare_source, silent
+from nightly.reading import SortedSource, open_source, silent
+from nightly.workers.scratch import Scratch, scratch_in
 from store.errors import ObjectsError
 from store.remote.objects import Objects
 from tests.nightly.series import walk
@@ -24,12 +24,12 @@ from tests.nightly.test_night import write_csv
 NOW = dt.datetime(2024, 3, 8, 22, tzinfo=dt.UTC)
 
 
-def shared(url: str, run: Scratch, folder: Path) -> SpilledSource:
+def shared(url: str, run: Scratch, folder: Path) -> SortedSource:
     """A source of three symbols that reads its bars from a scratch."""
     for number, symbol in enumerate("ABC"):
         write_csv(folder / "bars" / f"{symbol}.csv", walk(80, seed=number))
-    source = prepare_source(folder / "bars", folder / "work").source
-    assert isinstance(source, SpilledSource)
+    source = open_source(folder / "bars", folder / "work").source
+    assert isinstance(source, SortedSource)
     return run.share(source, folder / "work" / "bars", silent)
 
 
@@ -50,7 +50,7 @@ def test_a_worker_reads_the_bars_that_were_shared_until_the_run_ends(
     with scratch_in(nights_url, NOW) as run:
         source = shared(nights_url, run, tmp_path)
         sent = pickle.loads(pickle.dumps(source))  # noqa: S301 - our own bytes
-        local = prepare_source(tmp_path / "bars", tmp_path / "again").source
+        local = open_source(tmp_path / "bars", tmp_path / "again").source
         found, expected = list(sent.load(["A", "C", "D"])), list(local.load(["A", "C", "D"]))
 
         assert [item.refusal for item in found] == [item.refusal for item in expected]

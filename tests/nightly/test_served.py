@@ -23,17 +23,23 @@ import orjson
 import pytest
 
 from nightly.bars import Bars, to_date, to_day
-from nightly.detector import walk_on
-from nightly.followed import Part
-from nightly.formations import RUNNING_SESSIONS
-from nightly.history import Lineages
+from nightly.cleaning.sessions import next_session, session_at
+from nightly.detector.detector import walk_on
+from nightly.detector.parameters import Parameters
 from nightly.night import make_night
-from nightly.parameters import Parameters
 from nightly.plan import Order
+from nightly.results.history import Lineages
+from nightly.results.setups import RUNNING_SESSIONS
+from nightly.results.transitions import (
+    ENDS,
+    SETTLED_DAYS,
+    Current,
+    Previous,
+    SymbolFollowUp,
+    follow_up,
+    served_setup,
+)
 from nightly.series import Series
-from nightly.served import served_setup
-from nightly.sessions import next_session, session_at
-from nightly.since import ENDS, SETTLED_DAYS, Earlier, Since, Tonight, since
 from store.errors import WithdrawnError
 from store.ledger.ledger import Ledger, NightEntry
 from store.ledger.manifest import Manifest
@@ -225,10 +231,10 @@ class Told:
     """One symbol on one night: what was served of it, and what changed."""
 
     setups: list[ServedSetup]
-    since: Since
+    since: SymbolFollowUp
 
-    def earlier(self, session: dt.date) -> Earlier:
-        return Earlier(session, self.setups, self.since.followed, self.since.settled)
+    def earlier(self, session: dt.date) -> Previous:
+        return Previous(session, self.setups, self.since.followed, self.since.settled)
 
     def kinds(self) -> list[tuple[str, str]]:
         return [(change.change, change.reason) for change in self.since.changes]
@@ -240,14 +246,14 @@ class Told:
 def looked(
     bars: Bars | None,
     day: int,
-    earlier: Earlier | None = None,
+    earlier: Previous | None = None,
     until: dt.date | None = None,
     parameters: Parameters = LENIENT,
 ) -> Told:
     """What a night as of a day makes of a symbol, given what the last night served of it."""
-    earlier = earlier or Earlier(dt.date(1990, 1, 1))
+    earlier = earlier or Previous(dt.date(1990, 1, 1))
     if bars is None:
-        return Told([], since("X", earlier, Tonight()))
+        return Told([], follow_up(earlier, Current()))
     session, earlier_of = to_date(day), {"X": earlier}
     found = analysed(bars, session, parameters=parameters, until=until, earlier=earlier_of)
     assert found.since is not None
@@ -361,7 +367,7 @@ def with_bar(bars: Bars, open_: float, high: float, low: float, close: float) ->
 
 
 def next_night(bars: Bars, setup: ServedSetup, later: Bars, **options: Any) -> Told:
-    earlier = Earlier(to_date(bars.date[-1]), [setup])
+    earlier = Previous(to_date(bars.date[-1]), [setup])
     return looked(later, int(later.date[-1]), earlier, **options)
 
 
@@ -431,7 +437,7 @@ def test_one_corrected_close_is_no_split() -> None:
 def test_what_is_not_resolved_is_followed_while_the_symbol_is_away_and_known_again_after() -> None:
     bars, setup = running()
     session = to_date(bars.date[-1])
-    away = looked(None, int(bars.date[-1]) + 1, Earlier(session, [setup]))
+    away = looked(None, int(bars.date[-1]) + 1, Previous(session, [setup]))
     assert away.kinds() == [("expired", "left_out")]
     (trade,) = away.since.followed
 
@@ -454,7 +460,7 @@ def test_a_trade_of_a_delisted_symbol_closes_at_its_last_close_unless_it_was_ent
     bars, setup = running(ago, 0 if ago == 0 else BARS)
     last = to_date(bars.date[-1])
 
-    now = looked(bars, int(bars.date[-1]) + 30, Earlier(last, [setup]), until=last)
+    now = looked(bars, int(bars.date[-1]) + 30, Previous(last, [setup]), until=last)
 
     if ago == 0:
         assert now.since.outcomes == []
@@ -471,7 +477,7 @@ def test_a_trade_that_no_night_served_has_triggered_only_if_it_was_entered_since
     assert setup.entry_date
     day = dt.timedelta(days=1)
     for session, told in ((setup.entry_date - day, True), (setup.entry_date, False)):
-        found = looked(bars, int(bars.date[-1]), Earlier(session))
+        found = looked(bars, int(bars.date[-1]), Previous(session))
         mine = [c.change for c in found.since.changes if c.lineage_id == setup.lineage_id]
         assert mine == (["new", "triggered"] if told else ["new"])
 
@@ -508,14 +514,14 @@ def test_an_attempt_that_fired_before_a_night_that_leaves_its_symbol_out_is_foll
     before = looked(bars, int(bars.date[entry - 1]))
     formed = before.of(setup.key)
     log = walk_on(None, Series.sound(bars), LENIENT).log
-    part = Part(bars, log, Lineages("X", bars, log))
+    part = Lineages("X", bars, log)
 
-    now = since("X", Earlier(formed.last_session, [formed]), Tonight((), [part]))
+    now = follow_up(Previous(formed.last_session, [formed]), Current((), [part]))
 
     assert [c.change for c in now.changes] == ["triggered", "expired"]
     assert now.changes[-1].reason == "left_out"
     (trade,) = now.followed
-    later = Earlier(to_date(bars.date[-1]), (), now.followed)
+    later = Previous(to_date(bars.date[-1]), (), now.followed)
     ended = looked(stopping(bars, trade), to_day(next_session(later.session, "stock")), later)
     assert [outcome.key for outcome in ended.since.outcomes] == [setup.key]
     assert ("stopped", "stop") in ended.kinds()
@@ -524,10 +530,10 @@ def test_an_attempt_that_fired_before_a_night_that_leaves_its_symbol_out_is_foll
 def test_a_running_trade_that_is_no_longer_served_is_too_old_and_still_followed() -> None:
     bars, setup = running()
     log = walk_on(None, Series.sound(bars), LENIENT).log
-    part = Part(bars, log, Lineages("X", bars, log))
-    earlier = Earlier(to_date(bars.date[-2]), [setup])
+    part = Lineages("X", bars, log)
+    earlier = Previous(to_date(bars.date[-2]), [setup])
 
-    found = since("X", earlier, Tonight((), [part], covered=True))
+    found = follow_up(earlier, Current((), [part], covered=True))
 
     assert [(c.change, c.reason) for c in found.changes] == [("expired", "too_old")]
     assert [trade.key for trade in found.followed] == [setup.key]
@@ -537,7 +543,7 @@ def test_a_trade_that_tonight_s_bars_do_not_know_is_revised_and_still_followed()
     bars, setup = running()
     other = setup.model_copy(update={"lineage_id": "q" * 16})
 
-    now = looked(bars, int(bars.date[-1]), Earlier(to_date(bars.date[-1]), [setup, other]))
+    now = looked(bars, int(bars.date[-1]), Previous(to_date(bars.date[-1]), [setup, other]))
 
     assert now.kinds() == [("expired", "revised")]
     assert [trade.key for trade in now.since.followed] == [other.key]
@@ -552,7 +558,7 @@ def test_the_levels_that_were_served_first_hold_though_revised_bars_give_others(
     first = setup.model_copy(update={"plans": [plan]})
     session = to_date(bars.date[-1])
 
-    same = looked(bars, int(bars.date[-1]), Earlier(session, [first]))
+    same = looked(bars, int(bars.date[-1]), Previous(session, [first]))
     kept = same.of(first.key)
     assert kept.frozen is not None
     assert kept.frozen.terms.stop_price == plan.stop_price
@@ -589,7 +595,7 @@ def test_a_trade_keeps_direction_and_pattern_though_revised_bars_give_others(
     assert setup.family != first.family
     session = to_date(bars.date[-1])
 
-    same = looked(bars, int(bars.date[-1]), Earlier(session, [first]))
+    same = looked(bars, int(bars.date[-1]), Previous(session, [first]))
     kept = same.of(first.key)
     assert kept.plans[0].direction == plan.direction, "as the bars say now"
     trade = kept.trade()
@@ -611,7 +617,7 @@ def test_a_setup_that_triggers_anew_keeps_the_trade_that_was_served_first() -> N
     trade = followed_in(bars, setup)
     terms = trade.terms.model_copy(update={"entry_date": entered})
     moved = {"terms": terms, "last_session": day, "last_close": float(bars.close[-2])}
-    before = Told([forming], Since(followed=[trade.model_copy(update=moved)]))
+    before = Told([forming], SymbolFollowUp(followed=[trade.model_copy(update=moved)]))
 
     now = looked(bars, int(bars.date[-1]), before.earlier(day))
 
@@ -641,7 +647,7 @@ def test_a_followed_trade_can_end_while_its_setup_forms_anew() -> None:
         "last_session": day,
         "last_close": float(bars.close[-2]),
     }
-    before = Told([forming], Since(followed=[trade.model_copy(update=was)]))
+    before = Told([forming], SymbolFollowUp(followed=[trade.model_copy(update=was)]))
 
     now = looked(bars, int(bars.date[-1]), before.earlier(day))
 
@@ -655,7 +661,7 @@ def test_bars_that_end_before_the_last_session_tell_nothing_of_a_trade() -> None
     trade = followed_in(bars, setup).model_copy(update={"lineage_id": "q" * 16})
     cut = bars.take(slice(0, len(bars) - 6))
 
-    now = looked(cut, int(bars.date[-1]), Earlier(trade.last_session, followed=[trade]))
+    now = looked(cut, int(bars.date[-1]), Previous(trade.last_session, followed=[trade]))
 
     assert now.since.followed == [trade]
 
@@ -691,7 +697,7 @@ def test_a_settled_trade_is_named_until_no_night_can_serve_it() -> None:
     dropped = other.model_copy(update={"attempt": 2, "exit_date": older})
     served = old.model_copy(update={"exit_date": older})
 
-    now = looked(bars, int(bars.date[-1]), Earlier(last, settled=[other, dropped, served]))
+    now = looked(bars, int(bars.date[-1]), Previous(last, settled=[other, dropped, served]))
 
     assert {trade.key for trade in now.since.settled} == {other.key, served.key}
     assert SETTLED_DAYS * 5 / 7 > RUNNING_SESSIONS * 1.1, "bars may lack a day in ten"

@@ -7,15 +7,15 @@ import datetime as dt
 import pytest
 
 from nightly.bars import to_day
-from nightly.errors import SourceError
-from nightly.reference import AssetType
-from nightly.sessions import (
+from nightly.cleaning.sessions import (
     as_of_session,
     last_begun,
     next_session,
     session_at,
     upcoming,
 )
+from nightly.errors import SourceError
+from nightly.reference.reference import AssetType
 
 LATER = dt.datetime(2026, 11, 30, tzinfo=dt.UTC)
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from nightly.bars import Bars, to_date, to_day
 from nightly.errors import SourceError
-from nightly.sources import BarSource, FolderSource, Loaded, Outline, TableSource, open_source
+from nightly.reading import BarSource, Loaded, Outline, TableSource
+from tests.nightly.nights import source_of
 
 DAYS = [dt.date(2024, 1, 2), dt.date(2024, 1, 3), dt.date(2024, 1, 4)]
 HEADER = "date,open,high,low,close,volume"
@@ -44,7 +45,7 @@ def one(source: BarSource, name: str = "ACME") -> Loaded:
 
 def folder(tmp_path: Path, text: str, name: str = "ACME.csv") -> BarSource:
     (tmp_path / name).write_text(text, encoding="utf-8")
-    return FolderSource(tmp_path)
+    return source_of(tmp_path)
 
 
 def dates(bars: Bars) -> list[dt.date]:
@@ -112,7 +113,7 @@ def test_a_long_table_gives_each_name_its_own_bars(
     frame = frame.sample(fraction=1, shuffle=True, seed=3) if shuffled else frame
     path = tmp_path / f"bars.{suffix}"
     frame.write_csv(path) if suffix == "csv" else frame.write_parquet(path, row_group_size=4)
-    source = open_source(path)
+    source = source_of(path)
     assert source.names() == ["A", "B", "C", "D"]
     assert source.outlines() == dict.fromkeys("ABCD", Outline(to_day(DAYS[-1])))
     loaded = list(source.load(["C", "A"]))
@@ -126,14 +127,14 @@ def test_a_long_table_gives_each_name_its_own_bars(
 def test_a_table_of_categories_reads_like_one_of_strings(tmp_path: Path) -> None:
     frame = table(["A", "B"]).with_columns(pl.col("symbol").cast(pl.Categorical))
     frame.write_parquet(tmp_path / "bars.parquet")
-    source = open_source(tmp_path / "bars.parquet")
+    source = source_of(tmp_path / "bars.parquet")
     assert source.names() == ["A", "B"]
     assert len(one(source, "B").bars) == 3
 
 
 def test_a_name_that_the_source_lacks_is_a_refusal(tmp_path: Path) -> None:
     table(["A"]).write_parquet(tmp_path / "bars.parquet")
-    for source in (TableSource(tmp_path / "bars.parquet"), FolderSource(tmp_path)):
+    for source in (TableSource(tmp_path / "bars.parquet"), source_of(tmp_path)):
         refusal = one(pickle.loads(pickle.dumps(source)), "NONE").refusal  # noqa: S301 - our own
         assert refusal is not None
         assert refusal.code == "no_bars"
@@ -157,22 +158,20 @@ def test_a_table_that_cannot_be_used_is_an_error_of_one_line(
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(SourceError, match=message) as caught:
-        open_source(path)
+        source_of(path)
     assert "\n" not in str(caught.value)
 
 
 def test_the_digest_changes_with_the_content_and_the_names_and_nothing_else(
     tmp_path: Path,
 ) -> None:
-    source = folder(tmp_path, CSV)
-    first = source.digest()
+    first = folder(tmp_path, CSV).digest()
     (tmp_path / "README.md").write_text("about")
-    assert source.digest() == first
-    (tmp_path / "ACME.csv").write_text(CSV + LINES[0])
-    changed = source.digest()
+    assert source_of(tmp_path).digest() == first
+    changed = folder(tmp_path, CSV + LINES[0]).digest()
     assert changed != first
     (tmp_path / "ACME.csv").rename(tmp_path / "OTHER.csv")
-    assert source.digest() not in (first, changed)
+    assert source_of(tmp_path).digest() not in (first, changed)
 
 
 def test_the_digest_of_a_table_is_that_of_its_file(tmp_path: Path) -> None:

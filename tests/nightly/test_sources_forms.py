@@ -15,10 +15,8 @@ import pytest
 
 from nightly.bars import Bars, to_date
 from nightly.errors import SourceError
-from nightly.sources import BarSource, Loaded, open_source, prepare_source
-from nightly.sources import convert as converting
-from nightly.sources import pieces as piecemeal
-from nightly.sources import spill as spilling
+from nightly.reading import BarSource, Loaded, open_source, opening, sorting
+from nightly.reading import pieces as piecemeal
 from nightly.symbols import resolve
 from tests.nightly import shelves
 from tests.nightly.shelves import SHAPES, Series
@@ -63,25 +61,20 @@ def check_same(bars: Bars, frame: pl.DataFrame) -> None:
         assert getattr(bars, name).tolist() == frame[name].to_list()
 
 
-PLAIN_TOO = ("yahoo", "yfinance", "stooq", "stooq zip", "binance")
-"""The shapes of one symbol a file, which are read the same without being sorted first."""
-
-
 @pytest.mark.parametrize("name", SHAPES)
 def test_the_same_bars_give_the_same_night_in_every_form(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(converting, "SMALL", 0)
+    monkeypatch.setattr(opening, "SMALL", 0)
     shape = SHAPES[name]
     expected = series(crypto=shape.crypto)
     path = shape.write(tmp_path / "bars", expected)
-    one_run = prepare_source(path, tmp_path / "one run")
-    monkeypatch.setattr(spilling, "RUN_ROWS", 100)
-    many_runs = prepare_source(path, tmp_path / "many runs")
-    plain = [open_source(path)] if name in PLAIN_TOO else []
+    one_run = open_source(path, tmp_path / "one run")
+    monkeypatch.setattr(sorting, "RUN_ROWS", 100)
+    many_runs = open_source(path, tmp_path / "many runs")
     for opened in (one_run, many_runs):
         assert opened.told["forms"].keys() == {shape.form}
-    for source in (one_run.source, many_runs.source, *plain):
+    for source in (one_run.source, many_runs.source):
         found = night_input(pickle.loads(pickle.dumps(source)))  # noqa: S301 - our own bytes
         assert list(found) == list(expected)
         assert source.names() == one_run.source.names()
@@ -95,7 +88,7 @@ def test_the_same_bars_give_the_same_night_in_every_form(
 
 def test_an_adjusted_close_is_told_as_ignored_and_never_read(tmp_path: Path) -> None:
     path = shelves.yahoo(tmp_path / "bars", series(crypto=False))
-    told = prepare_source(path, tmp_path / "work").told
+    told = open_source(path, tmp_path / "work").told
     assert told["forms"] == {"CSV": 3}
     assert told["columns"] == {
         "Adj Close": "ignored: prices come from Close, adjusted for splits and not for dividends"
@@ -103,7 +96,7 @@ def test_an_adjusted_close_is_told_as_ignored_and_never_read(tmp_path: Path) -> 
 
 
 def one(path: Path, work: Path, name: str) -> Loaded:
-    source = prepare_source(path, work).source
+    source = open_source(path, work).source
     (loaded,) = source.load([name])
     return loaded
 
@@ -127,7 +120,7 @@ def test_bars_within_a_day_are_refused_and_left_alone_beside_daily_ones(tmp_path
     rows = shelves.kline_rows(series(crypto=True)["BTCUSDT"])
     shelves.kline_zip(path / "BTCUSDT-1h-2024-11.zip", rows)
     shelves.kline_zip(path / "SOLUSDT-5m-2024-11.zip", rows)
-    source = prepare_source(path, tmp_path / "work").source
+    source = open_source(path, tmp_path / "work").source
     coin, other = source.load(["BTCUSDT", "SOLUSDT"])
     assert (coin.refusal, coin.findings) == (None, {"other_interval": 1})
     assert other.refusal is not None
@@ -160,7 +153,7 @@ def test_a_foreign_listing_is_refused_and_a_coin_kept_as_it_is(tmp_path: Path) -
     text = "\n".join(shelves.stooq_lines("AAPL", stocks["AAPL"]))
     for name in ("7203.jp", "btc.v"):
         (path / f"{name}.txt").write_text(text.replace("AAPL.US", name.upper()))
-    source = prepare_source(path, tmp_path / "work").source
+    source = open_source(path, tmp_path / "work").source
     japan, coin = source.load(["7203.jp", "btc.v"])
     assert japan.refusal is not None
     assert (japan.refusal.code, len(japan.bars)) == ("foreign_listing", 0)
@@ -180,7 +173,7 @@ def test_a_day_file_without_its_place_in_new_york_is_dated_by_utc_for_coins(
     path = tmp_path / "bars" / "2024-07-04.csv.gz"
     path.parent.mkdir()
     path.write_bytes(gzip.compress(text.encode()))
-    source = prepare_source(path.parent, tmp_path / "work").source
+    source = open_source(path.parent, tmp_path / "work").source
     assert source.names() == ["AAPL", "BTC-USD"]
     assert {to_date(known.last_day) for known in source.outlines().values()} == {
         dt.date(2024, 7, 4)
@@ -190,7 +183,7 @@ def test_a_day_file_without_its_place_in_new_york_is_dated_by_utc_for_coins(
 def test_a_broken_day_file_is_named_and_the_other_days_are_read(tmp_path: Path) -> None:
     path = shelves.massive(tmp_path / "bars", series(crypto=False))
     (path / "2024" / "12" / "2024-12-02.csv.gz").write_bytes(b"\x1f\x8bcut short")
-    opened = prepare_source(path, tmp_path / "work")
+    opened = open_source(path, tmp_path / "work")
     assert opened.source.names() == list(STOCKS)
     ((label, refusal),) = opened.left.items()
     assert (label, refusal.code) == ("2024/12/2024-12-02.csv.gz", "unreadable_file")
@@ -211,7 +204,7 @@ def test_tables_of_many_symbols_and_files_of_one_are_read_from_one_folder(tmp_pa
     for name in ("ZZZ", "MSFT"):
         shutil.copy(tmp_path / "one.csv", days / f"{name}.csv")
 
-    opened = prepare_source(days, tmp_path / "work")
+    opened = open_source(days, tmp_path / "work")
 
     assert opened.source.names() == [*STOCKS, "ZZZ"]
     other, own = opened.source.load(["MSFT", "ZZZ"])
@@ -228,7 +221,7 @@ def test_a_symbol_with_a_file_before_a_table_is_read_from_its_file(tmp_path: Pat
     table = shelves.long_csv(tmp_path / "table", {"AAPL": stocks["MSFT"], "MSFT": stocks["MSFT"]})
     table.rename(files / "MANY.csv")
 
-    opened = prepare_source(files, tmp_path / "work")
+    opened = open_source(files, tmp_path / "work")
 
     own, other = opened.source.load(["AAPL", "MSFT"])
     check_same(own.bars, stocks["AAPL"])
@@ -238,16 +231,16 @@ def test_a_symbol_with_a_file_before_a_table_is_read_from_its_file(tmp_path: Pat
 
 def test_what_files_tell_of_their_prices_is_kept_unless_they_differ(tmp_path: Path) -> None:
     rows = series(crypto=False)["AAPL"]
-    spill = spilling.Spill(tmp_path / "spill")
+    sort = sorting.ExternalSort(tmp_path / "sorted")
     for symbol, adjustment, currency in (
         ("A", "none", "EUR"),
         ("A", "split", "EUR"),
         ("B", "none", None),
         ("C", None, None),
     ):
-        named = rows.with_columns(pl.lit(symbol).alias("symbol"))
-        spill.add(named, adjustment, currency)  # type: ignore[arg-type]
-    loaded = spill.finish("digest").load("ABC")
+        named = rows.with_columns(pl.lit(symbol).alias("symbol"), pl.col("date").cast(pl.Int32))
+        sort.add(named, adjustment, currency)  # type: ignore[arg-type]
+    loaded = sort.finish("digest").load("ABC")
     told = [(item.adjustment, item.currency) for item in loaded]
     assert told == [(None, "EUR"), ("none", None), (None, None)]
 
@@ -273,7 +266,7 @@ def test_a_member_that_unpacks_beyond_bounds_is_a_refusal_of_its_symbol(
         {"a/good.us.txt": GOOD, "a/bomb.us.txt": bomb, "a/deep.csv.gz": packed},
     )
     assert path.stat().st_size < 1 << 20
-    source = prepare_source(path, tmp_path / "work").source
+    source = open_source(path, tmp_path / "work").source
     bombed, deep, good = source.load(["bomb", "deep", "good"])
     for loaded in (bombed, deep):
         assert loaded.refusal is not None
@@ -281,7 +274,7 @@ def test_a_member_that_unpacks_beyond_bounds_is_a_refusal_of_its_symbol(
     assert good.refusal is None
     monkeypatch.setattr(piecemeal, "MAX_TOTAL", 1 << 20)
     with pytest.raises(SourceError, match="unpacks to more"):
-        prepare_source(path, tmp_path / "again")
+        open_source(path, tmp_path / "again")
 
 
 def test_a_damaged_or_locked_member_is_a_refusal_of_its_symbol(tmp_path: Path) -> None:
@@ -298,7 +291,7 @@ def test_a_damaged_or_locked_member_is_a_refusal_of_its_symbol(tmp_path: Path) -
     content[local + 6] |= 1
     path.write_bytes(bytes(content))
 
-    source = prepare_source(path, tmp_path / "work").source
+    source = open_source(path, tmp_path / "work").source
 
     good, locked, torn = source.load(["good", "locked", "torn"])
     assert good.refusal is None
@@ -314,7 +307,7 @@ PLAIN = b"date,open,high,low,close\n2024-01-02,1,1,1,1\n"
 def test_nothing_is_written_where_a_member_s_name_points(tmp_path: Path) -> None:
     names = ["../../evil.us.txt", "/etc/evil2.us.txt", "..\\evil3.us.txt", "good.us.txt"]
     path = zipped(tmp_path / "in" / "bars.zip", dict.fromkeys(names, PLAIN))
-    source = prepare_source(path, tmp_path / "work").source
+    source = open_source(path, tmp_path / "work").source
     assert {"evil", "evil2", "good"} <= set(source.names())
     written = {file for file in tmp_path.rglob("*") if file.is_file() and file != path}
     assert written
@@ -329,7 +322,7 @@ def test_a_file_is_read_by_what_it_holds_whatever_its_suffix(tmp_path: Path) -> 
     frame.write_ipc(folder / "B.parquet")
     frame.write_csv(folder / "C.parquet")
     (folder / "D.csv").write_text("\n".join(shelves.stooq_lines("D", frame)))
-    opened = prepare_source(folder, tmp_path / "work")
+    opened = open_source(folder, tmp_path / "work")
     for loaded in opened.source.load(["A", "B", "C", "D"]):
         check_same(loaded.bars, frame)
     assert opened.told["forms"] == {"Parquet": 1, "Arrow (feather)": 1, "CSV": 1, "Stooq": 1}

@@ -14,10 +14,10 @@ import pytest
 import nightly
 from nightly.bars import to_date
 from nightly.errors import SourceError
-from nightly.sources import Loaded, TableSource, convert, read_source
-from nightly.sources.forms import read_bars
-from nightly.sources.names import read_name
+from nightly.reading import Loaded, TableSource, open_source, opening
+from nightly.reading.formats import read_bars
 from nightly.symbols import normalise
+from nightly.tables.names import read_name
 from tests.documents import check_page, row
 from tests.nightly.vendor_files import READ, REFUSED, Bar, Example
 
@@ -36,7 +36,7 @@ def loaded(folder: Path, example: Example) -> Loaded:
     bars = folder / "bars"
     bars.mkdir()
     (bars / example.name).write_bytes(example.data)
-    source = read_source(bars, folder / "work", symbol=given).source
+    source = open_source(bars, folder / "work", symbol=given, unusable=True).source
     (found,) = source.load(source.names())
     expected = [example.symbol or given] if not example.refused else source.names()
     assert [normalise(found.name)] == expected
@@ -46,7 +46,7 @@ def loaded(folder: Path, example: Example) -> Loaded:
 @pytest.fixture(autouse=True)
 def sorted_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sort even small files, as if they were large."""
-    monkeypatch.setattr(convert, "SMALL", 0)
+    monkeypatch.setattr(opening, "SMALL", 0)
 
 
 def names(examples: Iterable[Example]) -> list[str]:

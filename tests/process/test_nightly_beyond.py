@@ -11,7 +11,7 @@ import psutil
 import pytest
 from obstore.store import from_url
 
-import nightly.cluster as clusters
+import nightly.workers.cluster as clusters
 from benchmarks.market import write_market
 from nightly.night import COMPILING, FINDING
 from screener.settings.console import USAGE

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
+
+import pytest
 
 from benchmarks.serving.__main__ import arguments, run
 from benchmarks.serving.cases import OURS
-from benchmarks.serving.load import Loader
 from benchmarks.serving.report import report
 from benchmarks.serving.stage import make_books
 
@@ -14,17 +16,14 @@ from benchmarks.serving.stage import make_books
 def test_a_run_sets_the_service_beside_a_floor_that_answers_alike(
     night: Path, tmp_path: Path
 ) -> None:
+    wrk = shutil.which("wrk")
+    if wrk is None:
+        pytest.skip("wrk is not installed")
     books = make_books(night, tmp_path, 10)
-    asked = arguments(["--only", "mcp-list-2026,start,writers"])
-    asked.rounds = 1
-    measured = run(books, Loader(wrk=None), asked)
+    measured = run(books, wrk, arguments(["--only", "mcp-list-2026,start", "--rounds", "1"]))
     assert [contender.name for contender in measured.found] == ["ours", "route"]
     assert all(figures.cpu > 0 for figures in measured.found.values())
-    assert measured.waits is not None
     memory = measured.fresh[OURS].memory
     # The share is that of all processes, the one that draws among them.
     assert 0 < memory.rss < 2 * memory.pss < 4 * memory.rss
-    assert min(measured.waits.written) > 0
-    text = report(measured)
-    assert "mcp-list-2026: ours over route" in text
-    assert "p99 with writers over without" in text
+    assert "mcp-list-2026: ours over route" in report(measured)

@@ -120,7 +120,6 @@ def test_a_killed_nightly_leaves_the_service_and_the_page_says_so(
     with started(tmp_path, "--bars", str(bars)) as up, stream(up.url) as news:
         first(news, "progress", state="working")
         nightly = nightly_of(up)
-        until(lambda: len(nightly.children()) > 1)
         family = nightly.children(recursive=True)
         nightly.kill()
         ended = first(news, "progress", state="failed")

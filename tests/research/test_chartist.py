@@ -12,17 +12,21 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from benchmarks.chartist.acceptance import table
-from benchmarks.chartist.charts import Chart, Line, charts_of
-from benchmarks.chartist.control import SLACK, controls
-from benchmarks.chartist.pictures import BLUE, HEIGHT, WIDTH, frame_of, picture
-from benchmarks.chartist.readings import checked, read_readings
-from benchmarks.chartist.rows import FOLDER, join, read_ratings, write_ratings
-from benchmarks.chartist.samples import sample
-from benchmarks.chartist.sets import read_key, write_set
-from benchmarks.chartist.split import is_set_aside
 from nightly.bars import Bars, to_date
-from nightly.judgement import PARTS
+from nightly.detector.judgement import PARTS
+from research.chartist.charts import Chart, DrawnLine, charts_of, sample
+from research.chartist.controls import SLACK, controls
+from research.chartist.fit import is_set_aside
+from research.chartist.pictures import BLUE, HEIGHT, WIDTH, frame_of, picture, read_key, write_set
+from research.chartist.ratings import (
+    FOLDER,
+    checked,
+    join,
+    read_ratings,
+    read_readings,
+    table,
+    write_ratings,
+)
 from tests.nightly import series
 
 
@@ -54,8 +58,8 @@ def a_record(bars: Bars, **changes: Any) -> dict[str, Any]:
 
 def a_chart(seed: int = 1, symbol: str = "AAA", last: int = 150) -> Chart:
     bars = walk(seed)
-    upper = Line(100, math.log(bars.high[100]) + 0.1, -0.001)
-    lower = Line(104, math.log(bars.low[104]) - 0.1, 0.001)
+    upper = DrawnLine(100, math.log(bars.high[100]) + 0.1, -0.001)
+    lower = DrawnLine(104, math.log(bars.low[104]) - 0.1, 0.001)
     return Chart("default", symbol, "symmetrical triangle", bars, upper, lower, last)
 
 
@@ -136,7 +140,7 @@ def test_a_set_is_numbered_pictures_and_a_key_that_stays_apart(tmp_path: Path) -
         write_set(charts, tmp_path / "set", seed=4)
 
 
-def parts(chart: Chart) -> tuple[Bars, Line, Line, int]:
+def parts(chart: Chart) -> tuple[Bars, DrawnLine, DrawnLine, int]:
     return chart.bars, chart.upper, chart.lower, chart.last
 
 
@@ -146,11 +150,11 @@ def parts(chart: Chart) -> tuple[Bars, Line, Line, int]:
         ([{"chart": 0, "score": 2, "reason": ""}], "Not rated: 1"),
         ([{"chart": 0, "score": 2}, {"chart": 0, "score": 2}], "rated twice"),
         ([{"chart": n, "score": 2} for n in range(3)], "No such chart: 2"),
-        ([{"chart": 0, "score": 4}], "a score is"),
-        ([{"chart": 0, "score": True}], "a score is"),
-        ([{"chart": 0, "score": 1, "reason": "TS"}], "a reason is"),
-        ([{"chart": "0", "score": 1}], "an integer"),
-        ([{"score": 1}], "needs a chart"),
+        ([{"chart": 0, "score": 4}], "score"),
+        ([{"chart": 0, "score": True}], "score"),
+        ([{"chart": 0, "score": 1, "reason": "TS"}], "reason"),
+        ([{"chart": "0", "score": 1}], "integer"),
+        ([{"score": 1}], "chart"),
     ],
 )
 def test_readings_that_do_not_rate_every_chart_once_are_refused(
@@ -179,7 +183,7 @@ def test_ratings_are_kept_without_a_price(tmp_path: Path) -> None:
     assert {type(value) for row in rows for value in row.values()} <= {str, list, dict, type(None)}
     assert {name for row in rows for name in row["shape"]} == {part.name for part in PARTS}
     (tmp_path / "priced.json").write_text(json.dumps([rows[0] | {"upper": [1.0, 2.0]}]))
-    with pytest.raises(TypeError, match="upper"):
+    with pytest.raises(ValueError, match="upper"):
         read_ratings(tmp_path / "priced.json")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import re
 import resource
@@ -12,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 
 from screener.settings.console import REFUSED
@@ -202,6 +205,21 @@ def test_a_full_disk_ends_a_night_in_one_line(tmp_path: Path, size: str) -> None
         refused = run_process(data, "nightly")
 
         check_refusal(refused, "make room", REFUSED)
+        assert not (data / "manifest.json").exists()
+
+
+@pytest.mark.engine
+def test_a_disk_that_fills_while_bars_are_sorted_ends_a_night_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "bars").mkdir()
+    random = np.random.default_rng(1)
+    for number in range(10):
+        days = pl.date_range(dt.date(1990, 1, 1), dt.date(2020, 1, 1), eager=True)
+        prices = {name: random.random(len(days)) for name in ("open", "high", "low", "close")}
+        pl.DataFrame({"date": days, **prices}).write_parquet(tmp_path / "bars" / f"A{number}.pq")
+    with mounted(tmp_path / "disk", "1m") as data:
+        refused = run_process(data, "nightly", "--bars", str(tmp_path / "bars"))
+
+        check_refusal(refused, "The bars cannot be sorted in", REFUSED)
         assert not (data / "manifest.json").exists()
 
 

@@ -16,7 +16,6 @@ import pytest
 from PIL import Image
 
 from mcp_server.charts.past import Past, marks_of, past_view, with_lines
-from nightly.parameters import DETECTORS
 from screener.commands.bars_options import BarsOptions
 from screener.commands.nights.nightly import order_of, seal
 from screener.settings.settings import Settings
@@ -24,7 +23,7 @@ from store.ledger.ledger import Ledger
 from store.ledger.objects import encoded
 from store.nights.book import Book, Prices
 from store.wire.words import dollars
-from tests.conftest import seal_night
+from tests.conftest import CROWDED, seal_night
 from tests.contract.market import active_book
 from tests.resealed import reseal
 from tests.service import Service, serving
@@ -41,7 +40,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("served")
     settings = Settings(data_dir=folder)
     earlier = order_of(settings, BarsOptions(session=RUNNING))
-    seal(settings, replace(earlier, parameters=DETECTORS["reference"]))
+    seal(settings, replace(earlier, parameters=CROWDED))
     seal_night(folder)
     return folder
 
@@ -142,7 +141,7 @@ def test_a_trade_that_runs_has_the_lines_of_its_setup(book: Book, night: Path) -
     (upper,) = (
         fields["lines"]["upper"]
         for fields in orjson.loads(book.patterns("MSFT") or b"")["setups"]
-        if fields["lineage_id"] == trade["lineage_id"]
+        if (fields["lineage_id"], fields["attempt"]["number"]) == (trade["lineage_id"], 1)
     )
     lines = with_lines(past_of(book, "MSFT", trade), Ledger(night)).lines
     assert lines is not None

@@ -69,7 +69,10 @@ def test_a_reader_sees_pictures_of_untracked_tickers_and_nothing_else_of_them(
     main = page.split("<main", 1)[1].split("</main>")[0]
     addresses = {html.unescape(found) for found in re.findall(r'(?:src|srcset)="([^"]+)"', main)}
 
-    assert ids(page) == ids_of_api(service, status="all")
+    heads: dict[str, str] = {}
+    for setup in service.get("/scan", params={"status": "all"}).json()["setups"]:
+        heads.setdefault(setup["lineage_id"], setup["setup_id"])
+    assert ids(page) == list(heads.values())  # attempts of one formation share a row
     assert addresses
     assert all(address.endswith("&width=320") for address in addresses)
     assert set(re.findall(r'href="/symbols/([^"]+)"', main)) == {"AAPL", "GOOG", "IBM", "MSFT"}

@@ -8,7 +8,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from nightly.rules import FINDINGS, REFUSALS
+from nightly.cleaning.rules import FINDINGS, REFUSALS
 from store.accounts.accounts import utc_now
 from store.folder.progress import ProgressFile, State
 from store.nights.active_night import read_last_nights

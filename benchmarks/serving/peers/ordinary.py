@@ -31,7 +31,7 @@ from limits.strategies import (  # type: ignore[import-not-found]
     MovingWindowRateLimiter,
 )
 
-from benchmarks.serving.peers.run import arguments, read_envelope, serve
+from benchmarks.serving.peers.run import read_envelope
 from store.wire.records import Envelope, Patterns
 
 PER_MINUTE, PER_DAY, KEYS = 5_000, 100_000_000, 50
@@ -117,8 +117,3 @@ def application(database: Path) -> Any:  # noqa: ANN401 - a FastAPI app
 async def _one(request: Request, query: str, *values: object) -> Any:  # noqa: ANN401
     async with request.app.state.db.execute(query, values) as cursor:
         return await cursor.fetchone()
-
-
-if __name__ == "__main__":
-    port, database = arguments()
-    serve(application(database), port)

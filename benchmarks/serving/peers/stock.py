@@ -7,7 +7,6 @@ sign-in, no limits and no watchlist.
 from __future__ import annotations
 
 import json
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import mcp_types as types
 from mcp.server.lowlevel import Server
 from starlette.applications import Starlette
 
-from benchmarks.serving.peers.run import arguments, read_envelope, serve
+from benchmarks.serving.peers.run import stored_patterns
 
 SCHEMA = {
     "type": "object",
@@ -26,8 +25,7 @@ SCHEMA = {
 
 def build_server(database: Path) -> Server[Any]:
     """The server with its one tool."""
-    db = sqlite3.connect(f"file:{database}?mode=ro", uri=True, check_same_thread=False)
-    envelope = read_envelope(database)
+    patterns = stored_patterns(database)
     tool = types.Tool(
         name="get_ticker_patterns", description="Current patterns.", input_schema=SCHEMA
     )
@@ -38,9 +36,7 @@ def build_server(database: Path) -> Server[Any]:
     async def call_tool(
         _context: object, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        symbol = (params.arguments or {})["symbol"]
-        row = db.execute("SELECT body FROM patterns WHERE symbol = ?", (symbol,)).fetchone()
-        answer = {**envelope, **json.loads(row[0])}
+        answer = patterns((params.arguments or {})["symbol"])
         text = types.TextContent(text=json.dumps(answer))
         return types.CallToolResult(content=[text], structured_content=answer)
 
@@ -51,8 +47,3 @@ def application(database: Path) -> Starlette:
     """The server under the SDK's own Starlette app."""
     server = build_server(database)
     return server.streamable_http_app(json_response=True, stateless_http=True)
-
-
-if __name__ == "__main__":
-    port, database = arguments()
-    serve(application(database), port)

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from nightly.events import EndReason, Rows, Rule, Scale
-from nightly.kernel.compiler import compiled
-from nightly.kernel.formations import propose
-from nightly.kernel.judge import Verdict, judge, tested_span
-from nightly.kernel.lines import Line, copy_line
-from nightly.kernel.pairs import converge, pair_of, typical_atr
-from nightly.kernel.prices import LOWER, UPPER
-from nightly.kernel.refit import refit_pair
-from nightly.kernel.squeezes import follows_pole
-from nightly.kernel.state import State
-from nightly.kernel.touches import Indices
-from nightly.kernel.versions import Version
-from nightly.parameters import Parameters
+from nightly.detector.events import EndReason, Rows, Rule, Scale
+from nightly.detector.kernel.compiler import Record, compiled
+from nightly.detector.kernel.judge import Verdict, judge, tested_span
+from nightly.detector.kernel.lineages import propose
+from nightly.detector.kernel.lines import copy_line
+from nightly.detector.kernel.naming import follows_pole
+from nightly.detector.kernel.pairs import converge, pair_of, refit_pair, typical_atr
+from nightly.detector.kernel.prices import LOWER, UPPER
+from nightly.detector.kernel.touches import Indices
+from nightly.detector.parameters import Parameters
 
 
 @compiled
 def propose_pairs(
     prices: Rows,
-    state: State,
+    state: Record,
     versions: Rows,
     touches: Indices,
     scale: int,
@@ -31,7 +28,6 @@ def propose_pairs(
     drawn = state.drawn
     uppers = state.lines[scale, UPPER]
     lowers = state.lines[scale, LOWER]
-    atr = prices[bar].atr
     lowers_changed = any_changed(lowers, state.line_counts[scale, LOWER], bar)
     for i in range(state.line_counts[scale, UPPER]):
         upper = uppers[i]
@@ -41,8 +37,8 @@ def propose_pairs(
             lower = lowers[j]
             if upper.changed != bar and lower.changed != bar:
                 continue
-            # In two steps, because the first needs no prices and most pairs fail it.
-            if may_converge(upper, lower, scale, atr, bar, parameters) and is_sizable(
+            # First what needs no call, because most pairs fail it.
+            if -lower.slope > upper.slope and is_possible(
                 prices, upper, lower, scale, bar, parameters
             ):
                 copy_line(upper, drawn[UPPER])
@@ -53,7 +49,7 @@ def propose_pairs(
 @compiled
 def propose_pair(
     prices: Rows,
-    state: State,
+    state: Record,
     versions: Rows,
     touches: Indices,
     scale: int,
@@ -65,7 +61,7 @@ def propose_pair(
     If no fit holds, the lines stay as they were drawn.
     """
     lines = state.drawn
-    if parameters.refit_touches > 0 and refit_pair(prices, state, scale, touches, bar, parameters):
+    if refit_pair(prices, state, scale, touches, bar, parameters):
         lines = state.refitted
     verdict = judge(prices, lines, scale, touches, bar, parameters)
     if verdict.finding.rule == Rule.NONE:
@@ -84,38 +80,21 @@ def any_changed(lines: Rows, count: int, bar: int) -> bool:
 
 @compiled
 def is_possible(
-    prices: Rows, upper: Line, lower: Line, scale: int, bar: int, parameters: Parameters
+    prices: Rows, upper: Record, lower: Record, scale: int, bar: int, parameters: Parameters
 ) -> bool:
     """The rules that most pairs fail, tested before lines are fitted, which is slow.
 
     A fit moves lines a little, so these bounds are wider than those of the rules by a slack.
     """
-    atr = prices[bar].atr
-    return may_converge(upper, lower, scale, atr, bar, parameters) and is_sizable(
-        prices, upper, lower, scale, bar, parameters
-    )
-
-
-@compiled
-def may_converge(
-    upper: Line, lower: Line, scale: int, atr: float, bar: int, parameters: Parameters
-) -> bool:
-    """Whether two lines start near enough to each other and converge."""
+    slack = parameters.fit_slack
     offset = parameters.start_offset_max
     if scale == Scale.SHORT:
         offset = parameters.squeeze_start_offset_max
     length = bar - min(upper.start, lower.start)
-    if abs(upper.start - lower.start) > (offset + parameters.fit_slack) * length:
+    if abs(upper.start - lower.start) > (offset + slack) * length:
         return False
-    return converge(upper, lower, atr, bar, parameters)
-
-
-@compiled
-def is_sizable(
-    prices: Rows, upper: Line, lower: Line, scale: int, bar: int, parameters: Parameters
-) -> bool:
-    """Whether a pair has the span of a pattern, and its height or its pole."""
-    slack = parameters.fit_slack
+    if not converge(upper, lower, prices[bar].atr, bar, parameters):
+        return False
     pair = pair_of(upper, lower, bar)
     if tested_span(pair, scale, slack, parameters).rule != Rule.NONE:
         return False
@@ -126,7 +105,7 @@ def is_sizable(
 
 
 @compiled
-def note(candidate: Version, lines: Rows, verdict: Verdict, scale: int, bar: int) -> None:
+def note(candidate: Record, lines: Rows, verdict: Verdict, scale: int, bar: int) -> None:
     """Record a pair that passed as the candidate, its lines converted back to log prices."""
     upper = lines[UPPER]
     lower = lines[LOWER]

@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from nightly.events import EndReason, Rows, Scale
-from nightly.kernel.compiler import compiled
-from nightly.kernel.formations import close_lineage
-from nightly.kernel.judge import quality_needed
-from nightly.kernel.judgement import judged
-from nightly.kernel.pairs import pair_of
-from nightly.kernel.prices import LOWER, UPPER, Price
-from nightly.kernel.shape import shape_of
-from nightly.kernel.state import FREE, Log, Setup, State
-from nightly.kernel.touches import Indices, contacts_of
-from nightly.kernel.trades import can_enter, enter, plan_at
-from nightly.kernel.versions import (
-    Version,
+from nightly.detector.events import EndReason, Rows, Scale
+from nightly.detector.kernel.compiler import Record, compiled
+from nightly.detector.kernel.judge import quality_needed
+from nightly.detector.kernel.lineages import close_lineage
+from nightly.detector.kernel.pairs import pair_of
+from nightly.detector.kernel.prices import LOWER, UPPER
+from nightly.detector.kernel.shape import judged, shape_of
+from nightly.detector.kernel.state import FREE, Log
+from nightly.detector.kernel.touches import Indices, contacts_of
+from nightly.detector.kernel.trades import can_enter, enter, plan_at
+from nightly.detector.kernel.versions import (
     armed_direction,
     lay_lines,
     lower_at,
     start_of,
     upper_at,
 )
-from nightly.parameters import Parameters
+from nightly.detector.parameters import Parameters
 
 
 @compiled
 def advance_forming(
-    prices: Rows, state: State, log: Log, touches: Indices, bar: int, parameters: Parameters
+    prices: Rows, state: Record, log: Log, touches: Indices, bar: int, parameters: Parameters
 ) -> None:
     """End the forming setups that a bar triggers, invalidates or expires."""
     for slot in range(len(state.forming)):
@@ -48,7 +46,7 @@ def advance_forming(
 
 @compiled
 def end_reason(
-    price: Price, state: State, log: Log, setup: Setup, bar: int, parameters: Parameters
+    price: Record, state: Record, log: Log, setup: Record, bar: int, parameters: Parameters
 ) -> int:
     """Why a bar ends a setup, FORMING if it does not; a trigger also opens the trade."""
     version = log.versions[setup.version]
@@ -59,13 +57,13 @@ def end_reason(
         return expiry(version, setup.last_touch, bar, parameters)
     if broken == -armed_direction(version):
         return EndReason.INVALIDATED
-    if parameters.one_trade and is_outdone(price, state, log, setup, broken, bar, parameters):
+    if is_outdone(price, state, log, setup, broken, bar, parameters):
         return EndReason.SUPERSEDED
     return enter(price, log, state, setup.version, broken, bar, parameters)
 
 
 @compiled
-def broken_side(version: Version, close: float, bar: int) -> int:
+def broken_side(version: Record, close: float, bar: int) -> int:
     """+1 for a close above the upper line, -1 for one below the lower line, else 0."""
     if close > upper_at(version, bar):
         return 1
@@ -76,10 +74,10 @@ def broken_side(version: Version, close: float, bar: int) -> int:
 
 @compiled
 def is_outdone(
-    price: Price,
-    state: State,
+    price: Record,
+    state: Record,
     log: Log,
-    setup: Setup,
+    setup: Record,
     broken: int,
     bar: int,
     parameters: Parameters,
@@ -106,7 +104,7 @@ def is_outdone(
 
 
 @compiled
-def expiry(version: Version, last_touch: int, bar: int, parameters: Parameters) -> int:
+def expiry(version: Record, last_touch: int, bar: int, parameters: Parameters) -> int:
     """STALE, APEX or TOO_LONG, tested in this order, or FORMING if the setup stays."""
     length = bar - start_of(version)
     if bar - last_touch > max(parameters.stale_share * length, parameters.stale_bars_min):
@@ -125,19 +123,18 @@ def expiry(version: Version, last_touch: int, bar: int, parameters: Parameters) 
 @compiled
 def has_faded(
     prices: Rows,
-    state: State,
-    version: Version,
+    state: Record,
+    version: Record,
     touches: Indices,
     bar: int,
     parameters: Parameters,
 ) -> bool:
     """Whether the lines of a setup no longer look like its pattern: the judgement, made again."""
-    if parameters.fade_margin <= 0.0:
-        return False
+    # As integers of one size, so that nothing is compiled again for those of a version.
+    kind, scale = int(version.type), int(version.scale)
     lines = state.drawn
     lay_lines(version, lines)
     pair = pair_of(lines[UPPER], lines[LOWER], bar)
-    contacts = contacts_of(prices, lines, version.scale, (pair.start, bar), parameters, touches)
-    shape = shape_of(prices, lines, pair, contacts, version.type, bar, parameters)
-    least = quality_needed(version.type, parameters) - parameters.fade_margin
-    return judged(shape, version.type) < least
+    contacts = contacts_of(prices, lines, scale, (pair.start, bar), parameters, touches)
+    shape = shape_of(prices, lines, pair, contacts, kind, bar, parameters)
+    return judged(shape, kind) < quality_needed(kind, parameters) - parameters.fade_margin

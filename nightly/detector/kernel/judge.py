@@ -8,19 +8,24 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nightly.events import PatternType, Rows, Rule, Scale
-from nightly.kernel.compiler import compiled
-from nightly.kernel.judgement import judged
-from nightly.kernel.lines import value_at
-from nightly.kernel.naming import Naming, name_wedge_or_triangle, unnamed
-from nightly.kernel.pairs import Pair, is_squeeze, pair_of, typical_atr
-from nightly.kernel.points import points_of
-from nightly.kernel.prices import LOWER, UPPER
-from nightly.kernel.rules import PASSED, Finding, failed
-from nightly.kernel.shape import Shape, shape_of
-from nightly.kernel.squeezes import name_squeeze
-from nightly.kernel.touches import Contacts, Indices, Sequence, Touches, contacts_of
-from nightly.parameters import Parameters
+from nightly.detector.events import PatternType, Rows, Rule, Scale
+from nightly.detector.kernel.compiler import compiled
+from nightly.detector.kernel.lines import value_at
+from nightly.detector.kernel.naming import (
+    PASSED,
+    Finding,
+    Naming,
+    failed,
+    is_squeeze,
+    name_squeeze,
+    name_wedge_or_triangle,
+    unnamed,
+)
+from nightly.detector.kernel.pairs import Pair, pair_of
+from nightly.detector.kernel.prices import LOWER, UPPER
+from nightly.detector.kernel.shape import Shape, judged, shape_of
+from nightly.detector.kernel.touches import Contacts, Indices, Sequence, Touches, contacts_of
+from nightly.detector.parameters import Parameters
 
 
 class Verdict(NamedTuple):
@@ -74,17 +79,12 @@ def scored(
     bar: int,
     parameters: Parameters,
 ) -> Verdict:
-    """Score a pair that passed the other rules: by the judgement, or by the prototype's points."""
-    if parameters.judgement == 0:
-        atr = typical_atr(prices, pair, bar)
-        quality = points_of(pair, atr, contacts, parameters)
-        finding = PASSED
-    else:
-        shape = shape_of(prices, lines, pair, contacts, naming.type, bar, parameters)
-        quality = judged(shape, naming.type)
-        finding = tested_proportions(shape, naming.type, parameters)
-        if finding.rule == Rule.NONE:
-            finding = tested_trading(prices, pair, bar, parameters)
+    """Score a pair that passed the other rules; its proportions and the score are rules too."""
+    shape = shape_of(prices, lines, pair, contacts, naming.type, bar, parameters)
+    quality = judged(shape, naming.type)
+    finding = tested_proportions(shape, naming.type, parameters)
+    if finding.rule == Rule.NONE:
+        finding = tested_trading(prices, pair, bar, parameters)
     needed = quality_needed(naming.type, parameters)
     if finding.rule == Rule.NONE and quality < needed:
         finding = failed(Rule.SCORE, quality, needed)

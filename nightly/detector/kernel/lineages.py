@@ -6,29 +6,18 @@ and opens a new one in the same lineage.
 
 from __future__ import annotations
 
-from typing import Protocol
-
-from nightly.events import EndReason, Rows, Scale
-from nightly.kernel.compiler import compiled
-from nightly.kernel.state import FREE, State
-from nightly.kernel.versions import Version, lower_at, overlap, start_of, upper_at
-from nightly.parameters import Parameters
+from nightly.detector.events import EndReason, Rows, Scale
+from nightly.detector.kernel.compiler import Record, compiled
+from nightly.detector.kernel.state import FREE
+from nightly.detector.kernel.versions import lower_at, overlap, start_of, upper_at
+from nightly.detector.parameters import Parameters
 
 NOBODY = -1
 REJECTED = -2
 
 
-class Lineage(Protocol):
-    """A `LINEAGE` record."""
-
-    number: int
-    start: int
-    end: int
-    triggers: int
-
-
 @compiled
-def propose(state: State, versions: Rows, atr: float, bar: int, parameters: Parameters) -> None:
+def propose(state: Record, versions: Rows, atr: float, bar: int, parameters: Parameters) -> None:
     """Serve the candidate as a new version, unless a rival forming setup holds against it."""
     candidate = state.candidate
     slot = find_rival(state, versions, atr, bar, parameters)
@@ -49,7 +38,7 @@ def propose(state: State, versions: Rows, atr: float, bar: int, parameters: Para
 
 
 @compiled
-def find_rival(state: State, versions: Rows, atr: float, bar: int, parameters: Parameters) -> int:
+def find_rival(state: Record, versions: Rows, atr: float, bar: int, parameters: Parameters) -> int:
     """The slot of the nearest rival if all are beaten, NOBODY if there is none, else REJECTED."""
     candidate = state.candidate
     start = start_of(candidate)
@@ -68,14 +57,14 @@ def find_rival(state: State, versions: Rows, atr: float, bar: int, parameters: P
                 setup.last_touch = max(setup.last_touch, candidate.last_touch)
             return REJECTED
         shared = overlap(start_of(version), bar, start, bar)
-        if shared > nearest or not parameters.nearest_lineage:
+        if shared > nearest:
             rival = slot
             nearest = shared
     return rival
 
 
 @compiled
-def rivals(version: Version, candidate: Version, bar: int, parameters: Parameters) -> bool:
+def rivals(version: Record, candidate: Record, bar: int, parameters: Parameters) -> bool:
     """Whether two spans up to today overlap so much that only one of them is served."""
     needed = parameters.overlap_min
     if version.scale != candidate.scale:
@@ -85,7 +74,7 @@ def rivals(version: Version, candidate: Version, bar: int, parameters: Parameter
 
 @compiled
 def same_lines(
-    version: Version, candidate: Version, atr: float, bar: int, parameters: Parameters
+    version: Record, candidate: Record, atr: float, bar: int, parameters: Parameters
 ) -> bool:
     """Whether both lines of two versions are equal today, within the tolerance."""
     tolerance = parameters.same_lines_tolerance * atr
@@ -95,7 +84,7 @@ def same_lines(
 
 
 @compiled
-def margin(version: Version, candidate: Version, redrawn: bool, parameters: Parameters) -> float:
+def margin(version: Record, candidate: Record, redrawn: bool, parameters: Parameters) -> float:
     """By how much a candidate's quality must exceed a version's to replace it."""
     if version.scale != candidate.scale:
         if candidate.scale == Scale.SHORT:
@@ -116,7 +105,7 @@ def free_slot(forming: Rows) -> int:
 
 
 @compiled
-def supersede(state: State, versions: Rows, slot: int, bar: int, parameters: Parameters) -> None:
+def supersede(state: Record, versions: Rows, slot: int, bar: int, parameters: Parameters) -> None:
     """End the version in a slot and all rivals of the candidate on its scale."""
     candidate = state.candidate
     beaten = versions[state.forming[slot].version]
@@ -137,7 +126,7 @@ def supersede(state: State, versions: Rows, slot: int, bar: int, parameters: Par
 
 
 @compiled
-def join_lineage(state: State, versions: Rows, bar: int, parameters: Parameters) -> None:
+def join_lineage(state: Record, versions: Rows, bar: int, parameters: Parameters) -> None:
     """Put the candidate into the lineage that it continues, or into a new one."""
     candidate = state.candidate
     start = start_of(candidate)
@@ -150,7 +139,7 @@ def join_lineage(state: State, versions: Rows, bar: int, parameters: Parameters)
 
 @compiled
 def known_lineage(
-    state: State, versions: Rows, start: int, bar: int, parameters: Parameters
+    state: Record, versions: Rows, start: int, bar: int, parameters: Parameters
 ) -> int:
     """The index of the remembered lineage that a span up to today overlaps most, or NOBODY.
 
@@ -165,16 +154,16 @@ def known_lineage(
         shared = overlap(lineage.start, lineage.end, start, bar)
         if shared < parameters.overlap_min:
             continue
-        if parameters.one_trade and is_forming(state, versions, lineage.number):
+        if is_forming(state, versions, lineage.number):
             continue
-        if shared > nearest or not parameters.nearest_lineage:
+        if shared > nearest:
             known = index
             nearest = shared
     return known
 
 
 @compiled
-def is_forming(state: State, versions: Rows, lineage: int) -> bool:
+def is_forming(state: Record, versions: Rows, lineage: int) -> bool:
     """Whether a lineage has a forming setup."""
     for slot in range(len(state.forming)):
         row = state.forming[slot].version
@@ -184,7 +173,7 @@ def is_forming(state: State, versions: Rows, lineage: int) -> bool:
 
 
 @compiled
-def begin_lineage(state: State, start: int, bar: int) -> int:
+def begin_lineage(state: Record, start: int, bar: int) -> int:
     """Remember a new lineage in an empty slot, else in that of the lineage that ended first."""
     oldest = 0
     for index in range(len(state.lineages)):
@@ -203,7 +192,7 @@ def begin_lineage(state: State, start: int, bar: int) -> int:
 
 
 @compiled
-def extend_lineage(lineages: Rows, version: Version, bar: int) -> None:
+def extend_lineage(lineages: Rows, version: Record, bar: int) -> None:
     """Extend the remembered span of a version's lineage to include the version."""
     for index in range(len(lineages)):
         lineage = lineages[index]
@@ -213,7 +202,7 @@ def extend_lineage(lineages: Rows, version: Version, bar: int) -> None:
 
 
 @compiled
-def close_lineage(lineages: Rows, version: Version, bar: int, reason: int) -> None:
+def close_lineage(lineages: Rows, version: Record, bar: int, reason: int) -> None:
     """Extend a lineage to the end of its setup, and count the trigger if it was one."""
     for index in range(len(lineages)):
         lineage = lineages[index]

@@ -6,13 +6,11 @@ lower line too.
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 
-from nightly.events import Rows
-from nightly.kernel.compiler import compiled
-from nightly.parameters import Parameters
+from nightly.detector.events import Rows
+from nightly.detector.kernel.compiler import Record, compiled
+from nightly.detector.parameters import Parameters
 
 # This limit changes results: on a full side a new line replaces the one with the oldest touch.
 LINES_PER_SIDE = 28
@@ -30,24 +28,14 @@ LINE = np.dtype(
 NOT_A_BOUND = -1.0
 
 
-class Line(Protocol):
-    """A `LINE` record."""
-
-    start: int
-    value: float
-    slope: float
-    last_touch: int
-    changed: int
-
-
 @compiled
-def value_at(line: Line, bar: int) -> float:
+def value_at(line: Record, bar: int) -> float:
     """The value of a line at a bar, in the space of its side."""
-    return line.value + line.slope * (bar - line.start)
+    return float(line.value + line.slope * (bar - line.start))
 
 
 @compiled
-def copy_line(line: Line, copy: Line) -> None:
+def copy_line(line: Record, copy: Record) -> None:
     """Write a copy of a line."""
     copy.start = line.start
     copy.value = line.value
@@ -117,11 +105,7 @@ def draw_lines(
                 if shift != NOT_A_BOUND:
                     value = price.extreme[side] + shift
                     count = add_line(lines, count, start, value, slope, swing, bar, tolerance)
-        floor = max(
-            price.extreme[side] - parameters.wick_tolerance * price.atr,
-            price.log_close[side] - parameters.close_tolerance * price.atr,
-        )
-        admitted = min(admitted, (end - floor) / (swing - start))
+        admitted = min(admitted, (end - price.floor[side]) / (swing - start))
         if admitted < -steepest:
             break
     return count

@@ -1,24 +1,111 @@
-"""Squeezes: a steep pole, then a small pattern that gives little of it back.
+"""Naming: the pattern type of a pair of lines, or the rule that it fails.
 
-A pole is tested in the space of its side. There the tip is the highest extreme, so one piece of
-code serves bullish and bearish squeezes (docs/detector.md section 4).
+Wedges and triangles are named by how their lines move (docs/detector.md section 3). A squeeze is a
+steep pole, then a small pattern that gives little of it back (section 4). A pole is tested in the
+space of its side: there the tip is the highest extreme, so one piece of code serves bullish and
+bearish squeezes.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from nightly.events import PatternType, Rows, Rule
-from nightly.kernel.compiler import compiled
-from nightly.kernel.lines import Line
-from nightly.kernel.naming import Naming, unnamed
-from nightly.kernel.pairs import Pair
-from nightly.kernel.prices import LOWER, UPPER, Price
-from nightly.kernel.rules import PASSED, Finding, failed
-from nightly.parameters import Parameters
+from nightly.detector.events import PatternType, Rows, Rule
+from nightly.detector.kernel.compiler import Record, compiled
+from nightly.detector.kernel.pairs import Pair, typical_atr
+from nightly.detector.kernel.prices import LOWER, UPPER
+from nightly.detector.parameters import Parameters
+
+NO_PATTERN = 0
 
 
-class Pole(NamedTuple):
+class Finding(NamedTuple):
+    """The first rule that a candidate fails, with its number and the bound; or `PASSED`."""
+
+    rule: int
+    value: float
+    bound: float
+
+
+PASSED = Finding(int(Rule.NONE), 0.0, 0.0)
+
+
+@compiled
+def failed(rule: Rule, value: float, bound: float) -> Finding:
+    """The finding of a failed rule. Converts, so that every finding has the same type."""
+    return Finding(rule.value, float(value), float(bound))
+
+
+class Naming(NamedTuple):
+    """What a pair is; `finding` says why, if it is nothing."""
+
+    finding: Finding
+    type: int
+    direction: int
+    height: float  # log distance from the broken line to the target
+    approach: float  # signed log move into the pattern
+
+
+@compiled
+def unnamed(finding: Finding) -> Naming:
+    """The naming of a pair that is no pattern."""
+    return Naming(finding, NO_PATTERN, 0, 0.0, 0.0)
+
+
+@compiled
+def name_wedge_or_triangle(prices: Rows, pair: Pair, bar: int, parameters: Parameters) -> Naming:
+    """The wedge or triangle that a pair is, or the rule it fails."""
+    atr = typical_atr(prices, pair, bar)
+    if pair.height < parameters.height_min * atr:
+        return unnamed(failed(Rule.HEIGHT, pair.height / atr, parameters.height_min))
+    kind = wedge_or_triangle(pair, parameters)
+    if kind == NO_PATTERN:
+        flatter = min(abs(pair.upper_move), abs(pair.lower_move))
+        return unnamed(failed(Rule.SLOPES, flatter, parameters.wedge_slope))
+    before = max(pair.start - parameters.approach_bars, 0)
+    approach = prices[pair.start].log_close[UPPER] - prices[before].log_close[UPPER]
+    return Naming(PASSED, kind, direction_of(kind, approach), pair.height, approach)
+
+
+@compiled
+def wedge_or_triangle(pair: Pair, parameters: Parameters) -> int:
+    """The pattern type by the moves of both lines, or NO_PATTERN if they fit no type."""
+    flat = parameters.flat_slope
+    wedge = parameters.wedge_slope
+    symmetrical = parameters.symmetrical_slope
+    upper = pair.upper_move
+    lower = pair.lower_move
+    kind = NO_PATTERN
+    if upper > wedge and lower > wedge:
+        kind = PatternType.RISING_WEDGE
+    elif upper < -wedge and lower < -wedge:
+        kind = PatternType.FALLING_WEDGE
+    elif upper < -symmetrical and lower > symmetrical:
+        kind = PatternType.SYMMETRICAL_TRIANGLE
+    elif abs(upper) <= flat and lower > flat:
+        kind = PatternType.ASCENDING_TRIANGLE
+    elif abs(lower) <= flat and upper < -flat:
+        kind = PatternType.DESCENDING_TRIANGLE
+    return kind
+
+
+@compiled
+def is_squeeze(kind: int) -> bool:
+    """Whether a pattern type is a squeeze, which has rules and weights of its own."""
+    return bool(kind == PatternType.BULLISH_SQUEEZE or kind == PatternType.BEARISH_SQUEEZE)
+
+
+@compiled
+def direction_of(kind: int, approach: float) -> int:
+    """The direction a wedge or triangle is expected to break: +1 or -1."""
+    if kind == PatternType.FALLING_WEDGE or kind == PatternType.ASCENDING_TRIANGLE:
+        return 1
+    if kind == PatternType.SYMMETRICAL_TRIANGLE:
+        return 1 if approach >= 0 else -1
+    return -1
+
+
+class PoleSpan(NamedTuple):
     """The run into a squeeze, from its base to its tip."""
 
     base: int  # bar
@@ -54,7 +141,7 @@ def name_squeeze(prices: Rows, lines: Rows, pair: Pair, bar: int, parameters: Pa
 
 @compiled
 def follows_pole(
-    prices: Rows, upper: Line, lower: Line, pair: Pair, parameters: Parameters
+    prices: Rows, upper: Record, lower: Record, pair: Pair, parameters: Parameters
 ) -> bool:
     """Whether a pole ends at the first touch of a pair."""
     for side in (UPPER, LOWER):
@@ -76,7 +163,7 @@ def inward(pair: Pair, parameters: Parameters) -> Finding:
 
 
 @compiled
-def pole_before(prices: Rows, side: int, tip: int, parameters: Parameters) -> Pole:
+def pole_before(prices: Rows, side: int, tip: int, parameters: Parameters) -> PoleSpan:
     """The run that ends at a tip, from the first bar with the lowest low before it.
 
     There is none if an earlier bar exceeds the tip.
@@ -84,19 +171,19 @@ def pole_before(prices: Rows, side: int, tip: int, parameters: Parameters) -> Po
     base = tip
     for bar in range(max(tip - parameters.pole_bars, prices[tip].segment), tip):
         if prices[bar].extreme[side] > prices[tip].extreme[side]:
-            return Pole(tip, tip, 0.0)
+            return PoleSpan(tip, tip, 0.0)
         if prices[bar].extreme[1 - side] > prices[base].extreme[1 - side]:
             base = bar
-    return Pole(base, tip, prices[tip].extreme[side] + prices[base].extreme[1 - side])
+    return PoleSpan(base, tip, prices[tip].extreme[side] + prices[base].extreme[1 - side])
 
 
 @compiled
-def tested_pole(prices: Rows, pole: Pole, parameters: Parameters) -> Finding:
+def tested_pole(prices: Rows, pole: PoleSpan, parameters: Parameters) -> Finding:
     """Whether a run is a pole: several bars long, high, steep, straight, and not one jump."""
     bars = pole.tip - pole.base
     if bars < parameters.pole_bars_min:
         return failed(Rule.POLE_BARS, bars, parameters.pole_bars_min)
-    price: Price = prices[pole.base]
+    price: Record = prices[pole.base]
     atr = price.atr
     if pole.height < parameters.pole_height_min * atr:
         return failed(Rule.POLE_HEIGHT, pole.height / atr, parameters.pole_height_min)
@@ -115,7 +202,7 @@ def tested_pole(prices: Rows, pole: Pole, parameters: Parameters) -> Finding:
 
 
 @compiled
-def largest_step(prices: Rows, pole: Pole) -> float:
+def largest_step(prices: Rows, pole: PoleSpan) -> float:
     """The largest move between two closes of a pole, as a share of the net move of its closes."""
     largest = 0.0
     for bar in range(pole.base + 1, pole.tip + 1):
@@ -126,7 +213,7 @@ def largest_step(prices: Rows, pole: Pole) -> float:
 
 
 @compiled
-def largest_gap_of(prices: Rows, pole: Pole) -> float:
+def largest_gap_of(prices: Rows, pole: PoleSpan) -> float:
     """The largest log distance between a close of a pole and the next open."""
     largest = 0.0
     for bar in range(pole.base + 1, pole.tip + 1):
@@ -135,7 +222,7 @@ def largest_gap_of(prices: Rows, pole: Pole) -> float:
 
 
 @compiled
-def straightness(prices: Rows, pole: Pole) -> float:
+def straightness(prices: Rows, pole: PoleSpan) -> float:
     """The net move of the closes of a pole as a share of the sum of all their moves."""
     path = 0.0
     for bar in range(pole.base + 1, pole.tip + 1):
@@ -146,7 +233,7 @@ def straightness(prices: Rows, pole: Pole) -> float:
 
 @compiled
 def tested_squeeze(
-    prices: Rows, side: int, pair: Pair, pole: Pole, bar: int, parameters: Parameters
+    prices: Rows, side: int, pair: Pair, pole: PoleSpan, bar: int, parameters: Parameters
 ) -> Finding:
     """Whether a pair is narrow compared with its pole, drifts little and retraces little of it."""
     if pair.width > parameters.pole_width_max * pole.height:
@@ -164,7 +251,7 @@ def tested_squeeze(
 
 
 @compiled
-def retracement(prices: Rows, side: int, pole: Pole, bar: int) -> float:
+def retracement(prices: Rows, side: int, pole: PoleSpan, bar: int) -> float:
     """The log distance that the bars since the tip of a pole have given back at most."""
     tip = prices[pole.tip].extreme[side]
     back = 0.0

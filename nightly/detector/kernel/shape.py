@@ -1,27 +1,32 @@
-"""Shape: how price lies between two lines, in the numbers that the judgement weighs.
+"""Shape: how price lies between two lines, in numbers, and the score that they give.
 
 docs/detector.md section 5 explains each number. All are shares or ratios, so they depend neither on
-the price level nor on the volatility of a symbol.
+the price level nor on the volatility of a symbol. The score is the chance that chart readers accept
+the drawing, by the weights of `nightly.detector.judgement`.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from nightly.events import PatternType, Rows
-from nightly.kernel.compiler import compiled
-from nightly.kernel.lines import value_at
-from nightly.kernel.pairs import Pair, is_squeeze, width_at
-from nightly.kernel.prices import LOWER, UPPER
-from nightly.kernel.squeezes import (
-    Pole,
+import numpy as np
+
+from nightly.bars import Floats
+from nightly.detector.events import PatternType, Rows
+from nightly.detector.judgement import BASES, PARTS
+from nightly.detector.kernel.compiler import compiled
+from nightly.detector.kernel.lines import value_at
+from nightly.detector.kernel.naming import (
+    is_squeeze,
     largest_gap_of,
     largest_step,
     pole_before,
     straightness,
 )
-from nightly.kernel.touches import Contacts
-from nightly.parameters import Parameters
+from nightly.detector.kernel.pairs import Pair, width_at
+from nightly.detector.kernel.prices import LOWER, UPPER
+from nightly.detector.kernel.touches import Contacts
+from nightly.detector.parameters import Parameters
 
 EIGHTHS = 8
 
@@ -198,7 +203,7 @@ def measured_pole(
     if not is_squeeze(kind):
         return 0.0, 0.0, 0.0, 0.0, 0.0
     side = UPPER if kind == PatternType.BULLISH_SQUEEZE else LOWER
-    pole: Pole = pole_before(prices, side, pair.start, parameters)
+    pole = pole_before(prices, side, pair.start, parameters)
     return (
         pole.height / prices[pole.base].atr,
         pair.width / pole.height,
@@ -206,3 +211,34 @@ def measured_pole(
         largest_gap_of(prices, pole) / pole.height,
         straightness(prices, pole),
     )
+
+
+# [part], by scale
+LONG_LOW, LONG_HIGH, LONG_EACH = (
+    np.array(column) for column in zip(*(part.long for part in PARTS), strict=True)
+)
+SQUEEZE_LOW, SQUEEZE_HIGH, SQUEEZE_EACH = (
+    np.array(column) for column in zip(*(part.squeeze for part in PARTS), strict=True)
+)
+# [type]; no type has the number 0.
+BASE = np.array([0.0, *(BASES[kind] for kind in PatternType)])
+
+
+@compiled
+def judged(shape: Shape, kind: int) -> float:
+    """The score, 0 to 100: the chance in percent that both readers would accept the drawing."""
+    odds = BASE[kind]
+    if is_squeeze(kind):
+        odds += weighed(shape, SQUEEZE_LOW, SQUEEZE_HIGH, SQUEEZE_EACH)
+    else:
+        odds += weighed(shape, LONG_LOW, LONG_HIGH, LONG_EACH)
+    return float(100.0 / (1.0 + np.exp(-odds)))
+
+
+@compiled
+def weighed(shape: Shape, low: Floats, high: Floats, each: Floats) -> float:
+    """The log-odds that the numbers of a shape add."""
+    total = 0.0
+    for part in range(len(each)):
+        total += each[part] * min(max(shape[part], low[part]), high[part])
+    return total

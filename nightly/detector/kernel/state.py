@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from nightly.events import TRADE, VERSION, Rows
-from nightly.kernel.compiler import Record, compiled
-from nightly.kernel.lines import LINE, LINES_PER_SIDE
-from nightly.kernel.touches import Indices
-from nightly.kernel.versions import Version
+from nightly.detector.events import TRADE, VERSION, Rows
+from nightly.detector.kernel.compiler import Record, compiled
+from nightly.detector.kernel.lines import LINE, LINES_PER_SIDE
+from nightly.detector.kernel.touches import Indices
 
 # These limits change results: with eight forming setups a further candidate is dropped, and a
 # formation is recognised again only among the last sixteen lineages. Trades have no such limit.
@@ -60,29 +58,6 @@ STATE = np.dtype(
 )
 
 
-class Setup(Protocol):
-    """A `FORMING` record."""
-
-    version: int
-    last_touch: int
-
-
-class State(Protocol):
-    """A `STATE` record: live lines, forming setups, lineages, counts and the current candidate."""
-
-    lines: Rows
-    line_counts: Indices
-    forming: Rows
-    lineages: Rows
-    lineage_count: int
-    version_count: int
-    trade_count: int
-    open_count: int
-    candidate: Version
-    drawn: Rows
-    refitted: Rows
-
-
 class Log(NamedTuple):
     """The rows written so far, with spare room. `open` lists the rows of the open trades."""
 
@@ -109,22 +84,8 @@ def new_log() -> Log:
 
 
 @compiled
-def has_room(log: Log, state: State) -> bool:
+def has_room(log: Log, state: Record) -> bool:
     """Whether the log has room for everything that one more bar can add."""
     if state.version_count + VERSIONS_PER_BAR > len(log.versions):
         return False
-    return state.trade_count + TRADES_PER_BAR <= len(log.trades)
-
-
-@compiled
-def enlarged(log: Log) -> Log:
-    """A copy of the log with twice the room."""
-    return Log(doubled(log.versions), doubled(log.trades), doubled(log.open))
-
-
-@compiled
-def doubled(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """A copy of an array with twice the room."""
-    larger = np.empty(2 * len(rows), rows.dtype)
-    larger[: len(rows)] = rows
-    return larger
+    return bool(state.trade_count + TRADES_PER_BAR <= len(log.trades))

@@ -11,12 +11,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from nightly.events import Rows, Scale
-from nightly.kernel.compiler import compiled
-from nightly.kernel.lines import Line, value_at
-from nightly.kernel.prices import LOWER, UPPER, Price
-from nightly.kernel.swings import first_swing, swing_order
-from nightly.parameters import Parameters
+from nightly.detector.events import Rows, Scale
+from nightly.detector.kernel.compiler import Record, compiled
+from nightly.detector.kernel.lines import value_at
+from nightly.detector.kernel.prices import LOWER, UPPER, first_swing, swing_order
+from nightly.detector.parameters import Parameters
 
 Indices = npt.NDArray[np.int64]
 
@@ -66,7 +65,9 @@ def retreated(prices: Rows, lines: Rows, side: int, after: int, before: int, sha
 
 
 @compiled
-def touches_line(price: Price, side: int, line: Line, swing: int, parameters: Parameters) -> bool:
+def touches_line(
+    price: Record, side: int, line: Record, swing: int, parameters: Parameters
+) -> bool:
     """Whether the extreme of a swing is near enough to a line to touch it."""
     distance = price.extreme[side] - value_at(line, swing)
     if distance < -parameters.touch_tolerance * price.atr:

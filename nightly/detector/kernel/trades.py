@@ -1,40 +1,22 @@
 """Trades: entered at the close of a breakout bar, exited at a frozen stop or target.
 
-The rules are those of docs/detector.md section 6.
+The rules are those of docs/detector.md section 6. Placebo trades are resolved by the same rule,
+without a detector: `nightly.results.placebo` draws their entries.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 
-from nightly.events import EndReason, Outcome, Rows
-from nightly.kernel.compiler import compiled
-from nightly.kernel.plans import Plan, plan_levels
-from nightly.kernel.prices import Price
-from nightly.kernel.state import Log, State
-from nightly.kernel.versions import Version, lower_at, upper_at
-from nightly.parameters import Parameters
-
-
-class Trade(Protocol):
-    """A `TRADE` record."""
-
-    version: int
-    direction: int
-    entry: int
-    entry_price: float
-    stop_price: float
-    target_price: float
-    exit: int
-    exit_price: float
-    outcome: int
-    atr: float
+from nightly.detector.events import EndReason, Outcome, Rows
+from nightly.detector.kernel.compiler import Record, compiled
+from nightly.detector.kernel.state import Log
+from nightly.detector.kernel.versions import Levels, lower_at, plan_levels, upper_at
+from nightly.detector.parameters import Parameters
 
 
 @compiled
-def resolve_trades(prices: Rows, log: Log, state: State, bar: int) -> None:
+def resolve_trades(prices: Rows, log: Log, state: Record, bar: int) -> None:
     """Resolve the open trades that a bar decides, and remove them from the list of open trades."""
     price = prices[bar]
     index = 0
@@ -53,7 +35,7 @@ def resolve_trades(prices: Rows, log: Log, state: State, bar: int) -> None:
 
 
 @compiled
-def resolve_long(trade: Trade, price: Price) -> None:
+def resolve_long(trade: Record, price: Record) -> None:
     """Resolve a long trade if a bar hits its stop or target; the stop comes first if it hits both.
 
     A gap through the stop worsens the exit price; a gap past the target does not improve it.
@@ -67,7 +49,7 @@ def resolve_long(trade: Trade, price: Price) -> None:
 
 
 @compiled
-def resolve_short(trade: Trade, price: Price) -> None:
+def resolve_short(trade: Record, price: Record) -> None:
     """The mirror image of `resolve_long`."""
     if price.high >= trade.stop_price:
         trade.exit_price = max(price.open, trade.stop_price)
@@ -79,9 +61,9 @@ def resolve_short(trade: Trade, price: Price) -> None:
 
 @compiled
 def enter(
-    price: Price,
+    price: Record,
     log: Log,
-    state: State,
+    state: Record,
     row: int,
     direction: int,
     bar: int,
@@ -110,8 +92,8 @@ def enter(
 
 @compiled
 def plan_at(
-    price: Price, version: Version, direction: int, bar: int, parameters: Parameters
-) -> Plan:
+    price: Record, version: Record, direction: int, bar: int, parameters: Parameters
+) -> Levels:
     """The levels of a version for a breakout at a bar."""
     return plan_levels(
         upper_at(version, bar),
@@ -124,7 +106,7 @@ def plan_at(
 
 
 @compiled
-def can_enter(price: Price, plan: Plan, direction: int) -> bool:
+def can_enter(price: Record, plan: Levels, direction: int) -> bool:
     """Whether a close is short of the target and the stop, and the night before served them."""
     if not price.announced:
         return False
@@ -134,7 +116,7 @@ def can_enter(price: Price, plan: Plan, direction: int) -> bool:
 
 
 @compiled
-def keep_open(state: State, log: Log, trade: Trade) -> None:
+def keep_open(state: Record, log: Log, trade: Record) -> None:
     """Add the trade that was just written to the open ones."""
     trade.exit = -1
     trade.exit_price = np.nan
@@ -142,3 +124,24 @@ def keep_open(state: State, log: Log, trade: Trade) -> None:
     log.open[state.open_count] = state.trade_count
     state.open_count += 1
     state.trade_count += 1
+
+
+# The fields of a `PRICE` record that the rule reads; it needs no logs and no swings.
+BAR = np.dtype([("open", "f8"), ("high", "f8"), ("low", "f8")])
+
+
+@compiled
+def resolve_draws(bars: Rows, trades: Rows) -> None:
+    """Resolve open `TRADE` rows by the `BAR` rows after their entries; undecided ones stay open.
+
+    A trade that enters at or past the last bar stays open too.
+    """
+    for trade in trades:
+        for bar in range(trade.entry + 1, len(bars)):
+            if trade.direction > 0:
+                resolve_long(trade, bars[bar])
+            else:
+                resolve_short(trade, bars[bar])
+            if trade.outcome != Outcome.OPEN:
+                trade.exit = bar
+                break

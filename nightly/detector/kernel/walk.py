@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import numba
 
-from nightly.events import Rows, Scale
-from nightly.kernel.candidates import propose_pairs
-from nightly.kernel.compiler import Record, compiled
-from nightly.kernel.forming import advance_forming
-from nightly.kernel.lines import draw_lines, drop_dead_lines, touch_lines
-from nightly.kernel.prices import PRICE
-from nightly.kernel.state import Log, State, enlarged, has_room
-from nightly.kernel.swings import flag_swing, is_swing, swing_order
-from nightly.kernel.touches import Indices
-from nightly.kernel.trades import resolve_trades
-from nightly.parameters import Parameters
+from nightly.detector.events import Rows, Scale
+from nightly.detector.kernel.candidates import propose_pairs
+from nightly.detector.kernel.compiler import Record, compiled
+from nightly.detector.kernel.forming import advance_forming
+from nightly.detector.kernel.lines import draw_lines, drop_dead_lines, touch_lines
+from nightly.detector.kernel.prices import PRICE, flag_swing, is_swing, swing_order
+from nightly.detector.kernel.state import Log, has_room
+from nightly.detector.kernel.touches import Indices
+from nightly.detector.kernel.trades import resolve_trades
+from nightly.detector.parameters import Parameters
 
 ROWS = numba.types.Array(numba.from_dtype(PRICE), 1, "C")
 
@@ -37,25 +36,33 @@ def uncounted(address: Record, count: int) -> Rows:
 
 @compiled
 def walk(
-    prices: Rows, state: State, log: Log, touches: Indices, walked: int, parameters: Parameters
-) -> Log:
+    prices: Rows,
+    state: Record,
+    log: Log,
+    touches: Indices,
+    walked: int,
+    tail: int,
+    parameters: Parameters,
+) -> int:
     """Advance the state over the bars after the first `walked`; `walked` is 0 for a new state.
 
-    Returns the log, whose rows are valid up to the state's counts.
+    No bar before `tail` is read.
+
+    Returns the number of bars that are walked: all, or those after which the log needs more room.
     """
     prices = uncounted(prices.ctypes, len(prices))
     # Swings are looked for once the ATR has its full window.
     first = parameters.atr_bars + 1
-    flag_known_swings(prices, first, walked, parameters)
+    flag_known_swings(prices, max(first, tail + first), walked, parameters)
     for bar in range(max(first, walked), len(prices)):
         if not has_room(log, state):
-            log = enlarged(log)
+            return bar
         resolve_trades(prices, log, state, bar)
         advance_forming(prices, state, log, touches, bar, parameters)
         for scale in range(2):
             if advance_lines(prices, state, scale, bar, parameters):
                 propose_pairs(prices, state, log.versions, touches, scale, bar, parameters)
-    return log
+    return len(prices)
 
 
 @compiled
@@ -68,7 +75,9 @@ def flag_known_swings(prices: Rows, first: int, walked: int, parameters: Paramet
 
 
 @compiled
-def advance_lines(prices: Rows, state: State, scale: int, bar: int, parameters: Parameters) -> bool:
+def advance_lines(
+    prices: Rows, state: Record, scale: int, bar: int, parameters: Parameters
+) -> bool:
     """Advance the lines of a scale on both sides; True if a swing may have changed any line."""
     changed = False
     for side in range(2):
@@ -91,7 +100,7 @@ def line_life(scale: int, parameters: Parameters) -> int:
 
 @compiled
 def drop_lines(
-    prices: Rows, state: State, scale: int, side: int, bar: int, parameters: Parameters
+    prices: Rows, state: Record, scale: int, side: int, bar: int, parameters: Parameters
 ) -> None:
     """Drop the lines of a side that are broken or too old at a bar; after a data gap, all lines."""
     price = prices[bar]
@@ -129,7 +138,7 @@ def is_analysed(prices: Rows, bar: int, parameters: Parameters) -> bool:
 
 @compiled
 def meet_swing(
-    prices: Rows, state: State, scale: int, side: int, bar: int, parameters: Parameters
+    prices: Rows, state: Record, scale: int, side: int, bar: int, parameters: Parameters
 ) -> None:
     """Update the lines of a side that a newly confirmed swing touches, and draw new lines to it."""
     order = swing_order(scale, parameters)

@@ -34,8 +34,7 @@ from store.folder.layout import DataFolder
 from store.wire.words import named
 
 if TYPE_CHECKING:
-    from nightly.providers.fetch import Fetched
-    from nightly.providers.run import Run
+    from nightly.fetching.fetch import Fetched, FetchRun
 
 bars_app = typer.Typer(
     no_args_is_help=True,
@@ -81,10 +80,9 @@ def fetch(
     A symbol that fails stops no other. Exits with 1 if some are missing, with 2 if all are, with
     130 after Ctrl-C. Run it again to go on.
     """
-    from nightly.providers.fetch import Fetcher
-    from nightly.providers.kept import BarStore
-    from nightly.providers.provider import open_provider
-    from nightly.providers.run import Run
+    from nightly.fetching.bar_store import BarStore
+    from nightly.fetching.fetch import FetchRun, Updater
+    from nightly.fetching.provider import open_provider
 
     if store is None:
         prepare_data_dir(settings())
@@ -97,8 +95,8 @@ def fetch(
     opened = open_provider(provider, url)
     stored.prepare()
     ending = Event()
-    fetcher = Fetcher(opened, stored, dt.datetime.now(dt.UTC), ending.wait, since)
-    run = Run(fetcher.fetch, wanted, opened.parallel)
+    updater = Updater(opened, stored, dt.datetime.now(dt.UTC), ending.wait, since)
+    run = FetchRun(updater, wanted)
     done, interrupted = _follow(run, ending, len(wanted))
     report = _report_json if as_json else _report
     report(done, run.gave_up, stored.folder)
@@ -109,7 +107,7 @@ def fetch(
         raise EndedError(USAGE if missing == len(done) else PARTIAL)
 
 
-def _follow(run: Run, ending: Event, total: int) -> tuple[list[Fetched], bool]:
+def _follow(run: FetchRun, ending: Event, total: int) -> tuple[list[Fetched], bool]:
     """The results of a run, and whether Ctrl-C ended it. Whatever ends it, what is under way is
     waited for, but not tried again.
     """
@@ -132,7 +130,7 @@ def _follow(run: Run, ending: Event, total: int) -> tuple[list[Fetched], bool]:
 @bars_app.command("list")
 def list_bars(store: Store = None) -> None:
     """List the symbols that are stored, with their first and last day."""
-    from nightly.providers.kept import BarStore
+    from nightly.fetching.bar_store import BarStore
 
     listed = Table("symbol", "provider", "spelled", "bars", "first", "last")
     for series in BarStore(_folder(store)).all():
@@ -148,23 +146,25 @@ def check_bars(
     options: BarsOptions,
     path: Annotated[
         str,
-        typer.Argument(help="Bars as for `nightly --bars`: a folder or zip of files, or one file."),
+        typer.Argument(
+            help="Bars as for `nightly --bars`: a folder or zip of files, or one file; also at "
+            "s3://BUCKET/PLACE, gs:// or az://."
+        ),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="All of it as JSON.")] = False,
 ) -> None:
-    """Say what a night would make of some bars: what is read, and what is left out and why.
+    """Say what a night would make of some bars: where every row went, what is left out and why.
 
     It writes nothing. Exits with 2 if no symbol can be used.
     """
     from nightly.check import check
-    from nightly.sources import read_source
     from screener.commands.nights.nightly import Work, order_of
     from screener.commands.nights.quality import print_check
 
     options = replace(options, bars=path)
     with tempfile.TemporaryDirectory(prefix="pattern-screener-") as folder, watched() as step:
         work = Work(Path(folder))
-        order = order_of(settings(), options, work=work, step=step, opening=read_source)
+        order = order_of(settings(), options, work=work, step=step, unusable=True)
         checked = check(order, dt.datetime.now(dt.UTC), step)
     if as_json:
         out.print_json(checked.as_dict())

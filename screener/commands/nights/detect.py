@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,54 +17,59 @@ from screener.commands.bars_options import BarsOptions, reading_bars
 from screener.settings.console import err, fail, settings, writing
 
 if TYPE_CHECKING:
-    from nightly.parameters import Parameters
-    from nightly.plan import Order, Step
+    from nightly.plan import Order
+    from nightly.reading import Step
 
 
-@reading_bars()
+@reading_bars("symbol", "reference", "adjustment", "session", "jobs", "executor")
 def detect(
     options: BarsOptions,
-    out_file: Annotated[
-        Path | None, typer.Option("--out", help="The JSON file to write; needed without --explain.")
+    named: Annotated[
+        str | None, typer.Argument(metavar="SYMBOL", help="The symbol to explain.")
     ] = None,
-    detector: Annotated[
-        str,
+    bars: Annotated[
+        str | None,
         typer.Option(
-            help="`default`, which nights use, or `reference`, the prototype's, to compare with."
+            help="As for `nightly`; if left out, what the active night was made from, or without a "
+            "night the sample."
         ),
-    ] = "default",
+    ] = None,
+    out_file: Annotated[
+        Path | None, typer.Option("--out", help="The JSON file to write; needed without a SYMBOL.")
+    ] = None,
     explain: Annotated[
         str | None,
         typer.Option(
             metavar="SYMBOL",
-            help="Instead print what is served of this symbol and its score by part, and the first "
-            "rule that each pair of trend lines fails, with its value and its bound.",
+            help="Instead print what is served of this symbol, and the first rule that each pair "
+            "of trend lines fails, with its value and its bound.",
         ),
     ] = None,
 ) -> None:
     """Write every version of every pattern that was served, session by session, for research.
 
-    With --explain, print why one symbol has a pattern on a session, or why it has none.
+    With a SYMBOL, print why it has a pattern on a session, or why it has none; only its bars are
+    read.
     """
-    from nightly.parameters import DETECTORS
     from screener.commands.nights.nightly import order_of, working
+    from screener.commands.nights.origin import as_the_night
 
-    if detector not in DETECTORS:
-        fail(f"--detector {detector!r} is not one of {', '.join(DETECTORS)}.")
-    if (out_file is None) == (explain is None):
-        fail("Give either --out FILE or --explain SYMBOL.")
-    chosen, parameters = settings(), DETECTORS[detector]
+    wanted = explain or named
+    if (out_file is None) == (wanted is None) or (explain and named):
+        fail("Give either --out FILE or a SYMBOL.")
+    chosen = settings()
+    options = as_the_night(chosen, options, bars)
     with working(chosen, options.executor) as (work, step):
-        order = order_of(chosen, options, work=work, step=step)
+        order = order_of(chosen, options, work=work, step=step, only=wanted)
         if out_file is not None:
-            _write_versions(order, parameters, out_file, step)
-        elif explain is not None:
+            _write_versions(order, out_file, step)
+        elif wanted is not None:
             from screener.commands.nights.explain import print_explanation
 
-            print_explanation(order, explain, parameters)
+            print_explanation(order, wanted)
 
 
-def _write_versions(order: Order, parameters: Parameters, out_file: Path, step: Step) -> None:
+def _write_versions(order: Order, out_file: Path, step: Step) -> None:
     import orjson
 
     from nightly.errors import by_code
@@ -74,12 +78,11 @@ def _write_versions(order: Order, parameters: Parameters, out_file: Path, step: 
     from screener.commands.nights.quality import left_out
     from store.folder.files import replace_file
 
-    find = partial(versions, parameters=parameters)
     planned = plan(order, dt.datetime.now(dt.UTC))
     served: list[Mapping[str, Any]] = []
     refused = dict(planned.refused)
     with pool_of(planned) as pool:
-        for done, batch in enumerate(pool.run(find, planned.tasks), 1):
+        for done, batch in enumerate(pool.run(versions, planned.tasks), 1):
             served += batch.versions
             refused |= batch.refused
             step("finding patterns", done, len(planned.tasks))

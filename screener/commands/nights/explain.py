@@ -1,4 +1,4 @@
-"""`screener detect --explain`: why a symbol has a pattern on a session, or why it has none.
+"""`screener detect SYMBOL`: why a symbol has a pattern on a session, or why it has none.
 
 It brings numba and Polars, so the command imports it only when it is asked for.
 """
@@ -6,18 +6,20 @@ It brings numba and Polars, so the command imports it only when it is asked for.
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
+from collections.abc import Sequence
+from itertools import islice
 
 from nightly.analysis import Task
 from nightly.bars import to_date
-from nightly.doubt import GAP_DAYS
+from nightly.cleaning.gates import GAP_DAYS
+from nightly.detector.events import PatternType, Rule
+from nightly.detector.kernel.naming import Finding
 from nightly.errors import SourceError
-from nightly.events import PatternType, Rule
-from nightly.explain import SQUEEZES, Candidate, Explanation, Fate, Line, Score, Served, explain
-from nightly.kernel.rules import Finding
-from nightly.parameters import Parameters
-from nightly.patterns import FAMILIES, family_index, type_name
+from nightly.explain import SQUEEZES, Decision, DrawnLine, JudgedPair, ServedPattern, explain
 from nightly.plan import Order, Plan, plan
-from nightly.reference import Listing
+from nightly.reference.reference import Listing
+from nightly.results.views import direction_name, family_of_type, type_name
 from nightly.series import Series
 from nightly.symbols import normalise
 from screener.settings.console import Table, out
@@ -27,7 +29,7 @@ MOST = 10
 """Drawings that are shown: those that came furthest."""
 
 
-def print_explanation(order: Order, symbol: str, parameters: Parameters) -> None:
+def print_explanation(order: Order, symbol: str) -> None:
     """Print the explanation of a symbol as of the session of an order.
 
     Raises:
@@ -35,8 +37,8 @@ def print_explanation(order: Order, symbol: str, parameters: Parameters) -> None
     """
     task, raw, listing = _find(plan(order, dt.datetime.now(dt.UTC)), order, symbol)
     series = _series(task, raw, listing, order.session)
-    explained = explain(series, parameters, gap_days=GAP_DAYS[listing.asset_type])
-    number, pairs = len(explained.served), len(explained.candidates)
+    explained = explain(series, order.parameters, gap_days=GAP_DAYS[listing.asset_type])
+    number, pairs = len(explained.served), len(explained.pairs)
     patterns = "1 pattern is served" if number == 1 else f"{number or 'no'} patterns are served"
     judged = "1 pair of lines was" if pairs == 1 else f"{pairs or 'no'} pairs of lines were"
     out.print(f"{listing.symbol} on {explained.session}: {patterns}, {judged} judged.")
@@ -44,7 +46,7 @@ def print_explanation(order: Order, symbol: str, parameters: Parameters) -> None
         out.print(f"There is no bar for {order.session}; this is as of the last bar before it.")
     for served in explained.served:
         _print_served(served)
-    _print_candidates(explained)
+    _print_pairs(explained.pairs)
 
 
 def _find(planned: Plan, order: Order, symbol: str) -> tuple[Task, str, Listing]:
@@ -57,8 +59,7 @@ def _find(planned: Plan, order: Order, symbol: str) -> tuple[Task, str, Listing]
     if symbol in planned.refused:
         raise SourceError(f"{symbol} cannot be used: {planned.refused[symbol].reason}")
     raise SourceError(
-        f"{order.name} has no bars of {symbol}; name one of its symbols with --explain "
-        f"({named(planned.symbols)})."
+        f"{order.name} has no bars of {symbol}; name one of its symbols ({named(planned.symbols)})."
     )
 
 
@@ -81,45 +82,30 @@ def _series(task: Task, raw: str, listing: Listing, session: dt.date | None) -> 
     return cleaned.series[-1]
 
 
-def _print_served(served: Served) -> None:
-    sign = int((served.version if served.trade is None else served.trade)["direction"])
-    state = "forming" if served.trade is None else "broken out, its trade is open"
+def _print_served(served: ServedPattern) -> None:
+    version, trade = served.version, served.trade
+    direction = direction_name(int((version if trade is None else trade)["direction"]))
+    state = "forming" if trade is None else "broken out, its trade is open"
     out.print()
     out.print(
-        f"Served: {kind_name(served.kind)}, {'bullish' if sign > 0 else 'bearish'}, {state}; its "
-        f"score is {served.score.percent:.1f}% as of its last bar; when it was drawn on "
-        f"{served.since} it was {float(served.version['quality']):.1f}%."
+        f"Served: {kind_name(PatternType(int(version['type'])))}, {direction}, {state}; when it "
+        f"was drawn on {served.since} its score was {float(version['quality']):.1f}%."
     )
     out.print(f"Upper line {_line(served.upper)}; lower line {_line(served.lower)}.")
-    if served.score.parts:
-        out.print(_parts(served.score))
 
 
-def _parts(score: Score) -> Table:
-    table = Table("part", "value", "log-odds", "why it counts")
-    table.add_row("best score of the type", "", f"{score.best:+.2f}", "")
-    for part in sorted(score.parts, key=lambda part: part.added):
-        table.add_row(part.name, f"{part.value:.3g}", f"{part.added + 0.0:+.2f}", part.reason)
-    total = score.best + sum(part.added for part in score.parts)
-    table.add_row("sum", "", f"{total:+.2f}", f"a score of {score.percent:.1f}%")
-    return table
-
-
-def _print_candidates(explained: Explanation) -> None:
+def _print_pairs(pairs: Sequence[JudgedPair]) -> None:
     """Print the pairs of lines by how far they came, those together that look the same."""
-    drawings: dict[tuple[str, ...], int] = {}
-    for candidate in explained.candidates:
-        cells = _cells(candidate)
-        drawings[cells] = drawings.get(cells, 0) + 1
-    if not drawings:
+    if not pairs:
         out.print(
             "No trend line above price has one of its scale below it, so there is nothing to judge."
         )
         return
     lines = ("upper line to today", "lower line to today")
     table = Table("pairs", "scale", "pattern", *lines, "score", "rule", "value", "bound")
-    for cells, pairs in list(drawings.items())[:MOST]:
-        table.add_row(str(pairs), *cells)
+    drawings = Counter(map(_cells, pairs))
+    for cells, number in islice(drawings.items(), MOST):
+        table.add_row(str(number), *cells)
     out.print()
     out.print(
         "The drawings that came furthest, and the first rule that each fails (docs/detector.md); "
@@ -128,15 +114,15 @@ def _print_candidates(explained: Explanation) -> None:
     out.print(table)
 
 
-def _cells(candidate: Candidate) -> tuple[str, ...]:
-    failed = candidate.fate is Fate.FAILED
+def _cells(pair: JudgedPair) -> tuple[str, ...]:
+    failed = pair.decision is Decision.FAILED
     return (
-        candidate.scale.name.lower(),
-        kind_name(candidate.kind) if candidate.kind else "-",
-        _line(candidate.upper),
-        _line(candidate.lower),
-        f"{candidate.score.percent:.1f}%" if candidate.score else "-",
-        *(rule_cells(candidate.finding) if failed else (candidate.fate.value, "", "")),
+        pair.scale.name.lower(),
+        kind_name(pair.kind) if pair.kind else "-",
+        _line(pair.upper),
+        _line(pair.lower),
+        "-" if pair.score is None else f"{pair.score:.1f}%",
+        *(rule_cells(pair.finding) if failed else (pair.decision.value, "", "")),
     )
 
 
@@ -155,9 +141,9 @@ def rule_cells(finding: Finding) -> tuple[str, str, str]:
 def kind_name(kind: PatternType) -> str:
     """A pattern type as readers know it: squeezes are served as pennants."""
     if kind in SQUEEZES:
-        return FAMILIES[family_index(kind)].label.lower()
+        return family_of_type(kind).label.lower()
     return type_name(kind).replace("_", " ")
 
 
-def _line(line: Line) -> str:
+def _line(line: DrawnLine) -> str:
     return f"{line.start} to {dollars(line.price)}"

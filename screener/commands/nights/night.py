@@ -64,6 +64,7 @@ def nightly(
     """
     from screener.commands.nights.nightly import order_of, seal, try_out, working
     from screener.commands.nights.nightly import wait_for_session as wait
+    from screener.commands.nights.origin import note_origin
     from screener.commands.nights.report import print_report
     from screener.commands.patterns.setups import print_forming
     from screener.notify.messages import drift
@@ -89,6 +90,7 @@ def nightly(
                 manifest, report, fall = try_out(chosen, order, step)
             else:
                 manifest, report = seal(chosen, order, step, step.leave_out)
+                note_origin(chosen, options, manifest)
                 step.publish(manifest, report)
                 publish(manifest, report)
         print_report(manifest, report, time.perf_counter() - began, watch.seconds())

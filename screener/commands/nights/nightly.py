@@ -6,30 +6,32 @@ import datetime as dt
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from nightly.cleaning.sessions import settled_at
 from nightly.errors import SourceError
 from nightly.night import LeaveOut, make_night
-from nightly.plan import Order, Step, held_back, plan, silent
+from nightly.plan import Order, held_back, plan
 from nightly.pool import default_jobs
-from nightly.reference import Reference, read_reference
-from nightly.report import Report
-from nightly.sample import SAMPLE_SESSION, sample_reference, sample_source
-from nightly.scratch import Scratch, scratch_in
-from nightly.sessions import settled_at
-from nightly.sources import (
+from nightly.reading import (
     BarSource,
     Opened,
-    SpilledSource,
+    SortedSource,
+    Step,
     fetch_bars,
     file_digest,
     is_bucket,
     open_source,
-    prepare_source,
+    open_symbol,
+    silent,
 )
+from nightly.reference.reference import Reference, read_reference
+from nightly.report import Report
+from nightly.sample import SAMPLE_SESSION, sample_reference, sample_source
+from nightly.workers.scratch import Scratch, scratch_in
 from screener.commands.bars_options import THE_SAMPLE, BarsOptions
 from screener.service.sharing import looking, nights_of
 from screener.settings.console import Watch, err, watched
@@ -49,12 +51,14 @@ def order_of(
     *,
     work: Work | None = None,
     step: Step = silent,
-    opening: Callable[..., Opened] = prepare_source,
+    unusable: bool = False,
+    only: str | None = None,
 ) -> Order:
     """The order that the command line describes.
 
-    Bars that do not lie by symbol are sorted into the folder of `work`, if there is one, and shared
-    if it has a scratch. `opening` may be one that lets bars pass of which nothing can be used.
+    Bars that do not lie by symbol are sorted into the folder of `work`, and shared if it has a
+    scratch; only the sample needs none. Bars of which nothing can be used are an error, unless they
+    may be `unusable`. With `only` a symbol, no other's are read if names tell where its are.
 
     Raises:
         SourceError: the bars or the reference table cannot be read.
@@ -66,16 +70,19 @@ def order_of(
             raise SourceError("The sample has symbols of its own; leave --symbol out.")
         opened, known = Opened(sample_source()), sample_reference()
         name, session = SAMPLE, session or SAMPLE_SESSION
+    elif work is None:
+        raise ValueError("Only the sample can be read without a folder to work in.")
     else:
-        path = work.fetched(bars, step) if work else Path(bars)
+        path = work.fetched(bars, step)
         with _named(path, bars):
-            opened = _opened(path, work, step, options.symbol, opening)
+            opened = _opened(path, work, step, options.symbol, unusable=unusable, only=only)
         known, name = Reference(), path.resolve().name
     return Order(
         source=opened.source,
         name=name,
         told=opened.told,
         left=opened.left,
+        rows=opened.rows,
         reference=read_reference(reference) if reference else known,
         reference_sha256=file_digest(reference) if reference else None,
         adjustment=options.adjustment,
@@ -92,11 +99,18 @@ def order_of(
 
 
 def _opened(
-    path: Path, work: Work | None, step: Step, symbol: str | None, opening: Callable[..., Opened]
+    path: Path,
+    work: Work,
+    step: Step,
+    symbol: str | None,
+    *,
+    unusable: bool,
+    only: str | None,
 ) -> Opened:
-    if work is None:
-        return Opened(open_source(path, symbol))
-    opened = opening(path, work.folder, step, symbol, always=work.scratch is not None)
+    if only is not None and (alone := open_symbol(path, work.folder, only, symbol)):
+        return Opened(alone)
+    always = work.scratch is not None
+    opened = open_source(path, work.folder, step, symbol, always=always, unusable=unusable)
     return replace(opened, source=work.shared(opened.source, step))
 
 
@@ -106,7 +120,8 @@ def _named(path: Path, bars: str) -> Iterator[None]:
     try:
         yield
     except SourceError as error:
-        raise SourceError(str(error).replace(str(path), bars)) from error
+        error.args = (str(error).replace(str(path), bars),)
+        raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +146,7 @@ class Work:
         Raises:
             ObjectsError: the store cannot be written.
         """
-        if self.scratch is None or not isinstance(source, SpilledSource):
+        if self.scratch is None or not isinstance(source, SortedSource):
             return source
         there = self.scratch.share(source, self.folder / "bars", step)
         for copy in ("bars", "fetched"):

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from nightly.cleaning.rules import RULES, DataRule
 from nightly.errors import Refusal
-from nightly.rules import FINDINGS, RULES, Rule
 from screener.settings.console import or_dash, out
 from store.wire.words import FEW_NAMES, named
 
@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 
 MOST = FEW_NAMES
 """Names for each reason; `--json` has them all."""
-DROPPING = frozenset(
-    {"repeated_date", *(rule.code for rule in FINDINGS if rule.done.startswith("dropped"))}
-)
-"""The rules by which rows are not used."""
+LATER = "a bar after the session of the night"
 ADJUSTED = {
     "split": "for splits and not for dividends",
     "none": "for nothing",
@@ -82,9 +79,9 @@ def totals_of(findings: Sequence[SymbolFinding]) -> list[RuleTotal]:
     return totals
 
 
-def _rule(code: str) -> Rule:
+def _rule(code: str) -> DataRule:
     """A rule in words; a night of another version may have had other rules."""
-    return RULES.get(code, Rule(code, "", ""))
+    return RULES.get(code, DataRule(code, "", ""))
 
 
 def _position(code: str) -> tuple[int, str]:
@@ -94,12 +91,41 @@ def _position(code: str) -> tuple[int, str]:
 def print_check(name: str, checked: Check) -> None:
     """Print what a night would make of the bars."""
     facts = checked.as_dict()
+    for line in _night(name, facts):
+        out.print_text(line)
+    print_rows(facts)
+    for line in (*_source(facts["source"]), *_assumed(facts), *left_out(facts["refused"])):
+        _print_indented(line)
     totals = totals_of(findings_of({"refused": {}, "found": facts["found"]}))
-    lines = (*_summary(name, facts, totals), *_series(facts["series"]))
-    for line in (*lines, *_source(facts["source"]), *_assumed(facts), *left_out(facts["refused"])):
-        text = line.lstrip()
-        out.print_text(text, " " * (len(line) - len(text)))
-    print_totals(totals)
+    print_totals([total for total in totals if total.rule not in facts["lost"]])
+
+
+def print_rows(facts: Mapping[str, Any]) -> None:
+    """Print where the rows went: those that were read are the usable bars and those not used."""
+    out.print(f"{'where the rows went':<19}  symbols       rows")
+    for form, rows in facts["read"].items():
+        files = facts["source"].get("forms", {}).get(form, 0)
+        _print_count("read", None, rows, f"{form}, {files:,} files" if files > 1 else form)
+    for rule, lost in sorted(facts["lost"].items(), key=lambda item: _position(item[0])):
+        when = LATER if rule == "after_session" else _rule(rule).when
+        _print_count(rule, lost["symbols"], lost["rows"], f"not used: {when}")
+    usable = [one for one in facts["series"].values() if one["bars"]]
+    left = sum(one["bars"] for one in usable if one["left_out"])
+    days = f"from {facts['first']} to {facts['last']}" if usable else "none"
+    rest = f"; {left:,} of them of symbols that are left out" if left else ""
+    _print_count("usable bars", len(usable), facts["bars"], days + rest)
+    for line in _series(facts["series"]):
+        _print_indented(line)
+
+
+def _print_count(label: str, symbols: int | None, rows: int | None, words: str) -> None:
+    counts = f"{or_dash(symbols, '{:,}'.format):>7}  {or_dash(rows, '{:,}'.format):>9}"
+    out.print_text(words, f"{label:<19}  {counts}  ")
+
+
+def _print_indented(line: str) -> None:
+    text = line.lstrip()
+    out.print_text(text, " " * (len(line) - len(text)))
 
 
 def print_totals(totals: Sequence[RuleTotal]) -> None:
@@ -107,9 +133,8 @@ def print_totals(totals: Sequence[RuleTotal]) -> None:
     if totals:
         out.print(f"{'found':<19}  symbols       bars")
     for total in totals:
-        bars = or_dash(total.bars, "{:,}".format)
         words = "; ".join(filter(None, (total.when, total.done)))
-        out.print_text(words, f"{total.rule:<19}  {total.symbols:>7,}  {bars:>9}  ")
+        _print_count(total.rule, total.symbols, total.bars, words)
 
 
 def print_findings(
@@ -139,48 +164,50 @@ def left_out(refused: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
             yield f"    and {len(reasons) - MOST:,} more"
 
 
-def _summary(name: str, facts: Mapping[str, Any], totals: Sequence[RuleTotal]) -> Iterator[str]:
+def _night(name: str, facts: Mapping[str, Any]) -> Iterator[str]:
+    """What a night would make of the bars, and why it covers none if it does."""
     rows, bars, symbols = facts["rows"], facts["bars"], facts["symbols"]
-    days = f" from {facts['first']} to {facts['last']}" if facts["first"] else ""
-    yield f"{name}: symbols {symbols:,}, rows {rows:,}, usable bars {bars:,}{days}."
-    if rows > bars:
-        by_rule = sum(total.bars or 0 for total in totals if total.rule in DROPPING)
-        dropped = min(by_rule, rows - bars)
-        yield (
-            f"Of the other {rows - bars:,} rows {dropped:,} are dropped by the rules below, and "
-            f"{rows - bars - dropped:,} lie after the session or where bars cannot be trusted."
-        )
+    yield f"{name}: symbols {symbols:,}, rows {rows:,}, usable bars {bars:,}."
     if facts["session"] is None:
         yield f"No night can be made: {facts['trouble']}"
         return
-    covered = f"{facts['covered']:,} of {symbols:,} symbols"
+    night = f"A night of session {facts['session']} would cover"
     served = sum(one["bars"] for one in facts["series"].values() if not one["left_out"])
     rest = f"; the other {bars - served:,} count only for past trades" if served < bars else ""
-    yield f"A night of session {facts['session']} would cover {covered}, by {served:,} bars{rest}."
+    if facts["covered"]:
+        yield f"{night} {facts['covered']:,} of {symbols:,} symbols, by {served:,} bars{rest}."
+    else:
+        yield f"{night} none of {symbols:,} symbols. {_why_none(facts['refused'])}"
     if facts["wider"]:
         yield facts["wider"]
     if facts["held_back"]:
         yield f"It would be held back: {facts['held_back']}."
-    if facts["later"]:
-        yield (
-            f"With later sessions, which too few others reach: {len(facts['later']):,} symbols "
-            f"({named(facts['later'])})."
-        )
+    yield from later_sessions(facts["later"])
+
+
+def _why_none(refused: Mapping[str, Mapping[str, str]]) -> str:
+    """How much each reason leaves out, and the most frequent one of an example."""
+    codes = sorted(refused, key=lambda code: -len(refused[code]))
+    counts = ", ".join(f"{code} {len(refused[code]):,}" for code in codes)
+    name, reason = min(refused[codes[0]].items())
+    return f"Left out: {counts}. {Refusal(codes[0], reason).of(name)}"
 
 
 def _series(series: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """The first symbols that were read, with their bars."""
-    for symbol, one in sorted(series.items())[:MOST]:
-        left = f"; left out ({one['left_out']})" if one["left_out"] else ""
-        rows = f" of {one['rows']:,} rows" if one["rows"] > one["bars"] else ""
-        yield f"    {symbol}: {one['bars']:,} bars{rows} from {one['first']} to {one['last']}{left}"
+    """The symbols of which most rows are not used, with their bars."""
+    order = sorted(series.items(), key=lambda item: (item[1]["bars"] - item[1]["rows"], item[0]))
+    for symbol, one in order[:MOST]:
+        rows = f" of {one['rows']:,} rows" if one["lost"] else ""
+        days = f" from {one['first']} to {one['last']}" if one["bars"] else ""
+        lost = ", ".join(f"{rule} {number:,}" for rule, number in one["lost"].items())
+        left = f"left out ({one['left_out']})" if one["left_out"] else ""
+        more = "; ".join(filter(None, (lost and f"not used: {lost}", left)))
+        yield f"    {symbol}: {one['bars']:,} bars{rows}{days}{more and '; '}{more}"
     if len(series) > MOST:
         yield f"    and {len(series) - MOST:,} more; --json has them all"
 
 
 def _source(source: Mapping[str, Any]) -> Iterator[str]:
-    if forms := source.get("forms"):
-        yield "Read: " + ", ".join(f"{number:,} {form}" for form, number in forms.items()) + "."
     for column, meaning in source.get("columns", {}).items():
         yield f"Column {column}: {meaning}."
     if renamed := source.get("renamed"):
@@ -190,16 +217,35 @@ def _source(source: Mapping[str, Any]) -> Iterator[str]:
 
 def _assumed(facts: Mapping[str, Any]) -> Iterator[str]:
     assumed = facts["assumed"]
-    if assumed["crypto"]:
-        yield (
-            f"Taken for crypto, since they trade on weekends: {len(assumed['crypto']):,} symbols "
-            f"({named(assumed['crypto'])})."
-        )
+    yield from taken_for_crypto(assumed["crypto"])
     if number := assumed["adjustment_symbols"]:
         kind = assumed["adjustment"]
         yield (
             f"Taken as adjusted {ADJUSTED[kind]}, since nothing says so: {number:,} symbols; "
             "--adjustment says otherwise."
         )
-    if number := assumed["currency_symbols"]:
-        yield f"Taken to be in dollars, since nothing says so: {number:,} symbols."
+    yield from taken_for_dollars(assumed["currency_symbols"])
+
+
+def taken_for_crypto(symbols: Sequence[str]) -> Iterator[str]:
+    """Which symbols are taken for crypto, if any are."""
+    if symbols:
+        yield (
+            f"Taken for crypto, since they trade on weekends: {len(symbols):,} symbols "
+            f"({named(symbols)}); an asset type in --reference says otherwise."
+        )
+
+
+def taken_for_dollars(number: int) -> Iterator[str]:
+    """The prices of how many symbols are taken for dollars, if any are."""
+    if number:
+        yield f"Taken to be in US dollars, since nothing says so: {number:,} symbols."
+
+
+def later_sessions(symbols: Sequence[str]) -> Iterator[str]:
+    """Which symbols have sessions after the night's, if any have."""
+    if symbols:
+        yield (
+            f"Warning: later sessions of {len(symbols):,} symbols are not used, since too few "
+            f"others reach them ({named(symbols)}); use newer bars, or give --session."
+        )

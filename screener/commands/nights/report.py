@@ -6,6 +6,7 @@ import resource
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from screener.commands.nights.quality import later_sessions, taken_for_crypto, taken_for_dollars
 from screener.settings.console import Table, or_dash, out
 from store.wire.labels import CHANGE_KINDS, CHANGE_REASONS
 from store.wire.words import named
@@ -57,21 +58,9 @@ def _reasons(report: Report) -> Iterator[str]:
         yield f"Left out, {code}: {named(sorted(symbols))}."
     for rule, (bars, symbols_touched) in report.findings.items():
         yield f"Found, {rule}: bars {bars:,}, symbols {symbols_touched:,}."
-    if report.inferred:
-        yield (
-            f"Taken for crypto, since they trade on weekends: {named(report.inferred)}; an asset "
-            "type in --reference says otherwise."
-        )
-    if report.assumed_dollars:
-        yield (
-            f"Prices of {report.assumed_dollars:,} symbols are taken for US dollars, as nothing "
-            "says what they are in."
-        )
-    if report.later:
-        yield (
-            f"Warning: later sessions of {len(report.later):,} symbols are not used, since too few "
-            f"others reach them ({named(report.later)}); use newer bars, or give --session."
-        )
+    yield from taken_for_crypto(report.inferred)
+    yield from taken_for_dollars(report.assumed_dollars)
+    yield from later_sessions(report.later)
 
 
 def _changes(report: Report) -> Iterator[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nightly.kernel import compiler
+from nightly.detector.kernel import compiler
 
 
 def test_an_edit_of_any_compiled_source_names_another_cache_folder(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nightly.detector import DEFAULTS, prices_of
-from nightly.events import Scale
-from nightly.kernel.prices import LOWER, UPPER
-from nightly.kernel.swings import first_swing, flag_swings
+from nightly.detector.detector import prices_of
+from nightly.detector.events import Scale
+from nightly.detector.kernel.prices import LOWER, UPPER, first_swing, flag_swings
+from nightly.detector.parameters import DEFAULTS
 from tests.nightly.series import walk
 
 

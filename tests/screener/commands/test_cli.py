@@ -16,7 +16,7 @@ import anyio
 import pytest
 from typer.testing import CliRunner
 
-from nightly.parameters import DETECTORS
+from nightly.detector.parameters import DEFAULTS
 from screener.commands.accounts import PlanName
 from screener.commands.cli import app
 from screener.settings.settings import Settings
@@ -129,8 +129,6 @@ def test_bars_that_cannot_be_used_are_one_line_and_leave_the_active_night(data_d
     check_refusal(run(data_dir, "nightly", "--session", "tomorrow"), "not a date")
     check_refusal(run(data_dir, "nightly", "--session", "1999-01-04"), "None of")
     check_refusal(run(data_dir, "nightly", "--adjustment", "some"), "split+div")
-    detect = ("detect", "--bars", "sample", "--out", str(bad / "x"), "--detector", "other")
-    check_refusal(run(data_dir, *detect), "default, reference")
 
     assert (data_dir / "manifest.json").read_bytes() == before
 
@@ -175,29 +173,16 @@ def test_nights_are_shown_rolled_back_and_pruned(product_night: Path, tmp_path: 
     assert "Removed 0" in pruned.stdout
 
 
-SHOWN = {
-    "default": {("MSFT", "rising_wedge", "forming"), ("MSFT", "triangle", "in_progress")},
-    "reference": {
-        ("AAPL", "triangle", "in_progress"),
-        ("MSFT", "triangle", "in_progress"),
-        ("MSFT", "triangle", "forming"),
-    },
-}
-"""What is shown on the session of the sample by each detector."""
-
-
-@pytest.mark.parametrize("detector", SHOWN)
-def test_detect_writes_every_version_with_the_agreed_fields(detector: str, tmp_path: Path) -> None:
+def test_detect_writes_every_version_with_the_agreed_fields(tmp_path: Path) -> None:
     target = tmp_path / "versions.json"
-    chosen = ("--detector", detector) if detector != "default" else ()
-    result = run(tmp_path, "detect", "--bars", "sample", "--out", str(target), *chosen)
+    result = run(tmp_path, "detect", "--bars", "sample", "--out", str(target))
 
     versions = json.loads(target.read_text())
     assert result.returncode == 0
     assert set(versions[0]) == FIELDS
-    assert {v["detector"] for v in versions} == {DETECTORS[detector].detector}
+    assert {v["detector"] for v in versions} == {DEFAULTS.detector}
     shown = {(v["symbol"], v["family"], v["status"]) for v in versions if v["status"]}
-    assert shown == SHOWN[detector]
+    assert shown == {("MSFT", "rising_wedge", "forming"), ("MSFT", "triangle", "in_progress")}
     for version in versions:
         assert version["first_served"] <= version["last_served"]
         assert (version["status"] == "forming") == (version["end_reason"] is None)

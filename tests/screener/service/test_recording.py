@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nightly.errors import NightlyError
-from nightly.plan import silent
+from nightly.reading import silent
 from screener.service.recording import FAULT, recorded
 from screener.settings.settings import Settings
 from store.errors import HeldBackError, LedgerError, SealedError

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from nightly.bars import to_date
-from nightly.providers.kept import BarStore
+from nightly.fetching.bar_store import BarStore
 from nightly.sample import sample_source
 from store.nights.nights import Nights
 from tests.nightly import shelves

@@ -69,8 +69,13 @@ def test_the_text_has_the_figures_of_the_json_and_bounded_lists(bars: Path, tmp_
 
     assert shown.returncode == 0
     text = shown.stdout
-    usable = f"usable bars {said['bars']:,} from {said['first']}"
-    assert f"symbols {said['symbols']}, rows {said['rows']:,}, {usable}" in text
+    usable = f"usable bars {said['bars']:,}."
+    assert f"symbols {said['symbols']}, rows {said['rows']:,}, {usable}" in " ".join(text.split())
+    counts = {line[:19].strip(): line[19:].split()[:2] for line in text.splitlines()}
+    assert counts["read"] == ["-", f"{said['read']['CSV']:,}"]
+    assert counts["usable bars"] == [str(20 + len(SHORT)), f"{said['bars']:,}"]
+    for rule, lost in said["lost"].items():
+        assert counts[rule] == [str(lost["symbols"]), f"{lost['rows']:,}"]
     covered = f"{said['covered']} of {said['symbols']} symbols"
     assert f"session {said['session']} would cover {covered}" in text
     assert "Left out, behind: 1\n    S01: The last bar is of " in text
@@ -86,6 +91,8 @@ def test_the_text_has_the_figures_of_the_json_and_bounded_lists(bars: Path, tmp_
     assert (series["S00"]["last"], series["S00"]["left_out"]) == (said["session"], None)
     assert series["S01"]["left_out"] == "behind"
     assert f"    S00: {series['S00']['bars']} bars from {series['S00']['first']} to " in text
+    first = next(line for line in lines if line.startswith("    S"))
+    assert first.startswith("    S01: 598 bars of 600 rows "), "the one that lost most is the first"
     assert f"    and {len(series) - MOST} more; --json has them all" in text
     for rule in ("repeated_date", "undated_row"):
         assert any(line.split()[:2] == [rule, "1"] for line in lines), rule
@@ -247,10 +254,9 @@ def test_the_rows_of_a_file_add_up_in_words(tmp_path: Path) -> None:
     text = check(tmp_path, bars).stdout
 
     assert said["rows"] == 401
-    counts = re.search(r"Of the other (\d+) rows (\d+) are dropped .* and (\d+) lie", text)
-    assert counts is not None, text
-    other, dropped, rest = map(int, counts.groups())
-    assert other == dropped + rest == said["rows"] - said["bars"]
+    table = text[text.index("where the rows went") : text.index("    WILD: ")]
+    rows = [int(found) for found in re.findall(r"^\w+ .*? (?:\d+|-) +(\d+)  ", table, re.M)]
+    assert rows[0] == sum(rows[1:]) == 401
     served = re.search(r"would cover (\d) of 2 symbols, by (\d+) bars; the other (\d+)", text)
     assert served is not None, text
     assert int(served[2]) + int(served[3]) == said["bars"]

@@ -1,16 +1,20 @@
-"""`screener detect --explain`: what is served and what is not, by rule, value and bound."""
+"""`screener detect SYMBOL`: what is served and what is not, by rule, value and bound."""
 
 from __future__ import annotations
 
 import csv
 import datetime as dt
+import re
+import shutil
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from nightly.bars import Bars, to_date
-from nightly.events import Rule
-from nightly.kernel.rules import Finding
+from nightly.detector.events import Rule
+from nightly.detector.kernel.naming import Finding
+from nightly.reading import open_symbol
 from screener.commands.nights.explain import rule_cells
 from tests.nightly.series import weekdays
 from tests.nightly.shapes import wedge_or_triangle
@@ -53,14 +57,13 @@ def explained(data: Path, bars: Path, session: str, *arguments: str) -> str:
     return done.stdout
 
 
-def test_a_served_pattern_is_told_with_its_score_by_part(tmp_path: Path, folder: Path) -> None:
+def test_a_served_pattern_has_its_score_and_its_lines(tmp_path: Path, folder: Path) -> None:
     text = explained(tmp_path, folder, DAYS[BREAK - 1])
 
     assert text.startswith(f"TRI on {DAYS[BREAK - 1]}: 1 pattern is served, ")
     assert "Served: symmetrical triangle, bullish, forming" in text
-    for name in ("best score of the type", "white", "run_in", "a score of"):
-        assert name in text
-    assert "lines must not cut through prices" in text
+    assert re.search(r"when it was drawn on \d{4}-\d\d-\d\d its score was \d\d\.\d%", text)
+    assert re.search(r"Upper line [-\d]+ to \$[\d.]+; lower line [-\d]+ to \$[\d.]+\.", text)
     assert "passes every rule and is served" in text
 
 
@@ -94,6 +97,30 @@ def test_a_symbol_may_be_written_as_its_source_writes_it(tmp_path: Path, folder:
     for name in ("BRK-B", "BRK.B"):
         done = told(tmp_path, folder, "--explain", name)
         assert done.stdout.startswith("BRK.B on "), done.stderr
+
+
+def test_of_a_folder_and_of_a_table_only_the_symbol_is_read(tmp_path: Path, folder: Path) -> None:
+    rows = [
+        pl.read_csv(folder / f"{name}.csv").select(pl.lit(name).alias("symbol"), pl.all())
+        for name in ("TRI", "FEW")
+    ]
+    pl.concat(rows).write_parquet(tmp_path / "table.parquet")
+
+    for bars in (folder, tmp_path / "table.parquet"):
+        source = open_symbol(bars, tmp_path / "work" / bars.name, "tri")
+        assert source is not None
+        assert source.names() == ["TRI"]
+        (loaded,) = source.load(["TRI"])
+        assert len(loaded.bars) == len(TRIANGLE.bars)
+
+
+def test_a_symbol_in_a_table_in_a_folder_is_explained(tmp_path: Path, folder: Path) -> None:
+    bars = tmp_path / "bars"
+    bars.mkdir()
+    rows = pl.read_csv(folder / "TRI.csv").with_columns(pl.lit("TRI").alias("symbol"))
+    rows.write_csv(bars / "everything.csv")
+
+    assert explained(tmp_path / "data", bars, DAYS[89]) == explained(tmp_path, folder, DAYS[89])
 
 
 def test_without_a_pair_of_lines_it_says_so(tmp_path: Path, folder: Path) -> None:
@@ -132,8 +159,9 @@ def test_a_value_is_never_rounded_onto_its_bound(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "either --out FILE or --explain SYMBOL"),
-        (("--out", "x.json", "--explain", "TRI"), "either --out FILE or --explain SYMBOL"),
+        ((), "either --out FILE or a SYMBOL"),
+        (("TRI", "--explain", "TRI"), "either --out FILE or a SYMBOL"),
+        (("--out", "x.json", "--explain", "TRI"), "either --out FILE or a SYMBOL"),
         (("--explain", "NVDA"), "has no bars of NVDA; name one of its symbols"),
         (("--explain", "FEW", "--session", DAYS[20]), "21 bars are left; 60 are needed"),
         (("--explain", "TRI", "--session", "2021-02-19"), "choose such a --session"),
@@ -147,3 +175,54 @@ def test_what_cannot_be_explained_is_refused_in_one_line(
     tmp_path: Path, folder: Path, arguments: tuple[str, ...], said: str
 ) -> None:
     check_refusal(told(tmp_path, folder, *arguments), said)
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> tuple[Path, Path]:
+    """A data folder with a night of a session before the last of its bars, and the bars."""
+    bars, data = tmp_path / "bars", tmp_path / "data"
+    bars.mkdir()
+    write(bars, "TRI", TRIANGLE.bars)
+    write(bars, "RAW", TRIANGLE.bars)
+    done = run(data, "nightly", "--bars", str(bars), "--session", DAYS[89])
+    assert done.returncode == 0, done.stderr
+    return data, bars
+
+
+def test_the_active_night_is_explained_without_naming_its_bars(made: tuple[Path, Path]) -> None:
+    data, bars = made
+    done = run(data, "detect", "TRI")
+
+    assert done.stdout == explained(data, bars, DAYS[89])
+    assert "changed" not in done.stderr
+    assert told(data, bars, "TRI").stdout == done.stdout
+    assert str(bars) not in (data / "manifest.json").read_text()
+    assert (data / "origin.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_bars_that_changed_since_the_night_or_are_gone_are_told(made: tuple[Path, Path]) -> None:
+    data, bars = made
+    write(bars, "RAW", TRIANGLE.bars.take(slice(0, 100)))
+    changed = run(data, "detect", "TRI")
+    shutil.rmtree(bars)
+
+    made_from = f"The night of {DAYS[89]} was made from {bars}, which"
+    assert changed.stdout.startswith(f"TRI on {DAYS[89]}: ")
+    assert f"{made_from} has changed since" in " ".join(changed.stderr.split())
+    check_refusal(run(data, "detect", "TRI"), f"{made_from} is gone; name other bars with --bars.")
+
+
+@pytest.mark.parametrize("damage", ["{", "{}", None])
+def test_a_night_of_unknown_bars_asks_for_them(made: tuple[Path, Path], damage: str | None) -> None:
+    data, bars = made
+    noted = data / "origin.json"
+    if damage is None:
+        noted.write_text(noted.read_text().replace(DAYS[89].replace("-", ""), "20200102"))
+    else:
+        noted.write_text(damage)
+
+    check_refusal(
+        run(data, "detect", "MSFT"),
+        f"Nothing says where the bars of the night of {DAYS[89]} lie; name them with --bars.",
+    )
+    assert told(data, bars, "TRI").returncode == 0

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from nightly.checkpoint import decoded, encoded
-from nightly.sessions import settled_at
+from nightly.cleaning.sessions import settled_at
+from nightly.memo import SymbolMemo
 from screener.settings import console
 from store.folder.checkpoints import Checkpoints
 from store.folder.files import DRAFT
@@ -180,12 +180,13 @@ def spoil(data: Path, symbol: str) -> None:
     checkpoints = Checkpoints(data)
     names = [f"S{number}" for number in range(SYMBOLS)]
     kept = dict(checkpoints.read(names))
-    found = decoded(kept[symbol])
-    assert found is not None
-    earlier, digest = found
-    state = earlier.state.copy()
+    memo = SymbolMemo.decoded(kept[symbol])
+    assert memo is not None
+    assert memo.newest is not None
+    state = memo.newest.walk.state.copy()
     state["lineage_count"] += 1
-    kept[symbol] = encoded(replace(earlier, state=state), digest)
+    drifted = replace(memo.newest, walk=replace(memo.newest.walk, state=state))
+    kept[symbol] = replace(memo, newest=drifted).encoded()
     with checkpoints.replacing() as keep:
         for name, body in kept.items():
             keep(name, body)

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from nightly.night import COMPILING, FINDING
-from nightly.sources.telling import SORTING
+from nightly.reading.source import SORTING
 from screener.settings.console import watched
 
 COUNT = "7,155/11,136"

@@ -1,0 +1,1 @@
+"""Cleaning: which bars are used, and what speaks against serving a symbol."""

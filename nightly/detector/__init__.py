@@ -1,0 +1,1 @@
+"""Detector: finds chart patterns in the bars of one symbol."""

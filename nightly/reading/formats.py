@@ -1,0 +1,184 @@
+"""Formats: the bars in one CSV, Parquet, Arrow or JSON file, recognised by its content and not its
+name.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import warnings
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import orjson
+import polars as pl
+
+from nightly.errors import SourceError
+from nightly.reading.files import magic
+from nightly.tables.dialect import HEAD, encoding_of, is_text, recode, tell_dialect
+from nightly.tables.layout import BarsTable, lay_out
+from nightly.tables.raw import BROKEN, RawTable
+
+TABLES: Final[Mapping[str | None, str]] = {"parquet": "Parquet", "arrow": "Arrow (feather)"}
+OTHERS: Final[Mapping[str | None, str]] = {
+    "excel": "an Excel workbook; save its sheet as CSV.",
+    **{kind: f"a {kind} inside another archive; unpack it." for kind in ("zip", "gzip", "tar")},
+}
+PAGES: Final[Mapping[bytes, str]] = {
+    b"<!doctype": "a web page; download the table instead of the page that shows it.",
+    b"<html": "a web page; download the table instead of the page that shows it.",
+    b"<?xml": "XML; save the table as CSV.",
+    b"{": "a JSON object; write a CSV file, or a list of rows of time, prices and volume.",
+    b"[": "JSON; write one CSV or Parquet table.",
+}
+CANDLE: Final = ("date", "open", "high", "low", "close", "volume")
+"""What stands in a row of the lists of numbers that freqtrade and the exchanges write as JSON."""
+MAX_ROWS: Final = 20_000_000
+MAX_RECODED: Final = 64 << 20
+"""The largest file of an unusual encoding, which must be read into memory."""
+
+
+def read_bars(data: bytes, *, label: str) -> BarsTable:
+    """The bars of one file in any known form, in memory. Every error begins with its label.
+
+    Raises:
+        SourceError: the form is unknown, or the columns cannot be read.
+    """
+    try:
+        table = lay_out(_raw_of(data, label))
+        return replace(table, rows=table.rows.collect().lazy())
+    except (*BROKEN, ValueError) as error:
+        raise SourceError(f"{label} cannot be read ({type(error).__name__}).") from error
+
+
+def _raw_of(data: bytes, label: str) -> RawTable:
+    """The raw table in the bytes of one file, whatever its format.
+
+    Raises:
+        SourceError: the format is unknown, or the file holds no table or too many rows.
+    """
+    kind = magic(data[:512])
+    if kind in TABLES:
+        scan = pl.scan_parquet if kind == "parquet" else pl.scan_ipc
+        rows = scan(io.BytesIO(data))
+        if rows.select(pl.len()).collect().item() > MAX_ROWS:
+            raise SourceError(f"{label} has more than {MAX_ROWS:,} rows; split it.")
+        return RawTable(label, rows.collect().lazy(), TABLES[kind], whole=True)
+    if kind is not None:
+        raise SourceError(f"{label} is {OTHERS[kind]}")
+    if data.lstrip()[:1] == b"[":
+        return RawTable(label, _candles(data, label).lazy(), "JSON candles", whole=True)
+    encoding = encoding_of(data[:HEAD])
+    text = recode(data, encoding)
+    dialect = tell_dialect(_checked(text[:HEAD], label), label)
+    table = _collected(dialect.scan(text), label)
+    if not len(table):
+        raise SourceError(f"{label} has a header and no row; write one row a day under it.")
+    return RawTable(label, table.lazy(), "CSV", dialect.separator, True, True)
+
+
+def _collected(rows: pl.LazyFrame, label: str) -> pl.DataFrame:
+    """The rows of a text. Polars only warns of some texts that it cannot take apart."""
+    try:
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            table = rows.collect()
+    except pl.exceptions.ComputeError:
+        table = None
+    if table is None or warned:
+        raise SourceError(
+            f"{label} cannot be read as a table; look for a quotation mark that is not closed."
+        )
+    return table
+
+
+def _scan_raw(file: Path) -> RawTable:
+    """The raw table in a file, lazily, whatever its format.
+
+    Raises:
+        SourceError: the format is unknown, or the file holds no table.
+    """
+    label = file.name
+    with file.open("rb") as stream:
+        kind = magic(stream.read(512))
+        stream.seek(0)
+        try:
+            head = gzip.GzipFile(fileobj=stream).read(HEAD) if kind == "gzip" else stream.read(HEAD)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise SourceError(f"{label} is a damaged gzip file; fetch it again.") from error
+    if kind == "parquet":
+        return RawTable(label, pl.scan_parquet(file, glob=False), "table")
+    if kind == "arrow":
+        return RawTable(label, pl.scan_ipc(file), "table")
+    if kind not in (None, "gzip"):
+        raise SourceError(f"{label} is {OTHERS[kind]}")
+    encoding = encoding_of(head)
+    source: Path | bytes = file
+    if encoding.startswith("utf-16") or b"\n" not in head:
+        if file.stat().st_size > MAX_RECODED:
+            raise SourceError(f"{label} is too large for its encoding; save it as UTF-8.")
+        source = recode(file.read_bytes(), encoding)
+        head, encoding = source[:HEAD], "utf-8"
+    dialect = tell_dialect(_checked(head, label, encoding), label)
+    return RawTable(label, dialect.scan(source), "CSV table", dialect.separator, True)
+
+
+def _checked(head: bytes, label: str, encoding: str = "utf-8") -> str:
+    """The first lines of a text, unless they are of another kind than a table."""
+    start = head.lstrip()[:256].lower()
+    if not is_text(head):
+        raise SourceError(f"{label} is neither text nor Parquet; write a CSV or Parquet file.")
+    for mark, said in PAGES.items():
+        if start.startswith(mark):
+            raise SourceError(f"{label} is {said}")
+    return head.decode(encoding, "replace")
+
+
+def scan_bars(file: Path) -> BarsTable:
+    """The bars of a file, lazily, with canonical columns.
+
+    Raises:
+        SourceError: the file holds no daily bars, or a column is missing or cannot be read.
+    """
+    table = lay_out(_scan_raw(file))
+    if table.refusal is not None:
+        raise SourceError(table.refusal.reason)
+    return table
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Turn what polars raises over a file into one line.
+
+    Raises:
+        SourceError: the file cannot be read.
+    """
+    try:
+        yield
+    except BROKEN as error:
+        raise SourceError(
+            f"{path} cannot be read ({type(error).__name__}); write it again."
+        ) from error
+
+
+def _candles(data: bytes, label: str) -> pl.DataFrame:
+    """The raw table in a JSON list of candles, each a list of a time, prices and a volume.
+
+    Raises:
+        SourceError: the JSON is something else.
+    """
+    try:
+        rows = orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise SourceError(f"{label} is broken JSON; fetch it again.") from error
+    if not all(isinstance(row, list) and len(row) >= len(CANDLE) for row in rows):
+        raise SourceError(
+            f"{label} is JSON, but not a list of candles; write rows of time, prices and volume."
+        )
+    cut = [row[: len(CANDLE)] for row in rows]
+    frame = pl.DataFrame(cut, schema=list(CANDLE), orient="row", strict=False)
+    return frame.with_columns(pl.col("date").cast(pl.Int64, strict=False))

@@ -1,0 +1,171 @@
+"""The source: the interface to a collection of bars, and what it returns for one raw name.
+
+A source is a small picklable value. A worker process receives it with the names of its symbols and
+reads their bars itself. Nothing here knows a file.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Protocol, Self
+
+import numpy as np
+import polars as pl
+
+from nightly.bars import Adjustment, Bars
+from nightly.errors import Refusal
+from nightly.tables.columns import BARS
+from nightly.tables.layout import TIME, BarsTable
+from nightly.tables.spacing import other_interval
+
+NUMBERS: Final = BARS[1:]
+
+EMPTY: Final = Bars(np.zeros(0, np.int32), *(np.zeros(0) for _ in NUMBERS))
+
+
+WEEKEND_SHARE: Final = 0.2
+"""A series with a larger share of its bars on weekends trades every day; 2 of 7 is all of them."""
+
+SORTING: Final = "sorting the bars by symbol"
+UNUSED: Final = "files left out"
+MAX_TOLD: Final = 40
+"""The most columns that the report lists."""
+
+Step = Callable[[str, int, int], None]
+"""A progress callback: the name of a step, how much of it is done, and its total."""
+
+
+def silent(_name: str, _done: int, _total: int) -> None:
+    """Report no progress."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What a source knows of a raw name before its bars are loaded."""
+
+    last_day: int
+    """The day number of its newest bar."""
+    weekends: bool = False
+    """Whether it trades on weekends, as crypto does and no American exchange."""
+
+    @classmethod
+    def of(cls, last_day: int, bars: int, on_weekends: int) -> Self:
+        """The outline of some bars, of which a number are on Saturdays and Sundays."""
+        return cls(last_day, on_weekends > WEEKEND_SHARE * bars)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loaded:
+    """What a source has for one raw name: its raw bars and the findings, or why there are none."""
+
+    name: str
+    bars: Bars = EMPTY
+    findings: Mapping[str, int] = field(default_factory=dict)
+    refusal: Refusal | None = None
+    adjustment: Adjustment | None = None
+    """What the prices are adjusted for, where the form of the file tells; else None."""
+    currency: str | None = None
+    """The currency of the prices, where the file tells; else None."""
+
+
+class BarSource(Protocol):
+    """A collection of the daily bars of many symbols, under its own raw names."""
+
+    def names(self) -> list[str]:
+        """Every raw name, sorted. Neighbouring names are the cheapest to load together."""
+        ...
+
+    def part(self, names: Sequence[str]) -> BarSource:
+        """The source as a worker needs it to load some names; it is sent to another process."""
+        ...
+
+    def load(self, names: Sequence[str]) -> Iterator[Loaded]:
+        """The bars of some names, in their order, reading as few others as the format allows."""
+        ...
+
+    def outlines(self) -> dict[str, Outline]:
+        """The outline of each raw name that has bars."""
+        ...
+
+    def digest(self) -> str:
+        """The SHA-256 of everything that the source reads, in hex."""
+        ...
+
+
+@dataclass(slots=True)
+class ReadReport:
+    """How files were read: how many of each form, how columns were used, and what was left out."""
+
+    forms: Counter[str] = field(default_factory=Counter)
+    rows: Counter[str] = field(default_factory=Counter)
+    """By form: the rows of its files. Those of files that are left out as a whole are under
+    `UNUSED`. What becomes of each is in `Refusal.rows`, or in the bars and findings of a symbol."""
+    columns: dict[str, str] = field(default_factory=dict)
+    left: dict[str, Refusal] = field(default_factory=dict)
+    """By file: why it was left out, where that refuses no symbol of its own."""
+
+    def add(self, table: BarsTable, rows: int) -> None:
+        """Add one file of so many rows."""
+        self.forms[table.form] += 1
+        self.rows[table.form] += rows
+        for name, said in table.columns.items():
+            if len(self.columns) < MAX_TOLD:
+                self.columns.setdefault(name, said)
+
+    def leave(self, label: str, refusal: Refusal) -> None:
+        """Leave out a file, or rows of it; of two reasons both are said."""
+        if other := self.left.get(label):
+            reason = f"{other.reason} {refusal.reason}"
+            refusal = Refusal(refusal.code, reason, other.rows + refusal.rows)
+        self.left[label] = refusal
+
+    def leave_file(self, label: str, refusal: Refusal, rows: int) -> None:
+        """Leave out a file of so many rows as a whole."""
+        self.rows[UNUSED] += rows
+        self.leave(label, replace(refusal, rows=rows))
+
+    def leave_nameless(self, label: str, rows: int) -> None:
+        """Leave out the rows of a file that name no symbol, unless there are none."""
+        if rows:
+            reason = f"{rows:,} of its rows name no symbol; they are left out."
+            self.leave(label, Refusal("bad_symbol", reason, rows))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The forms and columns as JSON values."""
+        return {"forms": dict(sorted(self.forms.items())), "columns": self.columns}
+
+
+def to_bars(frame: pl.DataFrame) -> tuple[Bars, dict[str, int], Refusal | None]:
+    """The bars of one symbol, sorted by date; the findings; and why they are none, if not daily.
+
+    Rows without a date are dropped and counted as `undated_row`. Of rows with the same date the
+    last with prices is kept; the others count as `repeated_date`. A missing number becomes NaN.
+    """
+    findings: dict[str, int] = {}
+    rows, undated = len(frame), frame["date"].null_count()
+    if undated:
+        findings["undated_row"] = undated
+        frame = frame.drop_nulls("date")
+    days = frame["date"].to_numpy()
+    steps = np.diff(days)
+    order: slice | np.ndarray = slice(None)
+    if (steps <= 0).any():
+        # Of rows with one date those without prices, such as dividends, come first and give way.
+        order = np.lexsort((frame["close"].is_not_null().to_numpy(), days))
+        last = np.append(np.diff(days[order]) != 0, True)
+        if not last.all():
+            findings["repeated_date"] = int(np.count_nonzero(~last))
+        order = order[last]
+    refusal = other_interval(len(frame), days[order], _moments(frame))
+    if refusal is not None:
+        return EMPTY, {}, replace(refusal, rows=rows)
+    numbers = (frame[name].to_numpy()[order] for name in NUMBERS)
+    return Bars(days[order], *numbers), findings, None
+
+
+def _moments(frame: pl.DataFrame) -> int | None:
+    """How many of some rows differ in date or time; None if they have no times."""
+    timed = TIME in frame.columns and frame[TIME].null_count() < len(frame)
+    return frame.select("date", TIME).n_unique() if timed else None

@@ -1,0 +1,1 @@
+"""Reference: what is known of a symbol besides its bars."""

@@ -1,0 +1,1 @@
+"""Results: what a night keeps of a symbol's patterns and trades."""

@@ -1,0 +1,1 @@
+"""Statistics: what the trades of all symbols say together."""

@@ -1,0 +1,1 @@
+"""Workers: the processes that analyse symbols, on this machine or on others."""
