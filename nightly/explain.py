@@ -191,7 +191,7 @@ class _Review:
         pair = pair_of(lines[UPPER], lines[LOWER], self._last)
         if scale is Scale.SHORT:
             return name_squeeze(self._prices, lines, pair, self._last, self._record)
-        return name_wedge_or_triangle(self._prices, pair, self._last, self._record)
+        return name_wedge_or_triangle(self._prices, lines, pair, self._last, self._record)
 
     def _decision(self, verdict: Verdict, changed: int) -> Decision:
         """What became of the pair that was noted as the state's candidate."""

@@ -52,6 +52,8 @@ CROWDED: Final = Parameters(
     squeeze_quality_min=5.0,
     refit_touches=99,
     height_min=4.5,
+    crossings_min=4,
+    start_offset_max=0.3,
     squeeze_slope_min=-99.0,
     pole_bars=12,
 )

@@ -1,119 +1,98 @@
-"""Judgement: the weights of the score, learned from charts that readers rated blind.
+"""Judgement: the trees of the score, learned from charts that readers rated blind.
 
-The score of a drawing is the chance in percent that two readers both accept it: a logistic
-regression on the numbers of its shape. docs/detector.md section 5 says what each number measures
-and how the weights came about; `python -m research.chartist fit` learns them anew from the
-ratings that are kept.
+The score of a drawing is the chance in percent that two readers both accept it. Its log-odds are
+the sum of small decision trees over the numbers of its shape: one set for wedges and triangles, one
+for squeezes. docs/detector.md section 5 says what each number measures and how the trees came
+about; `python -m research.chartist fit` learns them anew from the ratings that are kept.
 """
 
 from __future__ import annotations
 
+import csv
+from importlib import resources
 from typing import NamedTuple
 
-from nightly.detector.events import PatternType
+import numpy as np
+import numpy.typing as npt
 
+DEPTH = 3
+NODES, LEAVES = 2**DEPTH - 1, 2**DEPTH
 
-class Weight(NamedTuple):
-    """How a number counts: clipped to a range, then by so many log-odds per unit."""
-
-    low: float
-    high: float
-    each: float
-
-
-UNUSED = Weight(0.0, 0.0, 0.0)
+UNUSED = 2
+"""The sign of a number that does not count."""
 
 
 class ScorePart(NamedTuple):
-    """One number of a shape: its weights on both scales, and why it counts."""
+    """One number of a shape, and what more of it can do to the score of either kind.
+
+    +1: it only helps; -1: it only hurts; 0: it may do both. The reason says why it counts.
+    """
 
     name: str
-    long: Weight
-    squeeze: Weight
+    long: int
+    squeeze: int
     reason: str
 
 
 # In the order of the fields of `kernel.shape.Shape`.
 PARTS = (
-    ScorePart(
-        "white",
-        Weight(0.0, 0.3, -18.783),
-        Weight(0.0, 0.4, -1.831),
-        "a line that price does not come near hangs in the air",
-    ),
-    ScorePart(
-        "lean",
-        Weight(0.0, 0.25, -6.426),
-        UNUSED,
-        "price that keeps to one line leaves the other one empty",
-    ),
-    ScorePart(
-        "offset",
-        Weight(0.0, 0.4, -3.653),
-        UNUSED,
-        "both lines begin in the same consolidation",
-    ),
-    ScorePart(
-        "contacts",
-        Weight(2.0, 4.0, 0.52),
-        UNUSED,
-        "a line that rests on two points is one of many",
-    ),
-    ScorePart("length", Weight(15.0, 80.0, 0.002), UNUSED, "the shortest shapes are noise"),
-    ScorePart(
-        "largest_bar",
-        Weight(0.1, 0.8, -4.379),
-        Weight(0.2, 0.9, -1.208),
-        "one bar must not make the shape",
-    ),
-    ScorePart("largest_gap", Weight(0.0, 0.5, -2.09), UNUSED, "one gap must not make the shape"),
-    ScorePart(
-        "outside",
-        Weight(0.0, 0.2, -10.116),
-        Weight(0.0, 0.3, -4.52),
-        "lines must not cut through prices",
-    ),
-    ScorePart(
-        "run_in",
-        Weight(0.5, 3.0, 0.932),
-        Weight(1.0, 4.0, 0.731),
-        "a pattern is small against the move that it interrupts",
-    ),
-    ScorePart(
-        "directness",
-        Weight(0.4, 0.8, 1.476),
-        UNUSED,
-        "price crosses from line to line instead of wandering",
-    ),
-    ScorePart(
-        "inward",
-        Weight(0.0, 0.4, 2.706),
-        Weight(0.0, 0.5, 3.787),
-        "if a line is nearly flat, the shape has another name",
-    ),
-    ScorePart("pole_height", UNUSED, Weight(2.0, 14.0, 0.038), "a pole stands out"),
-    ScorePart(
-        "pole_width",
-        UNUSED,
-        Weight(0.2, 0.8, -3.394),
-        "a pennant is small against its pole",
-    ),
-    ScorePart(
-        "pole_step", UNUSED, Weight(0.2, 0.8, -2.287), "a pole is several bars, not one jump"
-    ),
-    ScorePart("pole_gap", UNUSED, Weight(0.0, 0.4, -4.45), "a pole is several bars, not one gap"),
-    ScorePart(
-        "pole_straightness", UNUSED, Weight(0.4, 1.0, 1.107), "price hardly steps back on a pole"
-    ),
+    ScorePart("white", -1, -1, "a line that price does not come near hangs in the air"),
+    ScorePart("white_other", -1, -1, "nor does a shape without price at either line hold"),
+    ScorePart("lean", -1, 0, "price that keeps to one line leaves the other one empty"),
+    ScorePart("offset", -1, 0, "both lines begin in the same consolidation"),
+    ScorePart("contacts", 1, 1, "a line that rests on two points is one of many"),
+    ScorePart("length", 0, 0, "the shortest shapes are noise"),
+    ScorePart("largest_bar", -1, -1, "one bar must not make the shape"),
+    ScorePart("largest_gap", -1, -1, "one gap must not make the shape"),
+    ScorePart("outside", -1, -1, "lines must not cut through prices"),
+    ScorePart("run_in", 0, 0, "a pattern is small against the move that it interrupts"),
+    ScorePart("directness", 1, 0, "price crosses from line to line instead of wandering"),
+    ScorePart("inward", 0, 0, "its sign and size tell wedges from triangles"),
+    ScorePart("convergence", 0, 0, "with less it is a channel, with more it is over"),
+    ScorePart("steepness", 0, 0, "a steep line is a run"),
+    ScorePart("height", 0, 0, "a low shape is noise"),
+    ScorePart("touches", 1, 1, "lines with more touches are seen by more people"),
+    ScorePart("crossings", 1, 1, "price goes from line to line"),
+    ScorePart("touch_gap", -1, 0, "a line untouched for long is forgotten"),
+    ScorePart("reach", 1, 1, "touches close together say little about a slope"),
+    ScorePart("residual", -1, -1, "a line goes through its touches"),
+    ScorePart("middle", 1, 1, "price fills the space between the lines"),
+    ScorePart("bar_size", -1, -1, "bars as wide as the shape hide it"),
+    ScorePart("place", 0, 0, "price that has left is not in the pattern"),
+    ScorePart("pole_height", UNUSED, 0, "a pole stands out"),
+    ScorePart("pole_width", UNUSED, -1, "a pennant is small against its pole"),
+    ScorePart("pole_step", UNUSED, -1, "a pole is several bars, not one jump"),
+    ScorePart("pole_gap", UNUSED, -1, "a pole is several bars, not one gap"),
+    ScorePart("pole_straightness", UNUSED, 1, "price hardly steps back on a pole"),
+    ScorePart("pole_bars", UNUSED, 0, "a pole is several bars"),
+    ScorePart("pole_bar", UNUSED, -1, "no single bar makes the pole"),
+    ScorePart("pole_retrace", UNUSED, -1, "a pennant gives little of its pole back"),
+    ScorePart("drift", UNUSED, 0, "a flag goes against its pole, a pennant does not"),
 )
 
-# The log-odds of each type before any number counts.
-BASES = {
-    PatternType.RISING_WEDGE: 1.763,
-    PatternType.FALLING_WEDGE: 1.487,
-    PatternType.SYMMETRICAL_TRIANGLE: 1.065,
-    PatternType.ASCENDING_TRIANGLE: 1.792,
-    PatternType.DESCENDING_TRIANGLE: 1.569,
-    PatternType.BULLISH_SQUEEZE: 0.106,
-    PatternType.BEARISH_SQUEEZE: -0.762,
-}
+
+class Trees(NamedTuple):
+    """Complete trees: below node n are 2n + 1 (at most the bound) and 2n + 2, last the leaves."""
+
+    base: float
+    """The log-odds before any tree."""
+    part: npt.NDArray[np.int64]
+    """[tree, node], a place in `PARTS`."""
+    bound: npt.NDArray[np.float64]
+    """[tree, node]"""
+    leaf: npt.NDArray[np.float64]
+    """[tree, leaf], in log-odds."""
+
+
+def read_trees(kind: str) -> Trees:
+    """The trees of a kind, `long` or `squeeze`, from `judgement.csv`."""
+    places = {part.name: place for place, part in enumerate(PARTS)}
+    text = (resources.files(__package__) / "judgement.csv").read_text()
+    rows = [row[1:] for row in csv.reader(text.splitlines()) if row[0] == kind]
+    base, trees = float(rows[0][0]), rows[1:]
+    return Trees(
+        base,
+        np.array([[places[name] for name in tree[:NODES]] for tree in trees]),
+        np.array([tree[NODES : 2 * NODES] for tree in trees], np.float64),
+        np.array([tree[2 * NODES :] for tree in trees], np.float64),
+    )

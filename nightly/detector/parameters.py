@@ -16,7 +16,7 @@ import numpy as np
 class Parameters(NamedTuple):
     """The parameters with their defaults; docs/detector.md sections 1 to 6 explain them."""
 
-    detector: int = 2  # version of the rules, which every record and manifest names
+    detector: int = 3  # version of the rules, which every record and manifest names
 
     # History and volatility.
     atr_bars: int = 14  # true ranges in the plain mean
@@ -52,16 +52,17 @@ class Parameters(NamedTuple):
     progress_max: float = 0.85  # both scales; breakouts come before the last sixth
     progress_expiry: float = 0.92  # both scales; of a setup that is served already
     height_min: float = 3.5  # ATR at the later start; smaller is noise
-    start_offset_max: float = 0.3  # share of the length before the second line starts
+    start_offset_max: float = 0.38  # share of the length before the second line starts
     recency_max: float = 0.45  # share of the length since the staler line's last touch
     touch_gap_max: float = 0.6  # share of the length without any touch: the lines hang
     early_tolerance: float = 0.25  # ATR beyond the later line before it starts, both scales
     wedge_touches: int = 4  # of both lines, at least two each
     triangle_touches: int = 4  # the same
-    crossings_min: int = 4  # side changes in the touch sequence: price must fill the pattern
-    flat_slope: float = 0.12  # widths a flat line moves over the pattern at most
-    symmetrical_slope: float = 0.15  # widths that each line of a symmetrical triangle moves
-    wedge_slope: float = 0.15  # widths a wedge's line moves at least; the gap prevents flip-flop
+    crossings_min: int = 3  # side changes in the touch sequence: price must fill the pattern
+    flat_slope: float = (
+        0.13  # widths a flat line moves over the pattern at most, a sloping one more
+    )
+    line_noise: float = 0.2  # ATR by which a touch is off its line: the error of a slope
 
     # Squeezes (short scale): a pole, then a small pattern that gives little of it back.
     squeeze_slope_min: float = 0.05  # widths each line moves inward at least; less is a flag
@@ -73,6 +74,7 @@ class Parameters(NamedTuple):
     squeeze_recency_max: float = 0.7  # share
     squeeze_touches: int = 4  # of both lines, at least two each
     squeeze_crossings_min: int = 2  # side changes; a squeeze has room for few legs
+    tip_bars: int = 2  # bars between the tip of the pole and the first touch of a line at most
     pole_bars: int = 15  # bars before the tip in which the pole starts
     pole_bars_min: int = 3  # bars from base to tip; fewer are a jump
     pole_height_min: float = 4.0  # ATR before the pole
@@ -95,8 +97,8 @@ class Parameters(NamedTuple):
     directness_min: float = 0.35  # length of all legs as a share of all moves; a walk wanders
 
     # The score and the book.
-    quality_min: float = 84.0  # percent; higher would leave the screener empty
-    squeeze_quality_min: float = 50.0  # percent; lower, or no squeeze of a fall would be served
+    quality_min: float = 81.0  # percent; higher would leave the screener empty
+    squeeze_quality_min: float = 60.0  # percent; lower than the other: higher gains nothing
     fade_margin: float = 15.0  # percent below the minimum at which a served setup ends
     overlap_min: float = 0.5  # intersection over union from which two spans are one formation
     cross_scale_overlap_min: float = 0.65  # the same for a squeeze and a longer pattern

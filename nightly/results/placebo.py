@@ -109,7 +109,7 @@ def first_bars(versions: Rows, parameters: Parameters) -> Places:
     start = np.minimum(versions["upper_start"], versions["lower_start"]).astype(np.int64)
     kind = versions["type"]
     poled = (kind == PatternType.BULLISH_SQUEEZE) | (kind == PatternType.BEARISH_SQUEEZE)
-    firsts: Places = start - np.where(poled, parameters.pole_bars, 0)
+    firsts: Places = start - np.where(poled, parameters.pole_bars + parameters.tip_bars, 0)
     return firsts
 
 

@@ -273,8 +273,8 @@ def entry_of(setup: Setup) -> Evidence:
 def pole_points(bars: Bars, version: Rows, parameters: Parameters = DEFAULTS) -> Evidence:
     """Base and tip of the pole of a squeeze version; empty for every other type.
 
-    The tip is the first touch. The base is the first bar before it, among those in which a pole may
-    begin, whose distance from the tip is the height that the walk measured.
+    The tip is the extreme near the first touch. The base is the first bar before it, among those in
+    which a pole may begin, whose distance from the tip is the height that the walk measured.
     """
     ends = {
         PatternType.BULLISH_SQUEEZE: (bars.low, bars.high),
@@ -283,7 +283,10 @@ def pole_points(bars: Bars, version: Rows, parameters: Parameters = DEFAULTS) ->
     if ends is None:
         return {}
     begins, tips = ends
-    tip = pattern_start(version)
+    start = pattern_start(version)
+    near = slice(max(0, start - parameters.tip_bars), start + parameters.tip_bars + 1)
+    highest = np.argmax(tips[near]) if tips is bars.high else np.argmin(tips[near])
+    tip = near.start + int(highest)
     first = max(0, tip - parameters.pole_bars)
     heights = np.abs(np.log(tips[tip] / begins[first:tip]))
     bases = first + np.flatnonzero(np.isclose(heights, version["height"], rtol=0, atol=1e-9))

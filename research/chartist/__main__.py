@@ -22,7 +22,8 @@ import numpy as np
 from research.chartist.charts import Chart, charts_of, sample
 from research.chartist.controls import controls, planted
 from research.chartist.curve import curve, read_market
-from research.chartist.fit import is_set_aside, report
+from research.chartist.fit import is_set_aside, report, trees_file
+from research.chartist.lessons import lessons
 from research.chartist.pictures import read_key, write_set
 from research.chartist.ratings import (
     FOLDER,
@@ -78,9 +79,12 @@ def kept() -> list[Rating]:
     return [rating for path in sorted(FOLDER.glob("*.json")) for rating in read_ratings(path)]
 
 
-def fit(_: argparse.Namespace) -> None:
-    """Print the weights that the ratings teach."""
-    print(*report(kept()), sep="\n")
+def fit(given: argparse.Namespace) -> None:
+    """Print how well the score predicts ratings, and write its trees if asked to."""
+    rated, taught = kept(), list(lessons())
+    print(*report(rated, taught), sep="\n")
+    if given.into:
+        given.into.write_text(trees_file(rated, taught))
 
 
 def draw_curve(given: argparse.Namespace) -> None:
@@ -142,9 +146,9 @@ def main() -> None:
     add_draw(commands.add_parser("draw", help="draw charts for blind rating"))
     add_tally(commands.add_parser("tally", help="join readers' answers with the key and keep them"))
     add_show(commands.add_parser("show", help="print the acceptance of rounds that are kept"))
-    commands.add_parser("fit", help="print the weights that the ratings teach").set_defaults(
-        run=fit
-    )
+    fitted = commands.add_parser("fit", help="learn the score from ratings and planted patterns")
+    fitted.set_defaults(run=fit)
+    fitted.add_argument("--into", type=Path, metavar="CSV", help="file for the trees of the score")
     curved = commands.add_parser("curve", help="acceptance and recall against yield, by the score")
     curved.add_argument("--bars", type=Path, required=True, help="Parquet: daily bars")
     curved.set_defaults(run=draw_curve)

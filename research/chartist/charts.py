@@ -25,6 +25,7 @@ TYPES: dict[str, PatternType] = {
 }
 """The names of patterns on charts."""
 KINDS = tuple(TYPES)
+NAMES = {kind: name for name, kind in TYPES.items()}
 SQUEEZES = ("bullish pennant", "bearish pennant")
 
 
@@ -70,6 +71,11 @@ class Chart:
     def date(self, bar: int) -> dt.date:
         """The date of a bar."""
         return to_date(self.bars.date[bar])
+
+
+def name_of(kind: int) -> str:
+    """The name of a pattern type on a chart."""
+    return NAMES[PatternType(kind)]
 
 
 def kind_of(pattern_type: str, direction: str | None) -> str:

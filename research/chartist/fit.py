@@ -1,23 +1,28 @@
-"""Fit: the weights of the judgement, from the ratings of charts that were not set aside.
+"""Fit: the trees of the judgement, from the ratings of charts that were not set aside.
 
-It is a logistic regression (ridge-penalised, one intercept for each kind) of "both readers accept"
-on the clipped numbers of a shape; see Hastie, Tibshirani and Friedman, *The Elements of Statistical
-Learning*, 4.4. The last round, the symbols set aside and the planted patterns are never used.
+Readers' ratings are few, so planted patterns and decoys of training seeds teach beside them
+(`lessons`), with a weight of their own. The last round, the symbols set aside and the seeds on
+which figures are reported are never used. A pattern and its mirror image have the same numbers, so
+one model serves both.
 """
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from io import StringIO
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from nightly.bars import Floats
-from nightly.detector.judgement import PARTS, ScorePart, Weight
-from research.chartist.charts import KINDS, SQUEEZES, TYPES
+from nightly.detector.judgement import PARTS, UNUSED, Trees
+from research.chartist.boosting import Settings, boosted, odds_of
+from research.chartist.charts import SQUEEZES
+from research.chartist.lessons import Lesson
 from research.chartist.ratings import ACCEPTED, Rating
 
 
@@ -27,98 +32,93 @@ def is_set_aside(symbol: str) -> bool:
     Nothing is chosen on these symbols: no rule, no threshold, no weight. The rule depends on the
     name alone, so it holds for symbols that come later, too.
     """
-    digest = blake2b(symbol.encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "big") % 3 == 0
+    return _digest(symbol) % 3 == 0
 
 
-RIDGE = 4.0
-"""The penalty in the middle of the range (2 to 8) in which cross-validation does not change."""
-STEPS = 50
-FOLDS, REPEATS = 10, 8
+def _digest(symbol: str) -> int:
+    return int.from_bytes(blake2b(symbol.encode(), digest_size=8).digest(), "big")
+
+
+SETTINGS = Settings(trees=120, rate=0.1, ridge=6.0, least=15.0)
+"""As good as any from 80 to 300 trees of one to three splits, by the folds below."""
+TAUGHT = {False: 0.7, True: 0.3}
+"""The weight of all lessons against that of all ratings: of wedges and triangles, of squeezes."""
+SHARES = {"plant": 0.5, "decoy": 0.35, "walk": 0.15}
+"""How that weight is shared out."""
+FOLDS = 8
 BANDS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+DIGITS = 5
 
 Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The numbers of charts, the kind of each and whether both readers accepted it."""
+    """The numbers of drawings, which of them are accepted, and how much each counts."""
 
-    parts: tuple[str, ...]
     numbers: Floats
-    """[chart, part], clipped to the range of the part."""
-    kinds: tuple[str, ...]
-    member: Floats
-    """[chart, kind], 1 for the kind of a chart."""
-    accepted: Flags
+    """[drawing, part]"""
+    accepted: Floats
+    weight: Floats
+    fold: npt.NDArray[np.int64]
+    """The fold of the drawing's symbol; -1 if it always teaches."""
 
-
-@dataclass(frozen=True, slots=True)
-class Model:
-    """Log-odds per unit of each part, and those of each kind before any part counts."""
-
-    each: Floats
-    base: Floats
-
-    def odds(self, table: Table) -> Floats:
-        """The log-odds of each chart of a table."""
-        odds: Floats = table.numbers @ self.each + table.member @ self.base
-        return odds
+    def of(self, rows: Flags) -> Table:
+        """Some of the drawings."""
+        return Table(self.numbers[rows], self.accepted[rows], self.weight[rows], self.fold[rows])
 
 
 def is_usable(rating: Rating) -> bool:
     """Whether a rating may teach: its shape is known and nothing is reported on it."""
-    if rating.shape is None or (rating.plant or "").startswith("carved"):
-        return False
-    return rating.symbol is None or not is_set_aside(rating.symbol)
+    return (
+        rating.shape is not None
+        and rating.symbol is not None
+        and not is_set_aside(rating.symbol)
+        and set(rating.shape) == {part.name for part in PARTS}
+    )
 
 
-def weight_of(part: ScorePart, *, squeeze: bool) -> Weight:
-    """The weight of a part in one of the two models."""
-    return part.squeeze if squeeze else part.long
+def used(*, squeeze: bool) -> dict[str, int]:
+    """The parts that a model uses, each with what more of it may do."""
+    signs = {part.name: part.squeeze if squeeze else part.long for part in PARTS}
+    return {name: sign for name, sign in signs.items() if sign != UNUSED}
 
 
-def table_of(ratings: Sequence[Rating], *, squeeze: bool) -> Table:
-    """The usable ratings of squeezes, or of wedges and triangles."""
-    rows = [one for one in ratings if is_usable(one) and (one.kind in SQUEEZES) == squeeze]
-    weights = {part.name: weight_of(part, squeeze=squeeze) for part in PARTS}
-    used = {name: weight for name, weight in weights.items() if weight.low < weight.high}
-    columns = [
-        np.clip([(one.shape or {})[name] for one in rows], weight.low, weight.high)
-        for name, weight in used.items()
-    ]
-    kinds = tuple(kind for kind in KINDS if (kind in SQUEEZES) == squeeze)
-    member = np.array([[float(one.kind == kind) for kind in kinds] for one in rows])
-    accepted = np.array([min(one.scores) >= ACCEPTED for one in rows])
-    return Table(tuple(used), np.column_stack(columns), kinds, member, accepted)
+def table_of(ratings: Sequence[Rating], lessons: Sequence[Lesson], *, squeeze: bool) -> Table:
+    """The usable ratings of squeezes, or of wedges and triangles, and the lessons beside them."""
+    rated = [one for one in ratings if is_usable(one) and (one.kind in SQUEEZES) == squeeze]
+    taught = [one for one in lessons if (one.kind in SQUEEZES) == squeeze]
+    counts = {source: sum(one.source == source for one in taught) for source in SHARES}
+    whole = TAUGHT[squeeze] * len(rated)
+    shapes = [dict(one.shape or {}) for one in rated] + [dict(one.shape) for one in taught]
+    return Table(
+        np.array([[shape[name] for name in used(squeeze=squeeze)] for shape in shapes]),
+        np.array(
+            [float(min(one.scores) >= ACCEPTED) for one in rated]
+            + [float(one.accepted) for one in taught]
+        ),
+        np.array(
+            [1.0] * len(rated) + [whole * SHARES[one.source] / counts[one.source] for one in taught]
+        ),
+        np.array([_digest(one.symbol or "") // 3 % FOLDS for one in rated] + [-1] * len(taught)),
+    )
 
 
-def fitted(table: Table, chosen: Flags, ridge: float = RIDGE) -> Model:
-    """The model of the chosen charts, by Newton's method."""
-    numbers = table.numbers[chosen]
-    mean, spread = numbers.mean(0), numbers.std(0) + 1e-9
-    rows = np.column_stack([np.ones(len(numbers)), (numbers - mean) / spread, table.member[chosen]])
-    penalty = np.full(rows.shape[1], ridge)
-    penalty[0] = 1e-9
-    weights = np.zeros(rows.shape[1])
-    for _ in range(STEPS):
-        chance = 1 / (1 + np.exp(-rows @ weights))
-        curvature = rows.T @ (rows * (chance * (1 - chance))[:, None]) + np.diag(penalty)
-        gradient = rows.T @ (table.accepted[chosen] - chance) - penalty * weights
-        weights += np.linalg.solve(curvature, gradient)
-    each = weights[1 : 1 + len(mean)] / spread
-    return Model(each, weights[0] - float(each @ mean) + weights[1 + len(mean) :])
+def fitted(table: Table, *, squeeze: bool) -> Trees:
+    """The trees that a table teaches."""
+    signs = np.array(list(used(squeeze=squeeze).values()))
+    return boosted(table.numbers, table.accepted, table.weight, signs, SETTINGS)
 
 
-def predicted(table: Table) -> Floats:
-    """The chance of each chart by models that did not see it, averaged over repeated folds."""
-    total = np.zeros(len(table.accepted))
-    for repeat in range(REPEATS):
-        fold = np.random.default_rng(repeat).permutation(len(total)) % FOLDS
-        for number in range(FOLDS):
-            odds = fitted(table, fold != number).odds(table)
-            total += np.where(fold == number, 1 / (1 + np.exp(-odds)), 0)
-    return total / REPEATS
+def predicted(table: Table, *, squeeze: bool) -> Floats:
+    """The chance of each rated drawing by trees that saw no chart of its symbol."""
+    rated = table.fold >= 0
+    odds = np.zeros(len(table.fold))
+    for number in range(FOLDS):
+        held = table.fold == number
+        odds[held] = odds_of(fitted(table.of(~held), squeeze=squeeze), table.numbers[held])
+    chance: Floats = 1 / (1 + np.exp(-odds[rated]))
+    return chance
 
 
 def ranking(chance: Floats, accepted: Flags) -> float:
@@ -127,22 +127,32 @@ def ranking(chance: Floats, accepted: Flags) -> float:
     return float(np.mean((above > 0) + 0.5 * (above == 0)))
 
 
-def report(ratings: Sequence[Rating]) -> Iterator[str]:
-    """The lines of text on both models: how well they predict, and their weights."""
+def report(ratings: Sequence[Rating], lessons: Sequence[Lesson]) -> Iterator[str]:
+    """The lines of text on how well both models predict ratings that they did not see."""
     for squeeze, name in ((False, "wedges and triangles"), (True, "squeezes")):
-        table = table_of(ratings, squeeze=squeeze)
-        chance = predicted(table)
-        yield f"{name}: {len(chance)} charts, {np.mean(table.accepted):.0%} accepted by both"
-        yield f"  AUC of charts not seen: {ranking(chance, table.accepted):.3f}"
+        table = table_of(ratings, lessons, squeeze=squeeze)
+        accepted = table.accepted[table.fold >= 0] > 0
+        chance = predicted(table, squeeze=squeeze)
+        yield f"{name}: {len(chance)} charts, {np.mean(accepted):.0%} accepted by both"
+        yield f"  AUC of charts not seen: {ranking(chance, accepted):.3f}"
         for low, high in pairwise(BANDS):
             band = (chance >= low) & (chance < high)
             if band.any():
                 yield (
                     f"  chance {low:.1f} to {high:.1f}: {int(band.sum()):4} charts, "
-                    f"{np.mean(table.accepted[band]):.0%} accepted"
+                    f"{np.mean(accepted[band]):.0%} accepted"
                 )
-        model = fitted(table, np.ones(len(chance), bool))
-        for part, each in zip(table.parts, model.each, strict=True):
-            yield f"  {part:18} {each:8.3f}"
-        for kind, base in zip(table.kinds, model.base, strict=True):
-            yield f"  {TYPES[kind].name:22} {base:8.3f}"
+
+
+def trees_file(ratings: Sequence[Rating], lessons: Sequence[Lesson]) -> str:
+    """What `nightly/detector/judgement.csv` holds: for each kind its base, then a tree a line."""
+    text = StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    for squeeze, kind in ((False, "long"), (True, "squeeze")):
+        trees = fitted(table_of(ratings, lessons, squeeze=squeeze), squeeze=squeeze)
+        names = list(used(squeeze=squeeze))
+        rows.writerow([kind, round(trees.base, DIGITS)])
+        for part, bound, leaf in zip(trees.part, trees.bound, trees.leaf, strict=True):
+            numbers = [round(float(number), DIGITS) for number in (*bound, *leaf)]
+            rows.writerow([kind, *(names[place] for place in part), *numbers])
+    return text.getvalue()

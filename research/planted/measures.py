@@ -27,10 +27,21 @@ from store.wire.families import Family
 
 Detector = Callable[[Bars], EventLog]
 
-Split = Literal["report", "test"]
+Split = Literal["report", "test", "try", "teach-1", "teach-2", "teach-3", "teach-4"]
 
-SEEDS: dict[Split, int] = {"report": 2, "test": 3}
-"""What documents report, and what tests try: no threshold was chosen on either."""
+SEEDS: dict[Split, int] = {
+    "report": 2,
+    "test": 3,
+    "try": 15,
+    "teach-1": 11,
+    "teach-2": 12,
+    "teach-3": 13,
+    "teach-4": 14,
+}
+"""What documents report and tests try, on which nothing was chosen; on what rules and minima are
+chosen; and what teaches the judgement."""
+
+TEACHING: tuple[Split, ...] = ("teach-1", "teach-2", "teach-3", "teach-4")
 
 WALK_DAYS = 2000
 WALKS = 20

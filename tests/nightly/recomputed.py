@@ -104,7 +104,11 @@ class Recomputed:
 def recompute(order: Order, now: dt.datetime) -> Recomputed:
     """Walk every symbol of an order and work out its trades."""
     walks = [walk for task in plan(order, now).tasks for walk in walks_of(task)]
-    trades = [trade for walk in walks for trade in trades_of(walk, order.parameters.pole_bars)]
+    trades = [
+        trade
+        for walk in walks
+        for trade in trades_of(walk, order.parameters.pole_bars + order.parameters.tip_bars)
+    ]
     begun = [int(walk.series.bars.date[60]) for walk in walks if len(walk.series) > 60]
     return Recomputed(walks, trades, min(begun))
 

@@ -13,7 +13,7 @@ import nightly
 from nightly.cleaning.cleaning import CONTRADICTIONS
 from nightly.cleaning.rules import FINDINGS, REFUSALS, RULES
 from nightly.detector.events import EndReason, PatternType
-from nightly.detector.judgement import BASES, PARTS, UNUSED, Weight
+from nightly.detector.judgement import PARTS, UNUSED
 from nightly.detector.kernel.shape import Shape
 from nightly.detector.parameters import Parameters
 from nightly.results.features import COLUMNS
@@ -64,8 +64,8 @@ def test_every_parameter_is_documented_once_with_its_default() -> None:
     assert dict(stated) == Parameters()._asdict()
 
 
-def test_every_weight_of_the_score_is_documented_in_order() -> None:
-    """A row for each number of a shape, with its range and weight on both scales."""
+def test_every_number_of_the_score_is_documented_in_order() -> None:
+    """A row for each number of a shape, with what more of it does on both scales."""
     stated = re.findall(r"^\| `(\w+)` \| [^|]* \| ([^|]*) \| ([^|]*) \|$", section_text(5), re.M)
     parts = [part for part in stated if part[0] in Shape._fields]
     assert [name for name, _, _ in parts] == list(Shape._fields)
@@ -75,21 +75,14 @@ def test_every_weight_of_the_score_is_documented_in_order() -> None:
         assert squeeze.strip() == cell(part.squeeze)
 
 
-def test_the_log_odds_of_every_type_are_documented() -> None:
-    text = section(5)
-    assert all(signed(base, "+") in text for base in BASES.values())
-
-
 def signed(number: float, sign: str = "") -> str:
     """A number with the typographic minus that the document uses."""
     return f"{number:{sign}g}".replace("-", "\N{MINUS SIGN}")
 
 
-def cell(weight: Weight) -> str:
-    """How the document states a weight; nothing if the number does not count."""
-    if weight == UNUSED:
-        return ""
-    return f"{signed(weight.low)} to {signed(weight.high)}, {signed(weight.each)}"
+def cell(sign: int) -> str:
+    """How the document states a sign; nothing if the number does not count."""
+    return {1: "+", -1: "\N{MINUS SIGN}", 0: "\N{PLUS-MINUS SIGN}", UNUSED: ""}[sign]
 
 
 @pytest.mark.parametrize(

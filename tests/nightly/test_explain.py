@@ -59,7 +59,7 @@ def test_lines_start_at_the_first_touches_and_end_at_the_known_prices() -> None:
 
 
 def test_a_shape_that_is_cut_early_fails_by_its_progress_with_the_right_number() -> None:
-    bars = TRIANGLE.bars.take(slice(0, 90))
+    bars = TRIANGLE.bars.take(slice(0, 92))
     found = explained(bars)
 
     pair = furthest(found, Scale.LONG)

@@ -89,12 +89,12 @@ def test_planted_patterns_are_found_and_little_else(corpus: Corpus) -> None:
     Rules that are lenient are taken in by four times as many decoys and walks.
     """
     default, lenient = scored(DEFAULTS, corpus), scored(CROWDED, corpus)
-    assert default.recall >= 0.6
-    assert default.exact >= 0.9
-    assert default.near >= 0.92
+    assert default.recall >= 0.75
+    assert default.exact >= 0.85
+    assert default.near >= 0.9
     assert default.line_error <= 0.13
     assert default.hit <= 0.07
-    assert max(default.hits.values()) <= 0.16
+    assert max(default.hits.values()) <= 0.3
     assert default.formations <= 1.6
     assert default.exact > lenient.exact
     assert default.line_error < lenient.line_error

@@ -48,7 +48,7 @@ def test_up_makes_everything_and_a_second_up_serves_what_is_there(tmp_path: Path
 
     assert demo["as_of_session"] == SAMPLE_SESSION.isoformat()
     assert [(setup["family"], setup["status"]) for setup in demo["setups"]] == [
-        ("rising_wedge", "forming"),
+        ("triangle", "forming"),
         ("triangle", "in_progress"),
     ]
     assert "claude mcp add" in greeting

@@ -1,4 +1,8 @@
-"""Candidates: the pairs of lines that are judged, and proposed as setups if they pass."""
+"""Candidates: the pairs of lines that are judged, and proposed as setups if they pass.
+
+Those of one bar and scale are proposed best first, so that no order of lines matters: bars upside
+down give the same setups upside down.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from nightly.detector.kernel.lines import copy_line
 from nightly.detector.kernel.naming import follows_pole
 from nightly.detector.kernel.pairs import converge, pair_of, refit_pair, typical_atr
 from nightly.detector.kernel.prices import LOWER, UPPER
+from nightly.detector.kernel.state import CANDIDATES_PER_BAR, FITS_PER_BAR
 from nightly.detector.kernel.touches import Indices
 from nightly.detector.parameters import Parameters
 
@@ -25,6 +30,8 @@ def propose_pairs(
     parameters: Parameters,
 ) -> None:
     """Judge every pair of a scale with a new or newly touched line; propose those that pass."""
+    state.candidate_count = 0
+    state.fit_count = 0
     drawn = state.drawn
     uppers = state.lines[scale, UPPER]
     lowers = state.lines[scale, LOWER]
@@ -43,30 +50,67 @@ def propose_pairs(
             ):
                 copy_line(upper, drawn[UPPER])
                 copy_line(lower, drawn[LOWER])
-                propose_pair(prices, state, versions, touches, scale, bar, parameters)
+                judge_pair(prices, state, touches, scale, bar, parameters)
+    for place in range(state.candidate_count):
+        state.candidate = state.candidates[place]
+        propose(state, versions, prices[bar].atr, bar, parameters)
 
 
 @compiled
-def propose_pair(
-    prices: Rows,
-    state: Record,
-    versions: Rows,
-    touches: Indices,
-    scale: int,
-    bar: int,
-    parameters: Parameters,
+def judge_pair(
+    prices: Rows, state: Record, touches: Indices, scale: int, bar: int, parameters: Parameters
 ) -> None:
-    """Fit the drawn pair to its touches, judge it, and propose it if it passes.
+    """Fit the drawn pair to its touches, judge it, and keep it as a candidate if it passes.
 
     If no fit holds, the lines stay as they were drawn.
     """
     lines = state.drawn
     if refit_pair(prices, state, scale, touches, bar, parameters):
         lines = state.refitted
+        if is_repeated(state):
+            return
     verdict = judge(prices, lines, scale, touches, bar, parameters)
     if verdict.finding.rule == Rule.NONE:
         note(state.candidate, lines, verdict, scale, bar)
-        propose(state, versions, prices[bar].atr, bar, parameters)
+        keep(state)
+
+
+@compiled
+def is_line(line: Record, other: Record) -> bool:
+    """Whether two lines are one, to the last bit."""
+    return bool(line.value == other.value and line.slope == other.slope)
+
+
+@compiled
+def is_repeated(state: Record) -> bool:
+    """Whether another pair of this bar came to the same fit; if not, remember it while there is
+    room.
+    """
+    upper, lower = state.refitted[UPPER], state.refitted[LOWER]
+    for index in range(state.fit_count):
+        fit = state.fits[index]
+        if is_line(fit[UPPER], upper) and is_line(fit[LOWER], lower):
+            return True
+    if state.fit_count < FITS_PER_BAR:
+        copy_line(upper, state.fits[state.fit_count][UPPER])
+        copy_line(lower, state.fits[state.fit_count][LOWER])
+        state.fit_count += 1
+    return False
+
+
+@compiled
+def keep(state: Record) -> None:
+    """Insert the candidate among those of this bar by its quality; beyond their limit, the worst
+    is dropped.
+    """
+    place = state.candidate_count
+    while place > 0 and state.candidate.quality > state.candidates[place - 1].quality:
+        if place < CANDIDATES_PER_BAR:
+            state.candidates[place] = state.candidates[place - 1]
+        place -= 1
+    if place < CANDIDATES_PER_BAR:
+        state.candidates[place] = state.candidate
+        state.candidate_count = min(state.candidate_count + 1, CANDIDATES_PER_BAR)
 
 
 @compiled

@@ -31,6 +31,7 @@ KERNEL = Path(__file__).parent
 COMPILED_IN = (
     *sorted(KERNEL.glob("*.py")),
     KERNEL.parent / "events.py",
+    KERNEL.parent / "judgement.csv",
     KERNEL.parent / "judgement.py",
     KERNEL.parent / "parameters.py",
 )

@@ -40,7 +40,7 @@ class Verdict(NamedTuple):
 @compiled
 def rejected(finding: Finding) -> Verdict:
     """The verdict on a pair that fails a rule before it is scored."""
-    nothing = Touches(0, 0.0)
+    nothing = Touches(0, 0.0, 0)
     return Verdict(finding, unnamed(finding), Contacts(nothing, nothing, Sequence(0, 0, 0)), 0.0)
 
 
@@ -56,7 +56,7 @@ def judge(
     if scale == Scale.SHORT:
         naming = name_squeeze(prices, lines, pair, bar, parameters)
     else:
-        naming = name_wedge_or_triangle(prices, pair, bar, parameters)
+        naming = name_wedge_or_triangle(prices, lines, pair, bar, parameters)
     if naming.finding.rule != Rule.NONE:
         return rejected(naming.finding)
     finding = tested_early_closes(prices, lines, pair, parameters.early_tolerance)

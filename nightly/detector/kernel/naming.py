@@ -17,6 +17,7 @@ from nightly.detector.kernel.prices import LOWER, UPPER
 from nightly.detector.parameters import Parameters
 
 NO_PATTERN = 0
+UNCLEAR = 2
 
 
 class Finding(NamedTuple):
@@ -53,38 +54,64 @@ def unnamed(finding: Finding) -> Naming:
 
 
 @compiled
-def name_wedge_or_triangle(prices: Rows, pair: Pair, bar: int, parameters: Parameters) -> Naming:
+def name_wedge_or_triangle(
+    prices: Rows, lines: Rows, pair: Pair, bar: int, parameters: Parameters
+) -> Naming:
     """The wedge or triangle that a pair is, or the rule it fails."""
     atr = typical_atr(prices, pair, bar)
     if pair.height < parameters.height_min * atr:
         return unnamed(failed(Rule.HEIGHT, pair.height / atr, parameters.height_min))
-    kind = wedge_or_triangle(pair, parameters)
+    noise = parameters.line_noise * atr * pair.length / pair.width
+    kind = wedge_or_triangle(
+        pair, noise / reach_of(lines[UPPER]), noise / reach_of(lines[LOWER]), parameters
+    )
     if kind == NO_PATTERN:
         flatter = min(abs(pair.upper_move), abs(pair.lower_move))
-        return unnamed(failed(Rule.SLOPES, flatter, parameters.wedge_slope))
+        return unnamed(failed(Rule.SLOPES, flatter, parameters.flat_slope))
     before = max(pair.start - parameters.approach_bars, 0)
     approach = prices[pair.start].log_close[UPPER] - prices[before].log_close[UPPER]
-    return Naming(PASSED, kind, direction_of(kind, approach), pair.height, approach)
+    came = approach
+    if approach == 0.0:  # then price came from the line that it touched last
+        came = float(lines[LOWER].start - lines[UPPER].start)
+    return Naming(PASSED, kind, direction_of(kind, came), pair.height, approach)
 
 
 @compiled
-def wedge_or_triangle(pair: Pair, parameters: Parameters) -> int:
-    """The pattern type by the moves of both lines, or NO_PATTERN if they fit no type."""
-    flat = parameters.flat_slope
-    wedge = parameters.wedge_slope
-    symmetrical = parameters.symmetrical_slope
-    upper = pair.upper_move
-    lower = pair.lower_move
+def reach_of(line: Record) -> float:
+    """The bars from the first to the last touch of a line."""
+    return float(max(line.last_touch - line.start, 1))
+
+
+@compiled
+def slope_sign(move: float, error: float, flat: float) -> int:
+    """+1 or -1 for a line that slopes, 0 for a flat one, UNCLEAR if its error allows both."""
+    if abs(move) + error <= flat:
+        return 0
+    if abs(move) - error <= flat:
+        return UNCLEAR
+    return 1 if move > 0.0 else -1
+
+
+@compiled
+def wedge_or_triangle(
+    pair: Pair, upper_error: float, lower_error: float, parameters: Parameters
+) -> int:
+    """The pattern type by the moves of both lines, or NO_PATTERN if they fit no type.
+
+    The errors are those of the moves, in widths.
+    """
+    upper = slope_sign(pair.upper_move, upper_error, parameters.flat_slope)
+    lower = slope_sign(pair.lower_move, lower_error, parameters.flat_slope)
     kind = NO_PATTERN
-    if upper > wedge and lower > wedge:
+    if upper == 1 and lower == 1:
         kind = PatternType.RISING_WEDGE
-    elif upper < -wedge and lower < -wedge:
+    elif upper == -1 and lower == -1:
         kind = PatternType.FALLING_WEDGE
-    elif upper < -symmetrical and lower > symmetrical:
+    elif upper == -1 and lower == 1:
         kind = PatternType.SYMMETRICAL_TRIANGLE
-    elif abs(upper) <= flat and lower > flat:
+    elif upper == 0 and lower == 1:
         kind = PatternType.ASCENDING_TRIANGLE
-    elif abs(lower) <= flat and upper < -flat:
+    elif upper == -1 and lower == 0:
         kind = PatternType.DESCENDING_TRIANGLE
     return kind
 
@@ -117,26 +144,20 @@ class PoleSpan(NamedTuple):
 def name_squeeze(prices: Rows, lines: Rows, pair: Pair, bar: int, parameters: Parameters) -> Naming:
     """The squeeze that a pair is, by the pole that ends at its first touch, or the rule it fails.
 
-    Where both lines start on one bar, the bullish reading is tried first.
+    Where both lines start on one bar, the higher pole counts.
     """
     finding = inward(pair, parameters)
     if finding.rule != Rule.NONE:
         return unnamed(finding)
-    finding = failed(Rule.POLE_HEIGHT, 0.0, parameters.pole_height_min)
-    for side in (UPPER, LOWER):
-        if lines[side].start != pair.start:
-            continue
-        pole = pole_before(prices, side, pair.start, parameters)
-        finding = tested_pole(prices, pole, parameters)
-        if finding.rule == Rule.NONE:
-            finding = tested_squeeze(prices, side, pair, pole, bar, parameters)
-        if finding.rule == Rule.NONE:
-            if side == UPPER:
-                return Naming(
-                    PASSED, PatternType.BULLISH_SQUEEZE.value, 1, pole.height, pole.height
-                )
-            return Naming(PASSED, PatternType.BEARISH_SQUEEZE.value, -1, pole.height, -pole.height)
-    return unnamed(finding)
+    side, pole = higher_pole(prices, lines[UPPER], lines[LOWER], pair, parameters)
+    finding = tested_pole(prices, pole, parameters)
+    if finding.rule == Rule.NONE:
+        finding = tested_squeeze(prices, side, pair, pole, bar, parameters)
+    if finding.rule != Rule.NONE:
+        return unnamed(finding)
+    if side == UPPER:
+        return Naming(PASSED, PatternType.BULLISH_SQUEEZE.value, 1, pole.height, pole.height)
+    return Naming(PASSED, PatternType.BEARISH_SQUEEZE.value, -1, pole.height, -pole.height)
 
 
 @compiled
@@ -144,13 +165,22 @@ def follows_pole(
     prices: Rows, upper: Record, lower: Record, pair: Pair, parameters: Parameters
 ) -> bool:
     """Whether a pole ends at the first touch of a pair."""
-    for side in (UPPER, LOWER):
-        start = upper.start if side == UPPER else lower.start
-        if start == pair.start:
-            pole = pole_before(prices, side, start, parameters)
-            if tested_pole(prices, pole, parameters).rule == Rule.NONE:
-                return True
-    return False
+    _, pole = higher_pole(prices, upper, lower, pair, parameters)
+    return bool(tested_pole(prices, pole, parameters).rule == Rule.NONE)
+
+
+@compiled
+def higher_pole(
+    prices: Rows, upper: Record, lower: Record, pair: Pair, parameters: Parameters
+) -> tuple[int, PoleSpan]:
+    """The pole that ends at the first touch of a pair, and the side of its tip."""
+    side = UPPER if upper.start == pair.start else LOWER
+    pole = pole_before(prices, side, pair.start, parameters)
+    if upper.start == lower.start:
+        other = pole_before(prices, LOWER, pair.start, parameters)
+        if other.height > pole.height:
+            return LOWER, other
+    return side, pole
 
 
 @compiled
@@ -163,18 +193,35 @@ def inward(pair: Pair, parameters: Parameters) -> Finding:
 
 
 @compiled
-def pole_before(prices: Rows, side: int, tip: int, parameters: Parameters) -> PoleSpan:
-    """The run that ends at a tip, from the first bar with the lowest low before it.
+def pole_before(prices: Rows, side: int, start: int, parameters: Parameters) -> PoleSpan:
+    """The run into a pattern that starts at a bar; its tip is the highest high near that bar.
 
-    There is none if an earlier bar exceeds the tip.
+    There is no run if an earlier bar exceeds the tip.
     """
+    return pole_to(prices, side, tip_near(prices, side, start, parameters.tip_bars), parameters)
+
+
+@compiled
+def pole_to(prices: Rows, side: int, tip: int, parameters: Parameters) -> PoleSpan:
+    """The run that ends at a tip, from the first bar with the lowest low before it."""
     base = tip
-    for bar in range(max(tip - parameters.pole_bars, prices[tip].segment), tip):
+    for bar in range(tip - 1, max(tip - parameters.pole_bars, prices[tip].segment) - 1, -1):
         if prices[bar].extreme[side] > prices[tip].extreme[side]:
             return PoleSpan(tip, tip, 0.0)
-        if prices[bar].extreme[1 - side] > prices[base].extreme[1 - side]:
+        if prices[bar].extreme[1 - side] >= prices[base].extreme[1 - side]:
             base = bar
     return PoleSpan(base, tip, prices[tip].extreme[side] + prices[base].extreme[1 - side])
+
+
+@compiled
+def tip_near(prices: Rows, side: int, start: int, reach: int) -> int:
+    """The bar with the highest high within so many bars of a start, the first of equals."""
+    first = max(start - reach, int(prices[start].segment))
+    tip = first
+    for bar in range(first + 1, min(start + reach + 1, len(prices))):
+        if prices[bar].extreme[side] > prices[tip].extreme[side]:
+            tip = bar
+    return tip
 
 
 @compiled
@@ -189,7 +236,7 @@ def tested_pole(prices: Rows, pole: PoleSpan, parameters: Parameters) -> Finding
         return failed(Rule.POLE_HEIGHT, pole.height / atr, parameters.pole_height_min)
     if pole.height / bars < parameters.pole_speed_min * atr:
         return failed(Rule.POLE_SPEED, pole.height / bars / atr, parameters.pole_speed_min)
-    step = largest_step(prices, pole)
+    step = max(largest_step(prices, pole), largest_bar_of(prices, pole) / pole.height)
     if step > parameters.pole_step_max:
         return failed(Rule.POLE_STEP, step, parameters.pole_step_max)
     gap = largest_gap_of(prices, pole)
@@ -210,6 +257,15 @@ def largest_step(prices: Rows, pole: PoleSpan) -> float:
         largest = max(largest, abs(step))
     net = prices[pole.tip].log_close[UPPER] - prices[pole.base].log_close[UPPER]
     return float(largest / max(abs(net), 1e-12))
+
+
+@compiled
+def largest_bar_of(prices: Rows, pole: PoleSpan) -> float:
+    """The largest range of a bar of a pole after its base."""
+    largest = 0.0
+    for bar in range(pole.base + 1, pole.tip + 1):
+        largest = max(largest, prices[bar].extreme[UPPER] + prices[bar].extreme[LOWER])
+    return largest
 
 
 @compiled

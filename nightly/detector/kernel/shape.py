@@ -2,7 +2,7 @@
 
 docs/detector.md section 5 explains each number. All are shares or ratios, so they depend neither on
 the price level nor on the volatility of a symbol. The score is the chance that chart readers accept
-the drawing, by the weights of `nightly.detector.judgement`.
+the drawing, by the trees of `nightly.detector.judgement`.
 """
 
 from __future__ import annotations
@@ -13,19 +13,21 @@ import numpy as np
 
 from nightly.bars import Floats
 from nightly.detector.events import PatternType, Rows
-from nightly.detector.judgement import BASES, PARTS
+from nightly.detector.judgement import DEPTH, NODES, read_trees
 from nightly.detector.kernel.compiler import compiled
 from nightly.detector.kernel.lines import value_at
 from nightly.detector.kernel.naming import (
     is_squeeze,
+    largest_bar_of,
     largest_gap_of,
     largest_step,
     pole_before,
+    retracement,
     straightness,
 )
-from nightly.detector.kernel.pairs import Pair, width_at
+from nightly.detector.kernel.pairs import Pair, typical_atr, width_at
 from nightly.detector.kernel.prices import LOWER, UPPER
-from nightly.detector.kernel.touches import Contacts
+from nightly.detector.kernel.touches import Contacts, Indices
 from nightly.detector.parameters import Parameters
 
 EIGHTHS = 8
@@ -35,6 +37,7 @@ class Shape(NamedTuple):
     """The measures of a pair of lines as of a bar, in the order of `judgement.PARTS`."""
 
     white: float  # width that price leaves empty at the line that it neglects more
+    white_other: float  # the same at the other line
     lean: float  # distance of the mean close from the middle, in widths
     offset: float  # share of the length before the later line starts
     contacts: float  # touches of the line that has fewer
@@ -45,11 +48,26 @@ class Shape(NamedTuple):
     run_in: float  # range of the bars before, half as many as in the pattern, in widths
     directness: float  # summed length of all legs as a share of all moves of the closes
     inward: float  # move of the line that turns inward least, in widths; negative if it does not
+    convergence: float  # share of the way to the apex
+    steepness: float  # slope of the steeper line, in ATR per bar
+    height: float  # width at the later start, in ATR
+    touches: float  # of both lines
+    crossings: float  # changes of side in the sequence of touches
+    touch_gap: float  # share of the length without any touch, at most
+    reach: float  # share of the length between the first and last touch of a line, the lesser
+    residual: float  # mean distance of a touch from its line, in ATR
+    middle: float  # crossings of the middle by the closes
+    bar_size: float  # mean range of the bars, in mean widths
+    place: float  # distance of the last close from the nearer line, in widths; negative if beyond
     pole_height: float  # ATR before the pole; this and the rest are 0 without a pole
     pole_width: float  # width at the start over the height of the pole
     pole_step: float  # largest close-to-close move over the net move of the pole's closes
     pole_gap: float  # share of the pole's largest gap
     pole_straightness: float  # net move of its closes as a share of all their moves
+    pole_bars: float  # bars from base to tip
+    pole_bar: float  # range of the largest bar of the pole, as a share of it
+    pole_retrace: float  # share of the pole that the bars since its tip give back
+    drift: float  # move of the middle of the lines along the pole, in widths
 
 
 @compiled
@@ -63,79 +81,125 @@ def shape_of(
     parameters: Parameters,
 ) -> Shape:
     """Measure a pair of lines as of a bar."""
-    largest_bar, largest_gap = largest_of(prices, pair, bar)
-    height, width, step, gap, straight = measured_pole(prices, pair, kind, parameters)
+    atr = typical_atr(prices, pair, bar)
+    inner = measured_bars(prices, lines, pair, bar, parameters)
+    white_upper, white_lower = white_at(prices, lines, pair.later_start, bar)
+    upper, lower = contacts.upper, contacts.lower
+    touches = upper.number + lower.number
+    pole = measured_pole(prices, pair, kind, bar, parameters)
     return Shape(
-        max(white_at(prices, lines, UPPER, pair, bar), white_at(prices, lines, LOWER, pair, bar)),
-        lean_of(prices, lines, pair, bar),
+        max(white_upper, white_lower),
+        min(white_upper, white_lower),
+        inner.lean,
         (pair.later_start - pair.start) / pair.length,
-        float(min(contacts.upper.number, contacts.lower.number)),
+        float(min(upper.number, lower.number)),
         float(pair.length),
-        largest_bar,
-        largest_gap,
-        outside_of(prices, lines, pair, bar, parameters.outside_min),
+        inner.largest_bar,
+        inner.largest_gap,
+        inner.outside,
         run_in_of(prices, pair),
-        directness_of(prices, lines, pair, bar, parameters.leg_min),
+        inner.directness,
         min(-pair.upper_move, pair.lower_move),
-        height,
-        width,
-        step,
-        gap,
-        straight,
+        pair.progress,
+        max(abs(lines[UPPER].slope), abs(lines[LOWER].slope)) / atr,
+        pair.height / atr,
+        float(touches),
+        float(contacts.sequence.crossings),
+        contacts.sequence.largest_gap / pair.length,
+        min(upper.reach, lower.reach) / pair.length,
+        (upper.residual + lower.residual) / max(touches, 1),
+        inner.middle,
+        inner.bar_size,
+        place_of(prices, lines, bar),
+        pole.height,
+        pole.width,
+        pole.step,
+        pole.gap,
+        pole.straightness,
+        pole.bars,
+        pole.bar,
+        pole.retrace,
+        pole.drift,
     )
 
 
 @compiled
-def white_at(prices: Rows, lines: Rows, side: int, pair: Pair, bar: int) -> float:
-    """The share of the width that price leaves empty at a line.
+def white_at(prices: Rows, lines: Rows, first: int, last: int) -> tuple[float, float]:
+    """The share of the width that price leaves empty at the upper and at the lower line.
 
     It is the mean over eighths of the time. In each eighth the nearest approach of price counts,
     in it or in a neighbour, because price cannot be at both lines at once.
     """
-    before = 1.0
-    here = nearest_in(prices, lines, side, pair.later_start, bar, 0)
-    total = 0.0
-    for eighth in range(EIGHTHS):
-        after = 1.0
-        if eighth + 1 < EIGHTHS:
-            after = nearest_in(prices, lines, side, pair.later_start, bar, eighth + 1)
-        total += min(before, here, after)
-        before, here = here, after
-    return total / EIGHTHS
-
-
-@compiled
-def nearest_in(prices: Rows, lines: Rows, side: int, first: int, last: int, eighth: int) -> float:
-    """The nearest approach of price to a line in an eighth of a span, in widths, 0 to 1."""
     count = last + 1 - first
-    nearest = 1.0
-    for bar in range(first + count * eighth // EIGHTHS, first + count * (eighth + 1) // EIGHTHS):
-        distance = value_at(lines[side], bar) - prices[bar].extreme[side]
-        nearest = min(nearest, distance / width_at(lines[UPPER], lines[LOWER], bar))
-    return max(nearest, 0.0)
+    before_upper = before_lower = here_upper = here_lower = 1.0
+    upper = lower = 0.0
+    for eighth in range(EIGHTHS + 1):
+        after_upper = after_lower = 1.0
+        if eighth < EIGHTHS:
+            begin, end = first + count * eighth // EIGHTHS, first + count * (eighth + 1) // EIGHTHS
+            after_upper, after_lower = nearest_in(prices, lines, begin, end)
+        if eighth > 0:
+            upper += min(before_upper, here_upper, after_upper)
+            lower += min(before_lower, here_lower, after_lower)
+        before_upper, here_upper = here_upper, after_upper
+        before_lower, here_lower = here_lower, after_lower
+    return upper / EIGHTHS, lower / EIGHTHS
 
 
 @compiled
-def lean_of(prices: Rows, lines: Rows, pair: Pair, bar: int) -> float:
-    """How far the mean position of the closes between the lines is from the middle, in widths."""
-    total = 0.0
-    for k in range(pair.start, bar + 1):
-        above = prices[k].log_close[UPPER] + value_at(lines[LOWER], k)
-        total += above / width_at(lines[UPPER], lines[LOWER], k)
-    return abs(total / (pair.length + 1) - 0.5)
+def nearest_in(prices: Rows, lines: Rows, first: int, end: int) -> tuple[float, float]:
+    """The nearest approach of price to each line before a last bar, in widths, 0 to 1."""
+    nearest_upper = nearest_lower = 1.0
+    for bar in range(first, end):
+        upper, lower = value_at(lines[UPPER], bar), value_at(lines[LOWER], bar)
+        share = 1.0 / (upper + lower)
+        nearest_upper = min(nearest_upper, (upper - prices[bar].extreme[UPPER]) * share)
+        nearest_lower = min(nearest_lower, (lower - prices[bar].extreme[LOWER]) * share)
+    return max(nearest_upper, 0.0), max(nearest_lower, 0.0)
+
+
+class Inner(NamedTuple):
+    """The measures of a `Shape` that depend on each bar of the pattern."""
+
+    lean: float
+    largest_bar: float
+    largest_gap: float
+    outside: float
+    directness: float
+    middle: float
+    bar_size: float
 
 
 @compiled
-def largest_of(prices: Rows, pair: Pair, bar: int) -> tuple[float, float]:
-    """The range of the largest bar and the largest gap of a pattern, in widths at the start."""
-    largest = 0.0
-    gap = 0.0
+def measured_bars(prices: Rows, lines: Rows, pair: Pair, bar: int, parameters: Parameters) -> Inner:
+    """Measure the bars of a pattern in one pass, since this is where a walk spends its time."""
+    lean = largest = gap = ranges = was = 0.0
+    outside = crossings = 0
     for k in range(pair.start, bar + 1):
         price = prices[k]
-        largest = max(largest, price.extreme[UPPER] + price.extreme[LOWER])
+        upper, lower = value_at(lines[UPPER], k), value_at(lines[LOWER], k)
+        width = upper + lower
+        side = price.log_close[UPPER] + lower - 0.5 * width
+        lean += side / width
+        crossings += side * was < 0.0
+        was = side if side != 0.0 else was
+        top, bottom = price.extreme[UPPER], price.extreme[LOWER]
+        ranges += top + bottom
+        largest = max(largest, top + bottom)
+        slack = parameters.outside_min * width
+        outside += top > upper + slack or bottom > lower + slack
         if k > pair.start:
             gap = max(gap, abs(price.gap))
-    return largest / pair.width, gap / pair.width
+    bars = pair.length + 1
+    return Inner(
+        abs(lean / bars),
+        largest / pair.width,
+        gap / pair.width,
+        outside / bars,
+        directness_of(prices, lines, pair, bar, parameters.leg_min),
+        float(crossings),
+        ranges / bars / (0.5 * (pair.width + width_at(lines[UPPER], lines[LOWER], bar))),
+    )
 
 
 @compiled
@@ -177,68 +241,80 @@ def directness_of(prices: Rows, lines: Rows, pair: Pair, bar: int, leg_min: floa
             turn = lowest
             highest = lowest = close
             direction = 1
-    travelled += highest - turn if direction > 0 else turn - lowest
+    rise = highest - turn if direction >= 0 else 0.0
+    fall = turn - lowest if direction <= 0 else 0.0
+    travelled += max(rise, fall)
     return float(travelled / max(path, 1e-12))
 
 
 @compiled
-def outside_of(prices: Rows, lines: Rows, pair: Pair, bar: int, least: float) -> float:
-    """The share of the bars that reach beyond a line by more than a share of the width."""
-    count = 0
-    for k in range(pair.start, bar + 1):
-        price = prices[k]
-        upper = value_at(lines[UPPER], k)
-        lower = value_at(lines[LOWER], k)
-        slack = least * (upper + lower)
-        if price.extreme[UPPER] > upper + slack or price.extreme[LOWER] > lower + slack:
-            count += 1
-    return count / (pair.length + 1)
+def place_of(prices: Rows, lines: Rows, bar: int) -> float:
+    """How far the last close is from the nearer line, in widths of today."""
+    over = value_at(lines[UPPER], bar) - prices[bar].log_close[UPPER]
+    under = value_at(lines[LOWER], bar) - prices[bar].log_close[LOWER]
+    return float(min(over, under) / width_at(lines[UPPER], lines[LOWER], bar))
+
+
+class Pole(NamedTuple):
+    """The last measures of a `Shape`: those of the pole of a squeeze, else zeros."""
+
+    height: float
+    width: float
+    step: float
+    gap: float
+    straightness: float
+    bars: float
+    bar: float
+    retrace: float
+    drift: float
 
 
 @compiled
-def measured_pole(
-    prices: Rows, pair: Pair, kind: int, parameters: Parameters
-) -> tuple[float, float, float, float, float]:
-    """Height, width, step, gap and straightness of a squeeze's pole as in `Shape`, else zeros."""
+def measured_pole(prices: Rows, pair: Pair, kind: int, bar: int, parameters: Parameters) -> Pole:
+    """Measure the pole of a squeeze."""
     if not is_squeeze(kind):
-        return 0.0, 0.0, 0.0, 0.0, 0.0
+        return Pole(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     side = UPPER if kind == PatternType.BULLISH_SQUEEZE else LOWER
     pole = pole_before(prices, side, pair.start, parameters)
-    return (
+    drift = 0.5 * (pair.upper_move + pair.lower_move)
+    height = max(pole.height, 1e-12)
+    return Pole(
         pole.height / prices[pole.base].atr,
-        pair.width / pole.height,
+        pair.width / height,
         largest_step(prices, pole),
-        largest_gap_of(prices, pole) / pole.height,
+        largest_gap_of(prices, pole) / height,
         straightness(prices, pole),
+        float(pole.tip - pole.base),
+        largest_bar_of(prices, pole) / height,
+        retracement(prices, side, pole, bar) / height,
+        drift if side == UPPER else -drift,
     )
 
 
-# [part], by scale
-LONG_LOW, LONG_HIGH, LONG_EACH = (
-    np.array(column) for column in zip(*(part.long for part in PARTS), strict=True)
-)
-SQUEEZE_LOW, SQUEEZE_HIGH, SQUEEZE_EACH = (
-    np.array(column) for column in zip(*(part.squeeze for part in PARTS), strict=True)
-)
-# [type]; no type has the number 0.
-BASE = np.array([0.0, *(BASES[kind] for kind in PatternType)])
+LONG, SQUEEZE = read_trees("long"), read_trees("squeeze")
+LONG_PART, LONG_BOUND, LONG_LEAF = LONG.part, LONG.bound, LONG.leaf
+SQUEEZE_PART, SQUEEZE_BOUND, SQUEEZE_LEAF = SQUEEZE.part, SQUEEZE.bound, SQUEEZE.leaf
+LONG_BASE, SQUEEZE_BASE = LONG.base, SQUEEZE.base
 
 
 @compiled
 def judged(shape: Shape, kind: int) -> float:
     """The score, 0 to 100: the chance in percent that both readers would accept the drawing."""
-    odds = BASE[kind]
+    numbers = np.array(shape)  # a tuple is slow to index by a number
     if is_squeeze(kind):
-        odds += weighed(shape, SQUEEZE_LOW, SQUEEZE_HIGH, SQUEEZE_EACH)
+        odds = SQUEEZE_BASE + weighed(numbers, SQUEEZE_PART, SQUEEZE_BOUND, SQUEEZE_LEAF)
     else:
-        odds += weighed(shape, LONG_LOW, LONG_HIGH, LONG_EACH)
+        odds = LONG_BASE + weighed(numbers, LONG_PART, LONG_BOUND, LONG_LEAF)
     return float(100.0 / (1.0 + np.exp(-odds)))
 
 
 @compiled
-def weighed(shape: Shape, low: Floats, high: Floats, each: Floats) -> float:
-    """The log-odds that the numbers of a shape add."""
+def weighed(numbers: Floats, part: Indices, bound: Floats, leaf: Floats) -> float:
+    """The log-odds that trees give a shape: the sum of the leaves that it falls into."""
     total = 0.0
-    for part in range(len(each)):
-        total += each[part] * min(max(shape[part], low[part]), high[part])
+    for tree in range(len(leaf)):
+        node = 0
+        for _ in range(DEPTH):
+            node = 2 * node + 1 + (numbers[part[tree, node]] > bound[tree, node])
+        total += leaf[tree, node - NODES]
     return total

@@ -11,14 +11,17 @@ from nightly.detector.kernel.compiler import Record, compiled
 from nightly.detector.kernel.lines import LINE, LINES_PER_SIDE
 from nightly.detector.kernel.touches import Indices
 
-# These limits change results: with eight forming setups a further candidate is dropped, and a
-# formation is recognised again only among the last sixteen lineages. Trades have no such limit.
+# These limits change results: only the best candidates of a bar and scale are proposed, with eight
+# forming setups a further one is dropped, and a formation is recognised again only among the last
+# sixteen lineages. Trades have no such limit.
+CANDIDATES_PER_BAR = 16
 FORMING_SETUPS = 8
+FITS_PER_BAR = 32
 REMEMBERED_LINEAGES = 16
 
-# The most rows that one bar can add: a version for each pair of lines on both scales, and a trade
-# for each forming setup.
-VERSIONS_PER_BAR = 2 * LINES_PER_SIDE**2
+# The most rows that one bar can add: a version for each candidate on both scales, and a trade for
+# each forming setup.
+VERSIONS_PER_BAR = 2 * CANDIDATES_PER_BAR
 TRADES_PER_BAR = FORMING_SETUPS
 
 FREE = -1
@@ -43,6 +46,7 @@ LINEAGE = np.dtype(
 # One record instead of a tuple of arrays, so that it is passed as a pointer (see `prices.PRICE`).
 STATE = np.dtype(
     [
+        ("last_pole", "i8"),  # the bar at which the last pole ended, FREE if there was none
         ("lines", LINE, (2, 2, LINES_PER_SIDE)),  # [scale, side, line]
         ("line_counts", "i8", (2, 2)),  # [scale, side]
         ("forming", FORMING, (FORMING_SETUPS,)),
@@ -52,6 +56,10 @@ STATE = np.dtype(
         ("trade_count", "i8"),
         ("open_count", "i8"),
         ("candidate", VERSION),
+        ("candidates", VERSION, (CANDIDATES_PER_BAR,)),  # of this bar and scale, best first
+        ("candidate_count", "i8"),
+        ("fits", LINE, (FITS_PER_BAR, 2)),  # [fit, side], the pairs judged on this bar and scale
+        ("fit_count", "i8"),
         ("drawn", LINE, (2,)),  # [side], the pair that is being judged
         ("refitted", LINE, (2,)),  # [side], the same fitted to all their touches
     ]
@@ -69,6 +77,7 @@ class Log(NamedTuple):
 def new_state() -> Record:
     """The state before the first bar."""
     state = np.zeros(1, STATE)
+    state["last_pole"] = FREE
     state["forming"]["version"] = FREE
     state["lineages"]["number"] = FREE
     return state[0]
@@ -77,7 +86,7 @@ def new_state() -> Record:
 def new_log() -> Log:
     """An empty log with room for the first bar."""
     return Log(
-        np.empty(2 * VERSIONS_PER_BAR, VERSION),
+        np.empty(64 * VERSIONS_PER_BAR, VERSION),
         np.empty(64 * TRADES_PER_BAR, TRADE),
         np.empty(64 * TRADES_PER_BAR, np.int64),
     )

@@ -19,12 +19,15 @@ from nightly.detector.parameters import Parameters
 
 Indices = npt.NDArray[np.int64]
 
+NEITHER = -1
+
 
 class Touches(NamedTuple):
-    """The number of touches of a line, and their total distance from it."""
+    """The touches of a line: how many, how far from it, and between which bars."""
 
     number: int
     residual: float  # summed distance to the line, in ATR
+    reach: int  # bars from the first to the last
 
 
 class Sequence(NamedTuple):
@@ -105,7 +108,8 @@ def find_touches(
             count += 1
             residual += abs(price.extreme[side] - value_at(line, swing)) / max(price.atr, 1e-9)
         swing = price.next_swing[scale, side]
-    return Touches(count, residual)
+    reach = found[count - 1] - found[0] if count > 0 else 0
+    return Touches(count, residual, reach)
 
 
 @compiled
@@ -133,17 +137,21 @@ def in_sequence(
     last = span[0]
     i = 0
     j = 0
-    was_upper = False
+    side = NEITHER
     while i < upper_count or j < lower_count:
-        is_upper = j == lower_count or (i < upper_count and found[UPPER, i] <= found[LOWER, j])
-        touch = found[UPPER, i] if is_upper else found[LOWER, j]
-        if i + j > 0 and is_upper != was_upper:
+        upper = found[UPPER, i] if i < upper_count else span[1] + 1
+        lower = found[LOWER, j] if j < lower_count else span[1] + 1
+        touch = min(upper, lower)
+        if upper == lower:
+            # One bar touches both lines: first the one that price came from.
             crossings += 1
+            side = NEITHER if side == NEITHER else 1 - side
+        else:
+            now = UPPER if upper < lower else LOWER
+            crossings += side == 1 - now
+            side = now
         largest_gap = max(largest_gap, touch - last)
         last = touch
-        was_upper = is_upper
-        if is_upper:
-            i += 1
-        else:
-            j += 1
+        i += upper == touch
+        j += lower == touch
     return Sequence(crossings, max(largest_gap, span[1] - last), last)

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import numba
 
-from nightly.detector.events import Rows, Scale
+from nightly.detector.events import Rows, Rule, Scale
 from nightly.detector.kernel.candidates import propose_pairs
 from nightly.detector.kernel.compiler import Record, compiled
 from nightly.detector.kernel.forming import advance_forming
 from nightly.detector.kernel.lines import draw_lines, drop_dead_lines, touch_lines
+from nightly.detector.kernel.naming import pole_to, tested_pole
 from nightly.detector.kernel.prices import PRICE, flag_swing, is_swing, swing_order
-from nightly.detector.kernel.state import Log, has_room
+from nightly.detector.kernel.state import FREE, Log, has_room
 from nightly.detector.kernel.touches import Indices
 from nightly.detector.kernel.trades import resolve_trades
 from nightly.detector.parameters import Parameters
@@ -59,6 +60,7 @@ def walk(
             return bar
         resolve_trades(prices, log, state, bar)
         advance_forming(prices, state, log, touches, bar, parameters)
+        note_pole(prices, state, bar, parameters)
         for scale in range(2):
             if advance_lines(prices, state, scale, bar, parameters):
                 propose_pairs(prices, state, log.versions, touches, scale, bar, parameters)
@@ -75,16 +77,36 @@ def flag_known_swings(prices: Rows, first: int, walked: int, parameters: Paramet
 
 
 @compiled
+def note_pole(prices: Rows, state: Record, bar: int, parameters: Parameters) -> None:
+    """Note a bar that ends a pole on either side."""
+    for side in range(2):
+        pole = pole_to(prices, side, bar, parameters)
+        if pole.height > 0.0 and tested_pole(prices, pole, parameters).rule == Rule.NONE:
+            state.last_pole = bar
+
+
+@compiled
+def is_searched(state: Record, scale: int, bar: int, parameters: Parameters) -> bool:
+    """Whether lines of a scale are looked for: those of the short scale only after a pole."""
+    if scale == Scale.LONG:
+        return True
+    return bool(state.last_pole != FREE and bar - state.last_pole <= parameters.short_line_bars)
+
+
+@compiled
 def advance_lines(
     prices: Rows, state: Record, scale: int, bar: int, parameters: Parameters
 ) -> bool:
     """Advance the lines of a scale on both sides; True if a swing may have changed any line."""
     changed = False
+    searched = is_searched(state, scale, bar, parameters)
     for side in range(2):
+        if not searched:
+            state.line_counts[scale, side] = 0
         drop_lines(prices, state, scale, side, bar, parameters)
-        if confirm_swing(prices, scale, side, bar, parameters) and is_analysed(
-            prices, bar, parameters
-        ):
+        if not confirm_swing(prices, scale, side, bar, parameters):
+            continue
+        if searched and is_analysed(prices, bar, parameters):
             meet_swing(prices, state, scale, side, bar, parameters)
             changed = True
     return changed
