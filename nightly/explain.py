@@ -161,8 +161,7 @@ class _Review:
             PatternType(kind) if kind != NO_PATTERN else None,
             *drawn_lines(self._bars, self._state["candidate"], self._last),
             verdict.finding,
-            # The rules up to that of the touches' gap come before the score.
-            None if Rule.NONE < rule <= Rule.TOUCH_GAP else verdict.quality,
+            verdict.quality if rule in (Rule.NONE, Rule.SCORE) else None,
             self._decision(verdict, int(max(upper["changed"], lower["changed"]))),
         )
 

@@ -49,7 +49,6 @@ NIGHT_SESSION: Final = dt.date(2012, 10, 3)
 CROWDED: Final = Parameters(
     detector=1,
     quality_min=5.0,
-    squeeze_quality_min=5.0,
     refit_touches=99,
     height_min=4.5,
     crossings_min=4,

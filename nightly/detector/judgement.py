@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-DEPTH = 3
+DEPTH = 4
 NODES, LEAVES = 2**DEPTH - 1, 2**DEPTH
 
 UNUSED = 2
@@ -68,6 +68,13 @@ PARTS = (
     ScorePart("pole_bar", UNUSED, -1, "no single bar makes the pole"),
     ScorePart("pole_retrace", UNUSED, -1, "a pennant gives little of its pole back"),
     ScorePart("drift", UNUSED, 0, "a flag goes against its pole, a pennant does not"),
+    ScorePart("narrowing", 0, UNUSED, "what touches saw of the convergence tells it from chance"),
+    ScorePart("turning", 0, UNUSED, "the same of the line that turns inward least"),
+    ScorePart("other_move", 0, UNUSED, "a channel that is called a wedge has it small"),
+    ScorePart("balance", 0, UNUSED, "tells triangles from wedges"),
+    ScorePart("scatter", 0, UNUSED, "touches off their lines hide a low shape more"),
+    ScorePart("middle_share", 0, UNUSED, "a long shape needs more crossings to be filled"),
+    ScorePart("crossing_share", 0, UNUSED, "so it does of those from line to line"),
 )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 class Parameters(NamedTuple):
     """The parameters with their defaults; docs/detector.md sections 1 to 6 explain them."""
 
-    detector: int = 3  # version of the rules, which every record and manifest names
+    detector: int = 4  # version of the rules, which every record and manifest names
 
     # History and volatility.
     atr_bars: int = 14  # true ranges in the plain mean
@@ -97,8 +97,7 @@ class Parameters(NamedTuple):
     directness_min: float = 0.35  # length of all legs as a share of all moves; a walk wanders
 
     # The score and the book.
-    quality_min: float = 81.0  # percent; higher would leave the screener empty
-    squeeze_quality_min: float = 60.0  # percent; lower than the other: higher gains nothing
+    quality_min: float = 78.0  # percent; higher would leave the screener empty
     fade_margin: float = 15.0  # percent below the minimum at which a served setup ends
     overlap_min: float = 0.5  # intersection over union from which two spans are one formation
     cross_scale_overlap_min: float = 0.65  # the same for a squeeze and a longer pattern

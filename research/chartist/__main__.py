@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from research.chartist.charts import Chart, charts_of, sample
+from research.chartist.charts import Chart, charts_of, is_among, sample
 from research.chartist.controls import controls, planted
 from research.chartist.curve import curve, read_market
 from research.chartist.fit import is_set_aside, report, trees_file
@@ -32,6 +32,7 @@ from research.chartist.ratings import (
     read_ratings,
     read_readings,
     rounds,
+    spans_of,
     write_ratings,
 )
 
@@ -43,15 +44,19 @@ SYMBOLS: dict[str, Callable[[str], bool]] = {
 
 
 def draw(given: argparse.Namespace) -> None:
-    """Write a set of charts from detectors' logs, and of random lines."""
+    """Write a set of charts from detectors' logs, none of which was rated before, and of random
+    lines.
+    """
     rng = np.random.default_rng(given.seed)
     market = read_market(given.bars, SYMBOLS[given.symbols])
+    rated = spans_of(kept())
     chosen: list[Chart] = []
     for name, path in given.logs:
         found = charts_of(json.loads(path.read_text()), market, name)
         recent = [one for one in found if given.since is None or one.date(one.last) >= given.since]
-        drawn = sample(recent, given.each, rng)
-        print(f"{name}: {len(drawn)} of {len(recent)} lineages")
+        fresh = [one for one in recent if not is_among(one, rated)]
+        drawn = sample(fresh, given.each, rng)
+        print(f"{name}: {len(drawn)} of {len(fresh)} lineages")
         chosen += drawn
     chosen += controls(market, given.random, rng, given.since)
     chosen += planted(given.planted, given.seed)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numba
 import numpy as np
 import numpy.typing as npt
 
@@ -17,8 +18,10 @@ from nightly.bars import Floats
 from nightly.detector.judgement import DEPTH, LEAVES, NODES, Trees
 
 BINS = 32
+LEAST_GAIN = 1e-9
 
 Indices = npt.NDArray[np.int64]
+Bins = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +62,10 @@ def boosted(
     """
     share = float(np.average(accepted, weights=weight))
     base = np.log(share / (1 - share))
-    edges = [
-        np.unique(np.quantile(column, np.linspace(0, 1, BINS + 1)[1:-1])) for column in numbers.T
-    ]
+    edges = [edges_of(column) for column in numbers.T]
     binned = np.column_stack(
         [np.searchsorted(edge, column) for edge, column in zip(edges, numbers.T, strict=True)]
-    )
+    ).astype(np.uint8)
     odds = np.full(len(numbers), base)
     grown = []
     for _ in range(settings.trees):
@@ -80,8 +81,20 @@ def boosted(
     return Trees(float(base), np.array(parts), np.array(bounds), np.array(leaves))
 
 
+def edges_of(column: Floats) -> Floats:
+    """The bounds of the bins of a part, about as many rows in each.
+
+    They lie halfway between two values, so that the last digits of a value do not move it.
+    """
+    values = np.unique(column)
+    quantiles = np.quantile(column, np.linspace(0, 1, BINS + 1)[1:-1])
+    above = np.unique(np.searchsorted(values, quantiles, side="right"))
+    above = above[above < len(values)]
+    return 0.5 * (values[above - 1] + values[above])
+
+
 def grow(
-    binned: Indices,
+    binned: Bins,
     slope: Floats,
     curve: Floats,
     weight: Floats,
@@ -92,10 +105,11 @@ def grow(
     part, place = np.zeros(NODES, np.int64), np.full(NODES, BINS)
     low, high = np.full(NODES + LEAVES, -np.inf), np.full(NODES + LEAVES, np.inf)
     node = np.zeros(len(binned), np.int64)
+    values = np.column_stack([slope, curve, weight])
     for one in range(NODES):
         low[2 * one + 1 : 2 * one + 3], high[2 * one + 1 : 2 * one + 3] = low[one], high[one]
         rows = np.flatnonzero(node == one)
-        found = best_split(binned[rows], slope[rows], curve[rows], weight[rows], signs, settings)
+        found = best_split(histograms(binned, values, rows), signs, settings)
         if found is not None:
             part[one], place[one], middle = found
             sign = signs[part[one]]
@@ -113,30 +127,34 @@ def grow(
 
 
 def best_split(
-    binned: Indices,
-    slope: Floats,
-    curve: Floats,
-    weight: Floats,
-    signs: Indices,
-    settings: Settings,
+    sums: Floats, signs: Indices, settings: Settings
 ) -> tuple[int, int, float] | None:
-    """The part, the last bin of the left half, the middle of both values; None without a gain."""
+    """The part, the last bin of the left half, the middle of both values; None without a gain.
+
+    The sums are those of `histograms`.
+    """
     ridge = settings.ridge
-    best, found = 1e-9, None
-    whole = slope.sum() ** 2 / (curve.sum() + ridge)
-    for part in range(binned.shape[1]):
-        sums = [
-            np.cumsum(np.bincount(binned[:, part], each, BINS))[:-1]
-            for each in (slope, curve, weight)
-        ]
-        (left, left_curve, left_weight) = sums
-        right, right_curve = slope.sum() - left, curve.sum() - left_curve
-        low, high = left / (left_curve + ridge), right / (right_curve + ridge)
-        gain = low * left + high * right - whole
-        enough = np.minimum(left_weight, weight.sum() - left_weight) >= settings.least
-        allowed = enough & ((high - low) * signs[part] >= 0)
-        gain = np.where(allowed, gain, -np.inf)
-        place = int(np.argmax(gain))
-        if gain[place] > best:
-            best, found = float(gain[place]), (part, place, float(low[place] + high[place]) / 2)
-    return found
+    upto = np.cumsum(sums, axis=1)
+    left, left_curve, left_weight = np.moveaxis(upto[:, :-1], 2, 0)
+    whole, whole_curve, whole_weight = upto[0, -1]
+    right, right_curve = whole - left, whole_curve - left_curve
+    low, high = left / (left_curve + ridge), right / (right_curve + ridge)
+    gain = low * left + high * right - whole**2 / (whole_curve + ridge)
+    enough = np.minimum(left_weight, whole_weight - left_weight) >= settings.least
+    allowed = enough & ((high - low) * signs[:, None] >= 0)
+    gain = np.where(allowed, gain, -np.inf)
+    part, place = np.unravel_index(np.argmax(gain), gain.shape)
+    if gain[part, place] <= LEAST_GAIN:
+        return None
+    return int(part), int(place), float(low[part, place] + high[part, place]) / 2
+
+
+@numba.njit(cache=True, nogil=True)
+def histograms(binned: Bins, values: Floats, rows: Indices) -> Floats:
+    """[part, bin, value]: the sums of the values of some rows, by the bins of each part."""
+    sums = np.zeros((binned.shape[1], BINS, values.shape[1]))
+    for row in rows:
+        for part in range(binned.shape[1]):
+            for value in range(values.shape[1]):
+                sums[part, binned[row, part], value] += values[row, value]
+    return sums

@@ -130,6 +130,12 @@ def _bar(bars: Bars, date: str) -> int | None:
     return index if index < len(bars) and bars.date[index] == day else None
 
 
+def is_among(chart: Chart, spans: Mapping[str, Sequence[tuple[str, str]]]) -> bool:
+    """Whether the pattern of a chart shares a day with a span of its symbol."""
+    start, last = (chart.date(bar).isoformat() for bar in (chart.start, chart.last))
+    return any(start <= end and last >= begin for begin, end in spans.get(chart.symbol, ()))
+
+
 def sample(charts: Sequence[Chart], each: int, rng: np.random.Generator) -> list[Chart]:
     """Up to `each` random charts of every kind, no two of one symbol.
 

@@ -19,14 +19,14 @@ from research.chartist.charts import name_of
 from research.planted.measures import TEACHING, decoys, line_error, overlaps, plants, walks
 from research.planted.patterns import Plant
 
-EACH = 20
+EACH = 60
 """Series of each kind and noise, for each seed."""
-WALKS = 3
+WALKS = 6
 """Random walks of each model, for each seed."""
 NEAR = 0.4
 """ATR by which the lines of an accepted drawing are off the true ones, at most."""
 
-UNJUDGED = DEFAULTS._replace(quality_min=0.0, squeeze_quality_min=0.0, fade_margin=100.0)
+UNJUDGED = DEFAULTS._replace(quality_min=0.0, fade_margin=100.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,6 +117,15 @@ def write_ratings(ratings: Sequence[Rating], path: Path) -> None:
     path.write_text(f"[\n{lines}\n]\n")
 
 
+def spans_of(ratings: Sequence[Rating]) -> dict[str, list[tuple[str, str]]]:
+    """The first and the last day of the rated charts of each symbol."""
+    spans: dict[str, list[tuple[str, str]]] = {}
+    for one in ratings:
+        if one.symbol is not None:
+            spans.setdefault(one.symbol, []).append((one.start or one.last, one.last))
+    return spans
+
+
 ACCEPTED = 2
 """The lowest score of an accepted chart."""
 

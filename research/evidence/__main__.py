@@ -65,7 +65,7 @@ def main() -> None:
     given = parser.parse_args()
     parameters = DEFAULTS
     if given.quality is not None:
-        parameters = DEFAULTS._replace(quality_min=given.quality, squeeze_quality_min=given.quality)
+        parameters = DEFAULTS._replace(quality_min=given.quality)
     try:
         order = Order(
             TableSource(given.bars),

@@ -17,7 +17,7 @@ from nightly.detector.parameters import Parameters
 from nightly.results.features import COLUMNS, features
 
 # The default's rules with a low score, so that a random walk has enough patterns to look at.
-LENIENT = Parameters(quality_min=20.0, squeeze_quality_min=10.0, directness_min=0.0)
+LENIENT = Parameters(quality_min=10.0, directness_min=0.0)
 
 
 def walk(length: int, seed: int = 7, last: dt.date = dt.date(2024, 3, 28)) -> Bars:

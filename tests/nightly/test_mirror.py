@@ -28,7 +28,7 @@ MIRRORED = {
     PatternType.BULLISH_SQUEEZE: PatternType.BEARISH_SQUEEZE,
     PatternType.BEARISH_SQUEEZE: PatternType.BULLISH_SQUEEZE,
 }
-LENIENT = Parameters(quality_min=20.0, squeeze_quality_min=20.0)
+LENIENT = Parameters(quality_min=20.0)
 """Lets many more drawings compete."""
 
 

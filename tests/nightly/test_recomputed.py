@@ -53,7 +53,6 @@ NOW = dt.datetime(2026, 8, 17, 12, tzinfo=dt.UTC)
 # Rules that draw so much that some tickers have a verdict of their own.
 MANY = CROWDED._replace(
     quality_min=0.0,
-    squeeze_quality_min=0.0,
     fade_margin=100.0,
     directness_min=0.0,
     bar_share_max=99.0,

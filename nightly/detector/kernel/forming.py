@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from nightly.detector.events import EndReason, Rows, Scale
 from nightly.detector.kernel.compiler import Record, compiled
-from nightly.detector.kernel.judge import quality_needed
 from nightly.detector.kernel.lineages import close_lineage
 from nightly.detector.kernel.pairs import pair_of
 from nightly.detector.kernel.prices import LOWER, UPPER
@@ -137,4 +136,4 @@ def has_faded(
     pair = pair_of(lines[UPPER], lines[LOWER], bar)
     contacts = contacts_of(prices, lines, scale, (pair.start, bar), parameters, touches)
     shape = shape_of(prices, lines, pair, contacts, kind, bar, parameters)
-    return judged(shape, kind) < quality_needed(kind, parameters) - parameters.fade_margin
+    return judged(shape, kind) < parameters.quality_min - parameters.fade_margin

@@ -81,13 +81,14 @@ def scored(
 ) -> Verdict:
     """Score a pair that passed the other rules; its proportions and the score are rules too."""
     shape = shape_of(prices, lines, pair, contacts, naming.type, bar, parameters)
-    quality = judged(shape, naming.type)
     finding = tested_proportions(shape, naming.type, parameters)
     if finding.rule == Rule.NONE:
         finding = tested_trading(prices, pair, bar, parameters)
-    needed = quality_needed(naming.type, parameters)
-    if finding.rule == Rule.NONE and quality < needed:
-        finding = failed(Rule.SCORE, quality, needed)
+    if finding.rule != Rule.NONE:
+        return rejected(finding)
+    quality = judged(shape, naming.type)
+    if quality < parameters.quality_min:
+        finding = failed(Rule.SCORE, quality, parameters.quality_min)
     return Verdict(finding, naming, contacts, quality)
 
 
@@ -189,11 +190,3 @@ def tested_trading(prices: Rows, pair: Pair, bar: int, parameters: Parameters) -
     if share > parameters.thin_share_max:
         return failed(Rule.THIN, share, parameters.thin_share_max)
     return PASSED
-
-
-@compiled
-def quality_needed(kind: int, parameters: Parameters) -> float:
-    """The minimum quality for a pair to be served."""
-    if is_squeeze(kind):
-        return parameters.squeeze_quality_min
-    return parameters.quality_min

@@ -31,6 +31,7 @@ from nightly.detector.kernel.touches import Contacts, Indices
 from nightly.detector.parameters import Parameters
 
 EIGHTHS = 8
+BALANCE_MIN = 0.05  # convergence below which it is not divided by
 
 
 class Shape(NamedTuple):
@@ -68,6 +69,13 @@ class Shape(NamedTuple):
     pole_bar: float  # range of the largest bar of the pole, as a share of it
     pole_retrace: float  # share of the pole that the bars since its tip give back
     drift: float  # move of the middle of the lines along the pole, in widths
+    narrowing: float  # convergence between the touches, in ATR: convergence * reach * height
+    turning: float  # inward * reach * height, in ATR
+    other_move: float  # convergence less inward: inward move of the other line, in widths
+    balance: float  # inward as a share of the convergence
+    scatter: float  # residual over height
+    middle_share: float  # middle over length
+    crossing_share: float  # crossings over length
 
 
 @compiled
@@ -86,6 +94,11 @@ def shape_of(
     white_upper, white_lower = white_at(prices, lines, pair.later_start, bar)
     upper, lower = contacts.upper, contacts.lower
     touches = upper.number + lower.number
+    crossings = float(contacts.sequence.crossings)
+    height, length = pair.height / atr, float(pair.length)
+    inward = min(-pair.upper_move, pair.lower_move)
+    reach = min(upper.reach, lower.reach) / length
+    residual = (upper.residual + lower.residual) / max(touches, 1)
     pole = measured_pole(prices, pair, kind, bar, parameters)
     return Shape(
         max(white_upper, white_lower),
@@ -93,21 +106,21 @@ def shape_of(
         inner.lean,
         (pair.later_start - pair.start) / pair.length,
         float(min(upper.number, lower.number)),
-        float(pair.length),
+        length,
         inner.largest_bar,
         inner.largest_gap,
         inner.outside,
         run_in_of(prices, pair),
         inner.directness,
-        min(-pair.upper_move, pair.lower_move),
+        inward,
         pair.progress,
         max(abs(lines[UPPER].slope), abs(lines[LOWER].slope)) / atr,
-        pair.height / atr,
+        height,
         float(touches),
-        float(contacts.sequence.crossings),
-        contacts.sequence.largest_gap / pair.length,
-        min(upper.reach, lower.reach) / pair.length,
-        (upper.residual + lower.residual) / max(touches, 1),
+        crossings,
+        contacts.sequence.largest_gap / length,
+        reach,
+        residual,
         inner.middle,
         inner.bar_size,
         place_of(prices, lines, bar),
@@ -120,6 +133,13 @@ def shape_of(
         pole.bar,
         pole.retrace,
         pole.drift,
+        pair.progress * reach * height,
+        inward * reach * height,
+        pair.progress - inward,
+        inward / max(pair.progress, BALANCE_MIN),
+        residual / max(height, 1e-9),
+        inner.middle / length,
+        crossings / length,
     )
 
 
