@@ -39,6 +39,7 @@ def web_routes(site: Site, reference: Callable[[], str]) -> list[Route]:
     routes = [
         Route(home.PATH, anyone(home.show)),
         Route(scan_query.PATH, anyone(screen.show)),
+        Route(screen.CSV_PATH, anyone(screen.sheet)),
         Route(symbol.SEARCH_PATH, anyone(symbol.find)),
         _form(symbol.PATH, anyone(symbol.show), members(symbol.change)),
         Route(symbol.TRADE_PATH, anyone(symbol.trade)),

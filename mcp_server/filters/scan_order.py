@@ -31,6 +31,16 @@ COLUMNS: Mapping[str, Column] = {
     "expected_r": Column("Expected R", "min_expected_r"),
     "win_rate": Column("Win rate", "win_rate"),
     "sample": Column("Sample", "sample", "smallest first", "largest first"),
+    "price": Column("Price", "price"),
+    "daily_change": Column("Day's change", "daily_change"),
+    "market_cap": Column("Market cap", "market_cap", "smallest first", "largest first"),
+    "pattern": Column("Pattern", "pattern", "A to Z", "Z to A", ""),
+    "sessions": Column(
+        "Sessions since the breakout", "sessions", "newest first", "oldest first", ""
+    ),
+    "trigger": Column("Trigger or entry", "start"),
+    "stop": Column("Way to the stop", "stop_way", "shortest first", "longest first", ""),
+    "target": Column("Way to the target", "target_way", "shortest first", "longest first"),
 }
 """By the value of `sort`; `-` in front of it sorts downward."""
 

@@ -9,15 +9,12 @@ and a list of keys should not wait for a web server and a detector to load.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 import shutil
 import sys
 import textwrap
 import time
-import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
@@ -36,6 +33,7 @@ from store.errors import (
 from store.folder.files import narrow, private_folder
 from store.folder.layout import DataFolder
 from store.folder.trouble import is_of_disk, trouble_of
+from store.wire.sheets import csv_text
 from store.wire.words import harmless
 
 if TYPE_CHECKING:
@@ -75,9 +73,6 @@ INTERRUPTED = 130
 
 LEAST_WIDTH = 40
 """A terminal is taken to have so many columns at least."""
-
-FORMULA = ("=", "+", "-", "@")
-"""What a formula begins with in a spreadsheet."""
 
 T = TypeVar("T")
 
@@ -147,10 +142,8 @@ class Output:
         self._write_lines(lines)
 
     def print_csv(self, rows: Iterable[Sequence[object]]) -> None:
-        """Print rows of values as CSV (RFC 4180: lines end in CRLF, quotes are doubled)."""
-        text = io.StringIO(newline="")
-        csv.writer(text).writerows(map(_cells, rows))
-        self._write(text.getvalue())
+        """Print rows of values as CSV."""
+        self._write(csv_text(rows))
 
     def print_json(self, value: object) -> None:
         """Print JSON values, indented, in ASCII: whatever is not is escaped."""
@@ -173,18 +166,6 @@ class Output:
             if self._stream == "stderr":
                 raise EndedError(USAGE) from error
             fail(f"the output cannot be written ({error.strerror}); make room for it.")
-
-
-def _cells(row: Sequence[object]) -> list[object]:
-    return [_cell(value) if isinstance(value, str) else value for value in row]
-
-
-def _cell(text: str) -> str:
-    """A text that neither steers a terminal nor is a formula to a spreadsheet."""
-    plain = harmless(text)
-    # A spreadsheet passes over spaces, and takes full-width signs as the usual ones.
-    read = unicodedata.normalize("NFKC", plain).lstrip()
-    return f"'{plain}" if read.startswith(FORMULA) else plain
 
 
 class Watch:

@@ -98,9 +98,9 @@ class Briefs(NamedTuple):
             formations.setdefault(view.lineage_id, []).append(view)
         for attempts in formations.values():
             attempts.sort(key=lambda view: view.attempt or 1)
-        places = {symbol: float(place) for place, symbol in enumerate(sorted(parts))}
         columns = {name: [number(view) for view in rows] for name, number in NUMBERS.items()}
-        columns["symbol"] = [places[view.symbol] for view in rows]
+        columns["symbol"] = _places([view.symbol for view in rows])
+        columns["pattern"] = _places([view.pattern for view in rows])
         return cls(
             rows=rows,
             by_id={view.setup_id: view for view in rows},
@@ -115,11 +115,21 @@ class Briefs(NamedTuple):
         return [each for each in self.formations[view.lineage_id] if each is not view]
 
 
+def _places(texts: Sequence[str]) -> list[float | None]:
+    """The place of each text in the order of the alphabet, equal texts sharing one."""
+    places = {text: float(place) for place, text in enumerate(sorted(set(texts)))}
+    return [places[text] for text in texts]
+
+
 NUMBERS: Mapping[str, Callable[[SetupView], float | None]] = {
     "min_rr": lambda view: view.plan.reward_to_risk,
     "gain": lambda view: view.gain_pct,
     "win_rate": lambda view: view.record.win_rate_pct if view.record else None,
     "sample": lambda view: view.record.sample_size if view.record else None,
     "distance": lambda view: None if view.distance_pct is None else abs(view.distance_pct),
+    "sessions": lambda view: view.sessions_running,
+    "start": lambda view: view.plan.start,
+    "stop_way": lambda view: abs(view.plan.stop_pct),
+    "target_way": lambda view: abs(view.plan.target_pct),
 }
-"""The columns that are fields of a view."""
+"""The columns that are numbers of a view."""

@@ -65,6 +65,14 @@ def dollars(price: float) -> str:
     return f"${price:.{digits}f}"
 
 
+def large_dollars(value: float) -> str:
+    """A large sum in three significant digits or so: `$310.50B`, `$45.20M`."""
+    for unit, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M")):
+        if value >= unit:
+            return f"${value / unit:,.2f}{letter}"
+    return f"${value:,.0f}"
+
+
 def percent(value: float) -> str:
     """A percentage without a plus sign."""
     return f"{value:,.2f}%"

@@ -25,7 +25,7 @@ class Controls:
     def __init__(self, page: str, form_id: str) -> None:
         forms = Document(page).root.all("form")
         form = next(form for form in forms if form.attributes.get("id") == form_id)
-        self.found = [Control(one) for one in form.all("input", "select")]
+        self.found = [Control(one) for one in form.all("input", "select") if _is_sent(one)]
 
     def named(self, name: str) -> list[Control]:
         """The fields of a name."""
@@ -35,3 +35,8 @@ class Controls:
     def query(self) -> str:
         """What is sent."""
         return urlencode([(control.name, control.value) for control in self.found])
+
+
+def _is_sent(field: Element) -> bool:
+    """A box that is not ticked is not sent."""
+    return field.attributes.get("type") != "checkbox" or "checked" in field.attributes

@@ -57,6 +57,7 @@ PAGES = (
     Page("/", "member", night=True),
     Page("/screen", "member", night=True),
     Page("/screen", "open", "/screen?status=all", night=True),
+    Page("/screen", "open", "/screen?status=all&view=charts", night=True),
     Page("/symbols", "stranger"),
     Page("/symbols/{symbol}", "stranger", "/symbols/MSFT", night=True),
     Page("/symbols/{symbol}", "member", "/symbols/GOOG", night=True),
@@ -92,6 +93,7 @@ PAGES = (
 NOT_PAGES = {
     "/sign-out": "takes a form, and leads to the home page",
     "/robots.txt": "for programs",
+    "/screen.csv": "a sheet for spreadsheets",
     "/events": "a stream of news for open pages",
     "/symbols/{symbol}/chart.png": "a picture",
     "/symbols/{symbol}/chart.json": "the data of the interactive chart",

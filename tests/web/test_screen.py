@@ -29,9 +29,11 @@ from tests.web.controls import Controls
 from tests.web.market import evidence_of
 from tests.web.people import new_person, signed_in
 from tests.web.tree import words
+from web.market.columns import USUAL
 from web.market.condition_words import COMPARISONS, LABELS
 from web.market.scan_query import ADD, DEFAULTS, PARTS, read_query
 
+PLAN = ("Stop", "Target")
 RSI = '[{"kind":"rsi","op":"<","value":20}]'
 
 
@@ -41,12 +43,8 @@ def evidence(market: Service) -> dict[str, Any]:
 
 
 def ids(page: str) -> list[str]:
-    """The setups of a page, in their order, by the addresses of their pictures."""
-    return re.findall(r'<img class="thumbnail" src="[^"]*setup_id=([^&"]+)', page)
-
-
-def ranks(page: str) -> list[int]:
-    return [int(rank) for rank in re.findall(r">rank (\d+)<", page)]
+    """The setups of a page, in their order, by the addresses of their rows."""
+    return re.findall(r'href="/symbols/[^"#]+#setup-([^"]+)" data-row', page)
 
 
 def ids_of_api(service: Service, **parameters: Any) -> list[str]:
@@ -65,7 +63,7 @@ def is_refused(answer: httpx.Response) -> bool:
 def test_a_reader_sees_pictures_of_untracked_tickers_and_nothing_else_of_them(
     service: Service,
 ) -> None:
-    page = signed_in(service, new_person(service)).get("/screen?status=all").text
+    page = signed_in(service, new_person(service)).get("/screen?status=all&view=charts").text
     main = page.split("<main", 1)[1].split("</main>")[0]
     addresses = {html.unescape(found) for found in re.findall(r'(?:src|srcset)="([^"]+)"', main)}
 
@@ -75,7 +73,7 @@ def test_a_reader_sees_pictures_of_untracked_tickers_and_nothing_else_of_them(
     assert ids(page) == list(heads.values())  # attempts of one formation share a row
     assert addresses
     assert all(address.endswith("&width=320") for address in addresses)
-    assert set(re.findall(r'href="/symbols/([^"]+)"', main)) == {"AAPL", "GOOG", "IBM", "MSFT"}
+    assert set(re.findall(r'href="/symbols/([^"#]+)', main)) == {"AAPL", "GOOG", "IBM", "MSFT"}
 
 
 @pytest.mark.parametrize(
@@ -95,14 +93,14 @@ def test_an_address_with_the_parameters_of_the_api_shows_the_rows_and_plans_of_t
 ) -> None:
     answer = screen(market, **parameters)
     setups = market.get("/scan", params=parameters).json()["setups"]
-    plans = re.findall(r'class="plan"[^>]*>(.*?)</td>', answer.text)
+    cells = [re.findall(rf'data-label="{label}">(.*?)</td>', answer.text) for label in PLAN]
 
     assert answer.status_code == 200
     assert setups
     assert ids(answer.text) == [setup["setup_id"] for setup in setups]
-    for shown, plan in zip(plans, (setup["plans"][0] for setup in setups), strict=True):
-        assert f"Stop ${plan['stop_price']:,.2f} " in words(shown)
-        assert f"Target ${plan['target_price']:,.2f} " in words(shown)
+    for stop, target, setup in zip(*cells, setups, strict=True):
+        assert stop.startswith(f"${setup['plans'][0]['stop_price']:,.2f} ")
+        assert target.startswith(f"${setup['plans'][0]['target_price']:,.2f} ")
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
@@ -295,11 +293,12 @@ def test_a_sort_is_over_all_matches_and_equal_rows_stand_by_rank(
     }
     if name == "distance":
         values |= {row["rank"]: np.nan for row in rows if row["status"] == "in_progress"}
+    places = {row["setup_id"]: row["rank"] for row in rows}
     found: list[int] = []
     address: str | None = f"/screen?status=all&limit=50&sort={sort}"
     while address:
         page = Browser(market).get(address).text
-        found += ranks(page)
+        found += [places[each] for each in ids(page)]
         following = re.search(r'rel="next" href="([^"]+)"', page)
         address = html.unescape(following[1]) if following else None
 
@@ -321,7 +320,7 @@ def test_a_heading_sorts_says_how_and_turns_round(market: Service) -> None:
 
     assert [order for order, _ in headings if order] == ["ascending"]
     assert "/screen?sort=-distance" in [html.unescape(address) for _, address in headings]
-    assert len(headings) == 5
+    assert len(headings) == page.count('scope="col"') == len(USUAL)
 
 
 def test_pages_follow_one_another_without_gap_or_repeat(market: Service) -> None:

@@ -185,7 +185,9 @@ def test_every_page_has_the_same_head_and_links_to_privacy_and_terms(
     for document in documents.values():
         (head,) = (one for one in document.all("header") if one.attributes.get("class") == "top")
         heads.add(tuple((one.text, one.attributes["href"]) for one in head.all("a")))
-        assert not head.all("form", "button")
+        (search,) = head.all("form")
+        assert search.attributes["role"] == "search"
+        assert [one.attributes["name"] for one in search.all("input")] == ["search"]
         assert {"/privacy", "/terms"} <= {one.attributes["href"] for one in document.all("a")}
     assert len(heads) == 1
 

@@ -1,9 +1,9 @@
 """Scan query: the address of the screen, read into arguments of the scan and written again.
 
-An address has the API's own parameters. The form of the page also sends the lines of its builder,
-one by one, and fields that are blank; `address` says the same in the parameters. A line is a
-condition, which becomes a predicate of the filter language; it is kept as it was typed until it can
-be applied, so that nothing typed is lost.
+An address has the API's own parameters, and those of how rows are shown. The form of the page also
+sends the lines of its builder, one by one, and fields that are blank; `address` says the same in
+the parameters. A line is a condition, which becomes a predicate of the filter language; it is kept
+as it was typed until it can be applied, so that nothing typed is lost.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from mcp_server.filters.filters import MAX_PREDICATES, Predicate, parse_filters
 from mcp_server.filters.kinds import KINDS
 from mcp_server.filters.scan_order import RANK
 from mcp_server.operations.arguments import MAX_FILTERS, MAX_WORD, NUMBER, ScanArguments
+from web.market.columns import USUAL, columns_text, read_columns
 from web.market.condition_words import FIELDS, Field
 
 PATH = "/screen"
@@ -36,14 +37,22 @@ DEFAULTS: Mapping[str, str] = {
     "sort": RANK,
     "limit": "50",
     "offset": "0",
+    "view": "table",
+    "columns": "",
 }
-"""The parameters of an address, in their order, with what each means when it is left out."""
+"""The parameters of an address, in their order, with what each means when it is left out. The last
+two say how the page shows the rows."""
+
+VIEWS = ("table", "charts")
 
 PARTS = ("kind", "op", "value", "period")
 """The fields of one line of the form; every line sends all four."""
 
 ADD = "add"
 """The field of the form that adds a line of a kind."""
+
+COLUMN = "column"
+"""The field of the form that names a column, once for each that is chosen."""
 
 PROBLEMS: Mapping[str, str] = {
     "family": "Choose one of the five families, or all.",
@@ -54,7 +63,13 @@ PROBLEMS: Mapping[str, str] = {
     "offset": "The first row of a page is a whole number.",
     "sort": "Choose an order from the list.",
 }
-"""What to do about a parameter that is not valid."""
+"""What to do about a parameter of the scan that is not valid."""
+
+VIEW_PROBLEMS: Mapping[str, str] = {
+    "view": "Choose the table or the charts.",
+    "columns": "Choose columns from the list.",
+}
+"""The same of how rows are shown."""
 
 
 UNREADABLE = "The conditions in this address cannot be read. Start again from those below."
@@ -101,6 +116,9 @@ class Query:
     """What is wrong with the parameters, by their names."""
     arguments: ScanArguments = field(default_factory=ScanArguments)
     """Those that are valid."""
+    view: str = DEFAULTS["view"]
+    columns: Sequence[str] = USUAL
+    """What rows show, by the names of `web.market.columns`."""
 
     @property
     def failed(self) -> bool:
@@ -127,6 +145,11 @@ class Query:
         return {name: text for name, text in texts.items() if text != DEFAULTS[name]}
 
     @property
+    def shown(self) -> dict[str, str]:
+        """How the rows are shown, as parameters."""
+        return {"view": self.view, "columns": columns_text(self.columns)}
+
+    @property
     def scan(self) -> dict[str, Any]:
         """The arguments of the scan that say the same, without those that are the default."""
         return self.arguments.model_dump(exclude_defaults=True, exclude_none=True)
@@ -136,7 +159,7 @@ class Query:
 
         Lines that cannot be applied are in it as they were typed.
         """
-        merged = {**self.parameters, **changes}
+        merged = {**self.parameters, **self.shown, **changes}
         items = [(n, merged[n]) for n in DEFAULTS if merged.get(n, "") not in ("", DEFAULTS[n])]
         items += [part for one in self.conditions if not one.predicate for part in one.parts]
         return f"{PATH}?{urlencode(items)}" if items else PATH
@@ -154,6 +177,8 @@ def read_query(items: Iterable[tuple[str, str]]) -> tuple[Query, bool]:
     for name, value in items:
         fields.setdefault(name, []).append(value)
     last = {name: values[-1].strip() for name, values in fields.items()}
+    if COLUMN in fields:
+        last["columns"] = ",".join(fields[COLUMN])
     typed = {name: last.get(name) or default for name, default in DEFAULTS.items()}
     problems: dict[str, str] = {}
     conditions = _conditions(fields, typed["filters"], last.get(ADD, ""), problems)
@@ -162,10 +187,19 @@ def read_query(items: Iterable[tuple[str, str]]) -> tuple[Query, bool]:
     if filters and "filters" not in problems:
         values["filters"] = filters
     arguments = _arguments(values, problems)
-    is_of_form = ADD in fields or not fields.keys().isdisjoint(PARTS) or "" in last.values()
+    view, columns = _shown(typed, problems)
+    is_of_form = not fields.keys().isdisjoint((ADD, COLUMN, *PARTS)) or "" in last.values()
     read = arguments.model_dump(exclude_none=True, exclude={"filters"})
     typed |= {name: _number_text(value) for name, value in read.items() if name not in problems}
-    return Query(typed, conditions, problems, arguments), is_of_form
+    return Query(typed, conditions, problems, arguments, view, columns), is_of_form
+
+
+def _shown(typed: Mapping[str, str], problems: dict[str, str]) -> tuple[str, Sequence[str]]:
+    """The view and the columns that are asked for; for one that does not exist, the usual."""
+    view, columns = typed["view"], read_columns(typed["columns"])
+    wrong = {"view": view not in VIEWS, "columns": columns is None}
+    problems |= {name: VIEW_PROBLEMS[name] for name in wrong if wrong[name]}
+    return (DEFAULTS["view"] if wrong["view"] else view), columns or USUAL
 
 
 def _arguments(values: Mapping[str, str], problems: dict[str, str]) -> ScanArguments:

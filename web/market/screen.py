@@ -1,26 +1,32 @@
-"""The screen: the scan of the night as a table, with a form for everything it can be asked, and
-its query as programs and people pass it on."""
+"""The screen: the scan of the night as a table or as charts, with a form for everything it can be
+asked, and its query as programs and people pass it on."""
 
 from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import orjson
 from starlette.responses import RedirectResponse
 
-from mcp_server.filters.scan_order import COLUMNS, SORTS
-from mcp_server.operations.handlers.scan import notes, page, select
+from mcp_server.filters.scan_order import COLUMNS as ORDERS
+from mcp_server.filters.scan_order import SORTS
+from mcp_server.http.responses import answer_response
+from mcp_server.operations.answers import Answer
+from mcp_server.operations.handlers.scan import Matches, notes, page, select
 from mcp_server.operations.services import Services
 from mcp_server.presentation.offer import Offer
 from store.nights.book import Book
 from store.wire.families import Family
+from store.wire.sheets import csv_text
 from store.wire.view import SetupView
+from web.market.columns import COLUMNS, Cell, Row, cells_of, rows_of, sheet_of
 from web.market.condition_words import COMPARISONS, FIELDS, GROUPS, LABELS
-from web.market.scan_query import DEFAULTS, Query, read_query
+from web.market.presets import PRESETS
+from web.market.scan_query import DEFAULTS, PATH, VIEWS, Query, read_query
 from web.site.access import NO_PLAN, sees_scan
 from web.site.forms import address_of
 from web.site.pages import Context, Page
@@ -28,10 +34,15 @@ from web.site.refusals import Refusal
 from web.site.site import Site
 from web.site.visit import Visit, sign_in_address
 
+CSV_PATH = f"{PATH}.csv"
+CSV = "text/csv; charset=utf-8"
+
 NOT_ASKED = Refusal(400, "This scan cannot be run. The form says why.")
 FAMILIES = (("", "All families"), *((str(family), family.label) for family in Family))
 LIMITS = tuple((size, size) for size in ("25", "50", "100", "200"))
 STATUSES = (("forming", "Forming"), ("in_progress", "In progress"), ("all", "All"))
+PLACES = {"forming": "Distance", "in_progress": "Gain so far", "all": "Distance or gain"}
+"""What the column `place` is called among the setups of each status."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +63,16 @@ class SortHead:
     address: str
     order: str
     """The value of `aria-sort`; empty if the list is not sorted by it."""
+    look: str
+    """The class of its cells."""
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A setup with the other attempts of its formation, which stand in its row."""
+class Line:
+    """A row as the page shows it."""
 
-    view: SetupView
-    others: Sequence[SetupView]
-    name: str
+    row: Row
+    cells: Sequence[Cell]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,37 +109,67 @@ async def show(visit: Visit, site: Site) -> Page:
         )
 
 
+async def sheet(visit: Visit, site: Site) -> Page:
+    """The setups of a page as CSV, with the columns that the page shows."""
+    if not sees_scan(visit, site):
+        raise Refusal(403, NO_PLAN)
+    query, _ = read_query(visit.request.query_params.multi_items())
+    if query.failed:
+        raise Refusal(400, NOT_ASKED.message)
+    with site.services.active_night.pin() as book:
+        positions, _, _ = _found(book, query)
+        rows = rows_of(book, positions, site.services.directory(book).name)
+        body = csv_text(sheet_of(rows, query.columns)).encode()
+        name = f"screen-{book.session}.csv"
+    response = answer_response(Answer(body, CSV), visit.request.scope["fields"], "no-store")
+    disposition = f'attachment; filename="{name}"'
+    response.headers.append((b"content-disposition", disposition.encode()))
+    return response
+
+
 def _context(services: Services, query: Query, book: Book, **_others: object) -> Context:
     """What the page shows of a query; its address says all of it in one spelling."""
     name = services.directory(book).name
+    asked = query.address(view="", columns="", offset="")
     return {
         "query": query,
         "results": None if query.failed else _results(book, query, name),
-        "headings": {column: _heading(query, column) for column in COLUMNS},
+        "headings": [_heading(query, column) for column in query.columns],
+        "presets": PRESETS,
+        "preset": next((one for one in PRESETS if one.address == asked), None),
+        "views": [(view, query.address(view=view)) for view in VIEWS],
+        "csv": CSV_PATH + query.address().removeprefix(PATH),
         "copies": () if query.failed else _copies(query, services.offer),
         "covered": book.counts.covered if book.counts else None,
         "family_choices": FAMILIES,
         "groups": GROUPS,
         "fields": FIELDS,
         "comparisons": COMPARISONS,
+        "columns": COLUMNS,
         "sorts": tuple(SORTS.items()),
         "limits": LIMITS,
         "defaults": DEFAULTS,
     }
 
 
+def _found(book: Book, query: Query) -> tuple[list[int], int, Matches]:
+    """The positions of a page in the scan, how many match, and all that match."""
+    found = select(book.evidence, query.arguments, query.predicates)
+    count, positions = page(book.evidence, found, query.arguments)
+    return positions, count, found
+
+
 def _results(book: Book, query: Query, name: Callable[[str], str]) -> Context:
     """One page of matching setups; those of one formation share a row."""
     arguments = query.arguments
-    found = select(book.evidence, arguments, query.predicates)
-    count, positions = page(book.evidence, found, arguments)
-    views = [book.scan.rows[position] for position in positions]
+    positions, count, found = _found(book, query)
+    rows = rows_of(book, positions, name)
     sizes = {"forming": int(found.forming.sum()), "in_progress": int(found.in_progress.sum())}
     sizes["all"] = sum(sizes.values())
     first, limit = arguments.offset, arguments.limit
     return {
-        "rows": _rows(book, views, name),
-        "size": len(views),
+        "lines": _lines(query, rows),
+        "size": len(rows),
         "count": count,
         "notes": list(dict.fromkeys(notes(book, arguments, found, positions))),
         "without_evidence": {LABELS[k]: n for k, n in found.without_evidence.items()},
@@ -135,29 +177,32 @@ def _results(book: Book, query: Query, name: Callable[[str], str]) -> Context:
             Tab(status, label, sizes[status], query.address(status=status, offset="0"))
             for status, label in STATUSES
         ],
-        "summaries": _summaries(book, views),
+        "summaries": _summaries(book, (row.view for row in rows)),
         "previous": query.address(offset=str(max(0, first - limit))) if first else "",
         "following": query.address(offset=str(first + limit)) if first + limit < count else "",
     }
 
 
-def _rows(book: Book, views: Sequence[SetupView], name: Callable[[str], str]) -> list[Row]:
-    """The rows of a page: of the setups of one formation the first, with the others."""
-    shown = dict[str, Row]()
-    for view in views:
-        if view.lineage_id not in shown:
-            shown[view.lineage_id] = Row(view, book.scan.others(view), name(view.symbol))
+def _lines(query: Query, rows: Sequence[Row]) -> list[Line]:
+    """The lines of a page: of the setups of one formation the first, with the others."""
+    shown = dict[str, Line]()
+    for row in rows:
+        if row.view.lineage_id not in shown:
+            shown[row.view.lineage_id] = Line(row, cells_of(row, query.columns))
     return list(shown.values())
 
 
 def _heading(query: Query, name: str) -> SortHead:
-    column = COLUMNS[name]
-    order = {name: "ascending", f"-{name}": "descending"}.get(query.arguments.sort, "")
-    turned = {"ascending": f"-{name}", "descending": name, "": f"{column.first}{name}"}[order]
-    return SortHead(column.label, query.address(sort=turned, offset="0"), order)
+    column, status = COLUMNS[name], query.arguments.status
+    by_gain = name == "place" and status == "in_progress"
+    sort = "gain" if by_gain else column.sort
+    order = {sort: "ascending", f"-{sort}": "descending"}.get(query.arguments.sort, "")
+    turned = {"ascending": f"-{sort}", "descending": sort, "": f"{ORDERS[sort].first}{sort}"}[order]
+    label = PLACES[status] if name == "place" else column.label
+    return SortHead(label, query.address(sort=turned, offset="0"), order, column.look)
 
 
-def _summaries(book: Book, views: Sequence[SetupView]) -> list[str]:
+def _summaries(book: Book, views: Iterable[SetupView]) -> list[str]:
     families = dict.fromkeys(Family(view.family) for view in views)
     records = (orjson.loads(book.family(family))["track_record"] for family in families)
     return [record["summary"] for record in records if record]

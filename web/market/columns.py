@@ -1,0 +1,253 @@
+"""Columns: what the screen can say of a setup, one cell each, on pages and as CSV."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from store.nights.book import Book
+from store.wire import words
+from store.wire.briefs import compact
+from store.wire.view import SetupView
+
+TONES = {"+": " up", "-": " down"}
+
+NONE = "none"
+"""What a cell says that has no value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A setup with the other attempts of its formation, which stand in its row."""
+
+    view: SetupView
+    others: Sequence[SetupView]
+    name: str
+    daily_change: float | None
+    """Percent; None where the night does not know it, as for the market capitalization."""
+    market_cap: float | None
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Its values by the names that the API and the command line give them."""
+        view, record = self.view, self.view.record
+        return {
+            **compact(view),
+            "name": self.name,
+            "as_of_session": view.as_of,
+            "daily_change": self.daily_change,
+            "market_cap": self.market_cap,
+            "pattern": view.pattern,
+            "sessions_since_trigger": view.sessions_running,
+            "stop_pct": view.plan.stop_pct,
+            "target_pct": view.plan.target_pct,
+            "placebo_win_rate_pct": record and record.placebo_win_rate_pct,
+        }
+
+
+class Cell(NamedTuple):
+    """A value of a row as the page shows it."""
+
+    name: str
+    label: str
+    text: str
+    look: str
+    """Its classes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One fact of a setup."""
+
+    label: str
+    sort: str
+    """The order of the scan that a click on its heading asks for."""
+    text: Callable[[Row], str]
+    """What its cell says."""
+    fields: Sequence[str]
+    """Its columns of CSV, as `Row.fields` names them."""
+    look: str = "number"
+    """The class of its cells."""
+    chosen: bool = True
+    """Whether it is shown where nobody chose."""
+
+
+def _change(value: float | None) -> str:
+    return NONE if value is None else words.change(value)
+
+
+def _place(row: Row) -> str:
+    """Where the last close is to the trigger, or what the trade has gained."""
+    view = row.view
+    if view.distance_pct is None:
+        return words.gain_words(view) or NONE
+    side = "beyond" if view.last_close_side == "beyond" else "away"
+    return f"{words.percent(abs(view.distance_pct))} {side}"
+
+
+def _status(row: Row) -> str:
+    view = row.view
+    running = view.sessions_running
+    return words.status_words(view.status) + ("" if running is None else f", {running}")
+
+
+def _record(row: Row) -> str:
+    """The facts that no win rate is shown without."""
+    record = row.view.record
+    if record is None:
+        return "no record yet"
+    random = record.placebo_win_rate_pct
+    beside = "" if random is None else f", random entries {words.percent(random)}"
+    trades = "trade" if record.sample_size == 1 else "trades"
+    loss = record.avg_loss_pct
+    lost = "no loss" if loss is None else f"average loss {words.change(loss)}"
+    rate = words.percent(record.win_rate_pct)
+    return f"{rate} won{beside}, {record.sample_size:,} {trades}, {lost}"
+
+
+COLUMNS: Mapping[str, Column] = {
+    "symbol": Column(
+        "Symbol",
+        "symbol",
+        lambda row: row.view.symbol,
+        ("symbol", "name", "as_of_session", "setup_id"),
+        "who",
+    ),
+    "price": Column(
+        "Price", "price", lambda row: words.dollars(row.view.last_close), ("last_close",)
+    ),
+    "change": Column(
+        "Day", "daily_change", lambda row: _change(row.daily_change), ("daily_change",)
+    ),
+    "pattern": Column(
+        "Pattern",
+        "pattern",
+        lambda row: f"{row.view.pattern}, {row.view.direction}",
+        ("family", "pattern", "direction", "attempt"),
+        "pattern",
+    ),
+    "status": Column("Status", "sessions", _status, ("status", "sessions_since_trigger"), "status"),
+    "place": Column(
+        "Distance or gain",
+        "distance",
+        _place,
+        ("distance_to_trigger_pct", "last_close_side", "gain_pct", "gain_r"),
+    ),
+    "trigger": Column(
+        "Trigger or entry",
+        "trigger",
+        lambda row: words.dollars(row.view.plan.start),
+        ("trigger_price", "entry_price"),
+        chosen=False,
+    ),
+    "stop": Column(
+        "Stop",
+        "stop",
+        lambda row: f"{words.dollars(row.view.plan.stop)} {words.change(row.view.plan.stop_pct)}",
+        ("stop_price", "stop_pct"),
+    ),
+    "target": Column(
+        "Target",
+        "target",
+        lambda row: (
+            f"{words.dollars(row.view.plan.target)} {words.change(row.view.plan.target_pct)}"
+        ),
+        ("target_price", "target_pct"),
+    ),
+    "reward_to_risk": Column(
+        "Reward to risk",
+        "reward_to_risk",
+        lambda row: words.ratio(row.view.plan.reward_to_risk),
+        ("reward_to_risk",),
+    ),
+    "record": Column(
+        "Won (random), trades, average loss",
+        "sample",
+        _record,
+        (
+            *("win_rate_scope", "win_rate_pct", "placebo_win_rate_pct", "win_rate_trades"),
+            *("avg_loss_pct", "verdict"),
+        ),
+        "record",
+    ),
+    "market_cap": Column(
+        "Market cap",
+        "market_cap",
+        lambda row: NONE if row.market_cap is None else words.large_dollars(row.market_cap),
+        ("market_cap",),
+    ),
+    "expected_r": Column(
+        "Expected R",
+        "expected_r",
+        lambda row: NONE if row.view.expected_r is None else words.signed(row.view.expected_r),
+        ("expected_r",),
+        chosen=False,
+    ),
+    "typical_gain": Column(
+        "Typical gain if it wins",
+        "typical_gain",
+        lambda row: _change(row.view.typical_gain_pct),
+        ("expected_gain_pct",),
+        chosen=False,
+    ),
+}
+"""Every column in its order; the symbol is always shown."""
+
+USUAL = tuple(name for name, column in COLUMNS.items() if column.chosen)
+
+
+def read_columns(text: str) -> tuple[str, ...] | None:
+    """The columns that a list such as `price,stop` names, in their own order; those of nobody's
+    choice for an empty one, and None if it names another.
+    """
+    names = {name.strip() for name in text.split(",") if name.strip()}
+    if not names <= COLUMNS.keys():
+        return None
+    return tuple(name for name in COLUMNS if name in names | {"symbol"}) if names else USUAL
+
+
+def columns_text(columns: Sequence[str]) -> str:
+    """The list that names some columns; empty for those of nobody's choice."""
+    return "" if tuple(columns) == USUAL else ",".join(columns)
+
+
+def rows_of(book: Book, positions: Iterable[int], name: Callable[[str], str]) -> list[Row]:
+    """The rows at some positions of the scan."""
+    changes, sizes = (book.evidence.numbers[column] for column in ("daily_change", "market_cap"))
+    views = ((position, book.scan.rows[position]) for position in positions)
+    return [
+        Row(
+            view,
+            book.scan.others(view),
+            name(view.symbol),
+            _known(changes[position]),
+            _known(sizes[position]),
+        )
+        for position, view in views
+    ]
+
+
+def cells_of(row: Row, columns: Iterable[str]) -> list[Cell]:
+    """The cells of a row; a number with a sign is coloured by it."""
+    cells = []
+    for name in columns:
+        column = COLUMNS[name]
+        text = column.text(row)
+        tone = TONES.get(text[0], "") if column.look == "number" else ""
+        cells.append(Cell(name, column.label, text, column.look + tone))
+    return cells
+
+
+def sheet_of(rows: Iterable[Row], columns: Sequence[str]) -> Iterator[Sequence[object]]:
+    """The names of the columns of CSV, then the values of each row; a forming setup has no gain."""
+    names = [field for column in columns for field in COLUMNS[column].fields]
+    yield names
+    for row in rows:
+        fields = row.fields
+        yield [fields.get(name) for name in names]
+
+
+def _known(number: float) -> float | None:
+    return None if math.isnan(number) else float(number)
