@@ -80,7 +80,7 @@ def percent(value: float) -> str:
 
 def change(value: float) -> str:
     """A change in percent, with its sign; whole from a thousand up."""
-    return f"{value:+,.{2 if abs(value) < 999.5 else 0}f}%"
+    return f"{value:+,.2f}%" if abs(value) < 999.5 else f"{value:+,.0f}%"
 
 
 def multiple(value: float, decimals: int = 2) -> str:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import cache
+from typing import Any
+
+from markupsafe import Markup
 
 from store.nights.book import Book
 from store.wire import words
@@ -47,14 +50,8 @@ class Row:
         }
 
 
-class Cell(NamedTuple):
-    """A value of a row as the page shows it."""
-
-    name: str
-    label: str
-    text: str
-    look: str
-    """Its classes."""
+Cell = tuple[str, Markup, str]
+"""The name of a column, the attributes of its element on the page, and what a row says there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,17 +91,15 @@ def _status(row: Row) -> str:
 
 
 def _record(row: Row) -> str:
-    """The facts that no win rate is shown without."""
+    """The numbers that no win rate is shown without; the heading names them."""
     record = row.view.record
     if record is None:
         return "no record yet"
     random = record.placebo_win_rate_pct
-    beside = "" if random is None else f", random entries {words.percent(random)}"
-    trades = "trade" if record.sample_size == 1 else "trades"
+    beside = "" if random is None else f" ({words.percent(random)})"
     loss = record.avg_loss_pct
-    lost = "no loss" if loss is None else f"average loss {words.change(loss)}"
-    rate = words.percent(record.win_rate_pct)
-    return f"{rate} won{beside}, {record.sample_size:,} {trades}, {lost}"
+    lost = "no loss" if loss is None else words.change(loss)
+    return f"{words.percent(record.win_rate_pct)}{beside}, {record.sample_size:,}, {lost}"
 
 
 COLUMNS: Mapping[str, Column] = {
@@ -236,8 +231,14 @@ def cells_of(row: Row, columns: Iterable[str]) -> list[Cell]:
         column = COLUMNS[name]
         text = column.text(row)
         tone = TONES.get(text[0], "") if column.look == "number" else ""
-        cells.append(Cell(name, column.label, text, column.look + tone))
+        cells.append((name, _attributes(column.label, column.look + tone), text))
     return cells
+
+
+@cache
+def _attributes(label: str, look: str) -> Markup:
+    # Half of a page is attributes of cells, so each is written once.
+    return Markup('class="{}" data-label="{}"').format(look, label)
 
 
 def sheet_of(rows: Iterable[Row], columns: Sequence[str]) -> Iterator[Sequence[object]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import zip_longest
 from typing import Any
 from urllib.parse import urlencode
@@ -105,7 +106,7 @@ class Condition:
         return [(name, getattr(self, name)) for name in PARTS]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Query:
     """What a visitor asked for."""
 
@@ -137,14 +138,14 @@ class Query:
         filters = self.arguments.filters
         return parse_filters(filters) if filters else ()
 
-    @property
+    @cached_property
     def parameters(self) -> dict[str, str]:
         """The parameters that say the same, without those that are the default."""
         given = self.arguments.model_dump(exclude_none=True)
         texts = {name: _number_text(given[name]) for name in DEFAULTS if name in given}
         return {name: text for name, text in texts.items() if text != DEFAULTS[name]}
 
-    @property
+    @cached_property
     def shown(self) -> dict[str, str]:
         """How the rows are shown, as parameters."""
         return {"view": self.view, "columns": columns_text(self.columns)}

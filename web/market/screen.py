@@ -73,6 +73,7 @@ class Line:
 
     row: Row
     cells: Sequence[Cell]
+    """Beside the symbol, which heads it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +189,7 @@ def _lines(query: Query, rows: Sequence[Row]) -> list[Line]:
     shown = dict[str, Line]()
     for row in rows:
         if row.view.lineage_id not in shown:
-            shown[row.view.lineage_id] = Line(row, cells_of(row, query.columns))
+            shown[row.view.lineage_id] = Line(row, cells_of(row, query.columns[1:]))
     return list(shown.values())
 
 
