@@ -5,7 +5,9 @@ Over 400 lines, because every condition is tried on the same scan.
 
 from __future__ import annotations
 
+import csv
 import html
+import io
 import json
 import re
 import shlex
@@ -29,9 +31,10 @@ from tests.web.controls import Controls
 from tests.web.market import evidence_of
 from tests.web.people import new_person, signed_in
 from tests.web.tree import words
+from web.market.columns import COLUMNS as SHOWN
 from web.market.columns import USUAL
 from web.market.condition_words import COMPARISONS, LABELS
-from web.market.scan_query import ADD, DEFAULTS, PARTS, read_query
+from web.market.scan_query import ADD, COLUMN, DEFAULTS, PARTS, read_query
 
 PLAN = ("Stop", "Target")
 RSI = '[{"kind":"rsi","op":"<","value":20}]'
@@ -191,6 +194,9 @@ def test_what_cannot_be_applied_stays_as_typed_beside_what_can(market: Service) 
         ({"limit": "many"}, "whole number from 1 to 200"),
         ({"offset": "1.5"}, "whole number"),
         ({"sort": "luck"}, "an order"),
+        ({"view": "luck"}, "the table or the charts"),
+        ({"columns": "price,luck"}, "columns from the list"),
+        ({"column": "<b>"}, "columns from the list"),
         ({"filters": "[{"}, "cannot be read"),
         ({"filters": "[" * 100 + "]" * 100}, "cannot be read"),
         ({"filters": '{"kind":"rsi"}'}, "cannot be read"),
@@ -235,11 +241,14 @@ def test_more_conditions_than_the_scan_takes_are_refused(market: Service) -> Non
 VALUES = st.one_of(
     st.text(max_size=12),
     st.sampled_from(
-        ["", " ", "20", "-1", "1e400", "triangle", " Bullish", "all", "5.50", "-gain", "rsi", "<"]
+        [
+            *("", " ", "20", "-1", "1e400", "triangle", " Bullish", "all", "5.50", "-gain"),
+            *("rsi", "<", "charts", "stop,price", "symbol", "price"),
+        ]
     ),
     st.sampled_from([RSI, "[]", "[{}]", '[{"kind":"gap"}]', '[{"kind":"country","value":"us"}]']),
 )
-NAMES = st.sampled_from([*DEFAULTS, *PARTS, ADD, "other"])
+NAMES = st.sampled_from([*DEFAULTS, *PARTS, ADD, COLUMN, "other"])
 
 
 @given(st.lists(st.tuples(NAMES, VALUES), max_size=12))
@@ -251,6 +260,7 @@ def test_the_address_of_a_query_says_the_same_however_it_was_typed(
 
     assert again.address() == query.address()
     assert again.arguments == query.arguments
+    assert (again.view, again.columns) == (query.view, query.columns)
     assert [one.predicate for one in again.conditions if one.predicate] == list(query.predicates)
 
 
@@ -263,6 +273,8 @@ def test_the_form_sends_what_the_address_said(market: Service) -> None:
         "filters": '[{"kind":"rsi","op":"<","value":50},{"kind":"gap","op":">","value":-2.5}]',
         "sort": "-reward_to_risk",
         "limit": "10",
+        "view": "charts",
+        "columns": "symbol,stop,expected_r",
     }
     controls = Controls(screen(market, **asked).text, "query")
 
@@ -321,6 +333,81 @@ def test_a_heading_sorts_says_how_and_turns_round(market: Service) -> None:
     assert [order for order, _ in headings if order] == ["ascending"]
     assert "/screen?sort=-distance" in [html.unescape(address) for _, address in headings]
     assert len(headings) == page.count('scope="col"') == len(USUAL)
+
+
+def test_the_columns_that_are_chosen_are_shown_in_their_own_order_and_each_sorts(
+    market: Service,
+) -> None:
+    chosen = {"columns": "typical_gain,stop,price"}
+    page = screen(market, status="all", **chosen).text
+    heads = re.findall(r'<th scope="col"[^>]*><a href="([^"]+)">([^<]+)<', page)
+    whole = screen(market, columns=",".join(SHOWN)).text
+
+    assert [name for _, name in heads] == ["Symbol", "Price", "Stop", "Typical gain if it wins"]
+    for address, _ in heads:
+        again = Browser(market).get(html.unescape(address)).text
+        assert len(re.findall('aria-sort="', again)) == 1
+        assert set(ids(again)) <= set(ids_of_api(market, status="all", limit=200))
+    assert re.findall(r" data-row>(\w+)</a>", page)
+    assert whole.count('<th scope="col"') == len(SHOWN)
+    assert len(re.findall(r'<th scope="col"[^>]*><a href="/screen\?sort=', whole)) == len(SHOWN)
+
+
+def test_charts_are_another_view_of_the_same_setups(market: Service) -> None:
+    table = screen(market, status="all", sort="-gain", limit="7").text
+    address = re.search(r'href="([^"]+)">Charts<', table)
+    assert address
+    charts = Browser(market).get(html.unescape(address[1])).text
+
+    assert "<img" not in table
+    assert ids(charts) == ids(table)
+    assert re.findall(r'class="thumbnail" src="[^"]*setup_id=([^&"]+)', charts) == ids(table)
+
+
+def test_the_sheet_has_the_setups_and_columns_of_the_page_as_the_api_numbers_them(
+    market: Service,
+) -> None:
+    asked = {"status": "all", "sort": "-reward_to_risk", "limit": "30", "offset": "5"}
+    page = screen(market, **asked, columns="price,place,stop,record").text
+    address = re.search(r'href="([^"]+)" download>CSV<', page)
+    assert address
+    answer = Browser(market).get(html.unescape(address[1]))
+    head, *rows = csv.reader(io.StringIO(answer.text, newline=""))
+    setups = market.get("/scan", params=asked).json()["setups"]
+    lines = [dict(zip(head, row, strict=True)) for row in rows]
+
+    assert answer.headers["content-type"] == "text/csv; charset=utf-8"
+    session = market.get("/scan").json()["as_of_session"]
+    assert answer.headers["content-disposition"] == f'attachment; filename="screen-{session}.csv"'
+    assert answer.headers["cache-control"] == "no-store"
+    assert [line["setup_id"] for line in lines] == ids(page)
+    for line, setup in zip(lines, setups, strict=True):
+        for name in ("symbol", "last_close", "win_rate_pct", "win_rate_trades", "gain_pct"):
+            value = setup.get(name)
+            assert line[name] == ("" if value is None else str(value)), name
+        assert float(line["stop_price"]) == setup["plans"][0]["stop_price"]
+        assert line["avg_loss_pct"]
+    assert "market_cap" not in head
+
+
+def test_the_sheet_is_refused_to_who_may_not_see_the_scan_and_for_what_cannot_be_asked(
+    market: Service, service: Service
+) -> None:
+    stranger = Browser(service).get("/screen.csv")
+    wrong = Browser(market).get("/screen.csv?sort=luck")
+
+    assert (stranger.status_code, wrong.status_code) == (403, 400)
+    assert "text/csv" not in stranger.headers["content-type"] + wrong.headers["content-type"]
+
+
+def test_a_row_leads_to_its_setup_on_the_page_of_its_symbol(service: Service) -> None:
+    browser = signed_in(service, new_person(service))
+    page = browser.get("/screen?status=all").text
+    links = re.findall(r'href="(/symbols/[^"#]+)#(setup-[^"]+)" data-row', page)
+
+    assert links
+    for address, anchor in links:
+        assert f'id="{anchor}"' in browser.get(address).text
 
 
 def test_pages_follow_one_another_without_gap_or_repeat(market: Service) -> None:

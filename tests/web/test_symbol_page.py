@@ -146,10 +146,12 @@ def test_a_search_finds_symbols_by_their_beginning_or_goes_to_the_one_that_it_na
 
     found = browser.get("/symbols?search=aa").text
     exact = browser.get("/symbols?search=aapl")
+    company = browser.get("/symbols?search=international+bus").text
     nothing = browser.get("/symbols", params={"search": '"><zzq>'}).text
 
     assert re.findall(r'<a href="/symbols/([A-Z]+)">', found) == ["AAPL"]
     assert (exact.status_code, exact.headers["location"]) == (303, "/symbols/AAPL")
+    assert re.findall(r'<a href="/symbols/([A-Z]+)">', company) == ["IBM"]
     assert "<zzq>" not in nothing
     assert "No covered symbol" in nothing
 
