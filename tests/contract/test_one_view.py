@@ -26,6 +26,7 @@ from tests.service import Service, copy_night, new_key, serving
 from tests.web.browser import Browser
 from tests.web.market import make_market
 from tests.web.people import new_person, signed_in
+from web.market.columns import COLUMNS
 
 SINCE = ("entry_price", "entry_date", "gain_pct", "gain_r")
 """Fields of a running setup that nights sealed earlier lack."""
@@ -124,26 +125,27 @@ def expected(book: Book, row: Mapping[str, Any]) -> Expected:
 
 
 def test_the_screen_shows_the_numbers_of_each_row(live: Service, book: Book) -> None:
-    page = Browser(live).get("/screen?status=all&limit=200").text
+    columns = ",".join(COLUMNS)
+    page = Browser(live).get(f"/screen?status=all&limit=200&columns={columns}").text
     shown = {
-        int(rank[1]): words(body)
-        for body in re.findall(r'<tr role="row">(.*?)</tr>', page, re.DOTALL)
-        if (rank := re.search(r"rank (\d+)", body))
+        setup: words(body)
+        for setup, body in re.findall(r'#setup-([^"]+)" data-row>(.*?)</tr>', page, re.DOTALL)
     }
     rows = scanned(live)
-    heads: dict[str, int] = {}
+    heads: dict[str, str] = {}
     for row in rows:
-        heads.setdefault(row["lineage_id"], row["rank"])
+        heads.setdefault(row["lineage_id"], row["setup_id"])
 
     assert set(shown) == set(heads.values())
     for row in rows:
         said, head = expected(book, row), heads[row["lineage_id"]]
-        assert said.place in shown[head]
-        if row["rank"] != head:
+        assert said.place.removesuffix(" the trigger") in shown[head]
+        if row["setup_id"] != head:
             continue  # attempts of one formation share a row
-        assert all(part in shown[row["rank"]] for part in said.levels)
+        assert all(part in shown[head] for part in said.levels)
         if row["win_rate_pct"] is not None:
-            assert f"{row['win_rate_pct']:.2f}% won" in shown[row["rank"]]
+            assert re.search(rf"{row['win_rate_pct']:.2f}%[,( ]", shown[head])
+            assert f", {row['win_rate_trades']:,}, " in shown[head]
 
 
 async def test_agents_read_the_numbers_of_each_row_in_short(live: Service, book: Book) -> None:

@@ -76,16 +76,16 @@ def _change(value: float | None) -> str:
 
 
 def _place(row: Row) -> str:
-    """Where the last close is to the trigger, or what the trade has gained."""
-    view = row.view
-    if view.distance_pct is None:
-        return words.gain_words(view) or NONE
-    side = "beyond" if view.last_close_side == "beyond" else "away"
-    return f"{words.percent(abs(view.distance_pct))} {side}"
+    """The gain of the trade so far, or the distance to the trigger, which the heading names."""
+    distance, _, _ = words.distance_words(row.view).partition(" the trigger")
+    return words.gain_words(row.view) or distance or NONE
 
 
 def _status(row: Row) -> str:
+    """The status, with how many sessions it runs or that the close is beyond the trigger."""
     view = row.view
+    if view.status == "forming":
+        return "forming, beyond" if view.last_close_side == "beyond" else "forming"
     running = view.sessions_running
     return words.status_words(view.status) + ("" if running is None else f", {running}")
 
