@@ -332,7 +332,7 @@ def test_a_heading_sorts_says_how_and_turns_round(market: Service) -> None:
 
     assert [order for order, _ in headings if order] == ["ascending"]
     assert "/screen?sort=-distance" in [html.unescape(address) for _, address in headings]
-    assert len(headings) == page.count('scope="col"') == len(USUAL)
+    assert len(headings) == page.count('scope="col"') == len(USUAL["table"])
 
 
 def test_the_columns_that_are_chosen_are_shown_in_their_own_order_and_each_sorts(
@@ -362,6 +362,12 @@ def test_charts_are_another_view_of_the_same_setups(market: Service) -> None:
     assert "<img" not in table
     assert ids(charts) == ids(table)
     assert re.findall(r'class="thumbnail" src="[^"]*setup_id=([^&"]+)', charts) == ids(table)
+    assert [charts.count(f'data-label="{label}"') for label in ("Reward to risk", *PLAN)] == [
+        7,
+        0,
+        0,
+    ]
+    assert screen(market, view="charts", columns="stop", limit="7").text.count(PLAN[0] + '">') == 7
 
 
 def test_the_sheet_has_the_setups_and_columns_of_the_page_as_the_api_numbers_them(

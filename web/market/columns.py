@@ -67,8 +67,6 @@ class Column:
     """Its columns of CSV, as `Row.fields` names them."""
     look: str = "number"
     """The class of its cells."""
-    chosen: bool = True
-    """Whether it is shown where nobody chose."""
 
 
 def _change(value: float | None) -> str:
@@ -135,7 +133,6 @@ COLUMNS: Mapping[str, Column] = {
         "trigger",
         lambda row: words.dollars(row.view.plan.start),
         ("trigger_price", "entry_price"),
-        chosen=False,
     ),
     "stop": Column(
         "Stop",
@@ -178,34 +175,37 @@ COLUMNS: Mapping[str, Column] = {
         "expected_r",
         lambda row: NONE if row.view.expected_r is None else words.signed(row.view.expected_r),
         ("expected_r",),
-        chosen=False,
     ),
     "typical_gain": Column(
         "Typical gain if it wins",
         "typical_gain",
         lambda row: _change(row.view.typical_gain_pct),
         ("expected_gain_pct",),
-        chosen=False,
     ),
 }
 """Every column in its order; the symbol is always shown."""
 
-USUAL = tuple(name for name, column in COLUMNS.items() if column.chosen)
+DRAWN = ("symbol", "price", "change", "pattern", "status", "place", "reward_to_risk", "record")
+USUAL: Mapping[str, Sequence[str]] = {
+    "table": (*DRAWN[:-2], "stop", "target", *DRAWN[-2:], "market_cap"),
+    "charts": DRAWN,
+}
+"""By the view, the columns that it shows where nobody chose: a chart draws stop and target."""
 
 
-def read_columns(text: str) -> tuple[str, ...] | None:
-    """The columns that a list such as `price,stop` names, in their own order; those of nobody's
-    choice for an empty one, and None if it names another.
+def read_columns(text: str, view: str) -> Sequence[str] | None:
+    """The columns that a list such as `price,stop` names, in their own order; the usual ones of the
+    view for an empty list, and None if it names another.
     """
     names = {name.strip() for name in text.split(",") if name.strip()}
     if not names <= COLUMNS.keys():
         return None
-    return tuple(name for name in COLUMNS if name in names | {"symbol"}) if names else USUAL
+    return [name for name in COLUMNS if name in names | {"symbol"}] if names else USUAL[view]
 
 
-def columns_text(columns: Sequence[str]) -> str:
-    """The list that names some columns; empty for those of nobody's choice."""
-    return "" if tuple(columns) == USUAL else ",".join(columns)
+def columns_text(columns: Sequence[str], view: str) -> str:
+    """The list that names some columns; empty for the usual ones of the view."""
+    return "" if tuple(columns) == USUAL[view] else ",".join(columns)
 
 
 def rows_of(book: Book, positions: Iterable[int], name: Callable[[str], str]) -> list[Row]:

@@ -44,8 +44,6 @@ DEFAULTS: Mapping[str, str] = {
 """The parameters of an address, in their order, with what each means when it is left out. The last
 two say how the page shows the rows."""
 
-VIEWS = ("table", "charts")
-
 PARTS = ("kind", "op", "value", "period")
 """The fields of one line of the form; every line sends all four."""
 
@@ -118,7 +116,7 @@ class Query:
     arguments: ScanArguments = field(default_factory=ScanArguments)
     """Those that are valid."""
     view: str = DEFAULTS["view"]
-    columns: Sequence[str] = USUAL
+    columns: Sequence[str] = USUAL[DEFAULTS["view"]]
     """What rows show, by the names of `web.market.columns`."""
 
     @property
@@ -148,7 +146,7 @@ class Query:
     @cached_property
     def shown(self) -> dict[str, str]:
         """How the rows are shown, as parameters."""
-        return {"view": self.view, "columns": columns_text(self.columns)}
+        return {"view": self.view, "columns": columns_text(self.columns, self.view)}
 
     @property
     def scan(self) -> dict[str, Any]:
@@ -197,10 +195,11 @@ def read_query(items: Iterable[tuple[str, str]]) -> tuple[Query, bool]:
 
 def _shown(typed: Mapping[str, str], problems: dict[str, str]) -> tuple[str, Sequence[str]]:
     """The view and the columns that are asked for; for one that does not exist, the usual."""
-    view, columns = typed["view"], read_columns(typed["columns"])
-    wrong = {"view": view not in VIEWS, "columns": columns is None}
+    view = typed["view"] if typed["view"] in USUAL else DEFAULTS["view"]
+    columns = read_columns(typed["columns"], view)
+    wrong = {"view": view != typed["view"], "columns": columns is None}
     problems |= {name: VIEW_PROBLEMS[name] for name in wrong if wrong[name]}
-    return (DEFAULTS["view"] if wrong["view"] else view), columns or USUAL
+    return view, columns or USUAL[view]
 
 
 def _arguments(values: Mapping[str, str], problems: dict[str, str]) -> ScanArguments:

@@ -23,10 +23,10 @@ from store.nights.book import Book
 from store.wire.families import Family
 from store.wire.sheets import csv_text
 from store.wire.view import SetupView
-from web.market.columns import COLUMNS, Cell, Row, cells_of, rows_of, sheet_of
+from web.market.columns import COLUMNS, USUAL, Cell, Row, cells_of, rows_of, sheet_of
 from web.market.condition_words import COMPARISONS, FIELDS, GROUPS, LABELS
 from web.market.presets import PRESETS
-from web.market.scan_query import DEFAULTS, PATH, VIEWS, Query, read_query
+from web.market.scan_query import DEFAULTS, PATH, Query, read_query
 from web.site.access import NO_PLAN, sees_scan
 from web.site.forms import address_of
 from web.site.pages import Context, Page
@@ -138,7 +138,7 @@ def _context(services: Services, query: Query, book: Book, **_others: object) ->
         "headings": [_heading(query, column) for column in query.columns],
         "presets": PRESETS,
         "preset": next((one for one in PRESETS if one.address == asked), None),
-        "views": [(view, query.address(view=view)) for view in VIEWS],
+        "views": [(view, query.address(view=view)) for view in USUAL],
         "csv": CSV_PATH + query.address().removeprefix(PATH),
         "copies": () if query.failed else _copies(query, services.offer),
         "covered": book.counts.covered if book.counts else None,
