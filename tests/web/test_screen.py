@@ -406,6 +406,14 @@ def test_the_sheet_is_refused_to_who_may_not_see_the_scan_and_for_what_cannot_be
     assert "text/csv" not in stranger.headers["content-type"] + wrong.headers["content-type"]
 
 
+def test_before_the_first_night_there_is_no_sheet(tmp_path: Path) -> None:
+    with serving(tmp_path, open_pages=True) as live:
+        answer = Browser(live).get("/screen.csv")
+
+    assert answer.status_code == 404
+    assert "There is no night yet" in answer.text
+
+
 def test_a_row_leads_to_its_setup_on_the_page_of_its_symbol(service: Service) -> None:
     browser = signed_in(service, new_person(service))
     page = browser.get("/screen?status=all").text

@@ -118,6 +118,8 @@ async def sheet(visit: Visit, site: Site) -> Page:
     if query.failed:
         raise Refusal(400, NOT_ASKED.message)
     with site.services.active_night.pin() as book:
+        if book.session is None:
+            raise Refusal(404, "There is no night yet.")
         positions, _, _ = _found(book, query)
         rows = rows_of(book, positions, site.services.directory(book).name)
         body = csv_text(sheet_of(rows, query.columns)).encode()
