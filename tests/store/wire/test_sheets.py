@@ -16,7 +16,7 @@ def test_a_text_that_a_spreadsheet_would_compute_is_quoted(text: str) -> None:
 
 
 def test_any_text_is_read_back_in_its_own_cell() -> None:
-    rows = [["name", "value"], ['A "big", one', None], ["two\nlines\x1b", 3]]
+    rows: list[list[object]] = [["name", "value"], ['A "big", one', None], ["two\nlines\x1b", 3]]
 
     found = list(csv.reader(io.StringIO(csv_text(rows), newline="")))
 
