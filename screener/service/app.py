@@ -215,6 +215,7 @@ def _site(
         pages=pages,
         accounts=store.accounts,
         keys=store.keys,
+        screens=store.screens,
         sessions=store.sessions,
         browsers=store.browsers,
         cookies=Cookies.of(services.offer.public_url, store.sessions.lifetime),

@@ -23,6 +23,7 @@ from store.accounts.audit import AuditLog
 from store.accounts.grants import Grants
 from store.accounts.keys import Keys
 from store.accounts.retention import Periods, Sweeper
+from store.accounts.screens import Screens
 from store.accounts.sessions import Browsers, Sessions
 from store.accounts.tokens import Tokens
 from store.database.database import Database
@@ -63,6 +64,7 @@ class AccountStore:
         self.settings, self.database, self.clock = settings, database, clock
         self.accounts = Accounts(database)
         self.keys = Keys(database, prefix=settings.key_prefix)
+        self.screens = Screens(database, clock=clock)
         self.sessions = Sessions(
             database, idle=periods.session_idle, lifetime=periods.session, clock=clock
         )

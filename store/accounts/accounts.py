@@ -15,7 +15,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store.accounts.audit import OPERATOR, Actor, EventKind, note
-from store.accounts.credentials import not_expired, revoke
+from store.accounts.credentials import end_feeds, not_expired, revoke
 from store.database import tables
 from store.database.database import Database
 from store.errors import AccountError, StalePasswordError
@@ -23,6 +23,9 @@ from store.errors import AccountError, StalePasswordError
 EMAIL = re.compile(r"[!-?A-~]{1,64}@[!-?A-~]{1,189}")
 """Of a new account: printable ASCII, in which nothing looks like something else or hides."""
 
+
+LONGEST_NAME: Final = 100
+"""Characters of the name of a key or a saved screen."""
 
 FIRST_EMAIL: Final = "me@localhost"
 """The account that `screener up` makes."""
@@ -271,6 +274,18 @@ async def account_of(connection: AsyncConnection, email: str) -> Account:
     return to_account(row)
 
 
+def check_name(name: str, whose: str) -> str:
+    """A name that a person gives a thing, without the space around it.
+
+    Raises:
+        AccountError: it is empty, too long, or has characters that do not print.
+    """
+    name = name.strip()
+    if not name or len(name) > LONGEST_NAME or not name.isprintable():
+        raise AccountError(f"{whose} name is 1 to {LONGEST_NAME} printable characters.")
+    return name
+
+
 async def lock_account(
     connection: AsyncConnection, account_id: int, *, deleting: bool = False
 ) -> None:
@@ -303,11 +318,12 @@ async def _delete(
 async def _revoke_all(
     connection: AsyncConnection, account_id: int, actor: Actor, now: dt.datetime
 ) -> tuple[int, int]:
-    """Revoke every live key and app of an account; returns how many of each."""
+    """Revoke every live key, app and feed of an account; returns how many keys and apps."""
     keys, grants = tables.keys, tables.grants
     live_keys = (keys.c.account_id == account_id) & not_expired(now)
     ended = await revoke(connection, keys, live_keys, actor, now)
     apps = await revoke(connection, grants, grants.c.account_id == account_id, actor, now)
+    await end_feeds(connection, tables.screens.c.account_id == account_id, actor, now)
     return len(ended), len(apps)
 
 
@@ -321,7 +337,8 @@ async def delete_rows(connection: AsyncConnection, account_id: int) -> dict[str,
         tables.codes.c.grant_id,
         tables.tokens.c.grant_id,
         *(each.c.account_id for each in (grants, tables.keys, tables.sessions, tables.browsers)),
-        *(each.c.account_id for each in (tables.watchlist, tables.usage, tables.audit)),
+        *(each.c.account_id for each in (tables.watchlist, tables.screens)),
+        *(each.c.account_id for each in (tables.usage, tables.audit)),
     ):
         owned = column.in_(own_grants) if column.name == "grant_id" else column == account_id
         removed = await connection.execute(column.table.delete().where(owned))

@@ -43,6 +43,8 @@ class EventKind(StrEnum):
     TOKENS_ISSUED = "tokens_issued"
     APP_REVOKED = "app_revoked"
     TOKEN_REUSED = "token_reused"  # noqa: S105 - an event
+    FEED_CREATED = "feed_created"
+    FEED_ENDED = "feed_ended"
     ACCOUNT_ADDED = "account_added"
     ACCOUNT_DEACTIVATED = "account_deactivated"
     ACCOUNT_REACTIVATED = "account_reactivated"

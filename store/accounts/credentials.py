@@ -31,6 +31,10 @@ APP_ID_LENGTH = 8
 """Random characters of a grant's id, which has 16 characters in all, like a key's prefix."""
 
 
+FEED_SECRET = f"{BRAND}feed_[A-Za-z0-9]{{{SECRET_LENGTH}}}"
+"""What the secret in the address of a feed looks like, as a regular expression."""
+
+
 class Kind(StrEnum):
     """The purpose of a credential."""
 
@@ -55,6 +59,11 @@ LIFETIMES = {
 def new_credential(kind: Kind) -> str:
     """A new random credential."""
     return PREFIXES[kind] + random_text(SECRET_LENGTH)
+
+
+def new_feed_secret() -> str:
+    """The secret in the address of a feed."""
+    return "pso_feed_" + random_text(SECRET_LENGTH)
 
 
 def new_seed() -> str:
@@ -118,6 +127,28 @@ async def revoke(
     for row in rows:
         await note(connection, kind, actor, now, row.account_id, f"{row.prefix} {row.name}")
     return rows
+
+
+async def end_feeds(
+    connection: AsyncConnection,
+    condition: sa.ColumnElement[bool],
+    actor: Actor,
+    now: dt.datetime,
+) -> int:
+    """Let the feeds of the screens that fulfil a condition be at no address any more; each leaves
+    an event. Returns how many there were.
+    """
+    screens = tables.screens
+    ended = await connection.execute(
+        screens.update()
+        .where(condition, screens.c.feed_hash.is_not(None))
+        .values(feed_hash=None, feed_at=None)
+        .returning(screens.c.account_id, screens.c.name)
+    )
+    rows = ended.all()
+    for row in rows:
+        await note(connection, EventKind.FEED_ENDED, actor, now, row.account_id, row.name)
+    return len(rows)
 
 
 def random_text(length: int) -> str:

@@ -15,6 +15,7 @@ from store.accounts.accounts import (
     AccountPlan,
     Clock,
     account_of,
+    check_name,
     hash_secret,
     lock_account,
     utc_now,
@@ -120,7 +121,7 @@ class Keys:
             TooManyError: the account has as many live keys as it may.
             TooOftenError: too many keys were made within the last hour.
         """
-        name = _check_name(name)
+        name = check_name(name, "A key's")
         if expires_at is not None and expires_at <= self._clock():
             raise AccountError("A key must end in the future.")
         async with self._database.write() as connection:
@@ -222,10 +223,3 @@ class Keys:
                 f"No live key has the prefix {prefix!r}; `screener key list EMAIL` shows them."
             )
         return revoked[0]
-
-
-def _check_name(name: str) -> str:
-    name = name.strip()
-    if not name or len(name) > 100 or not name.isprintable():
-        raise AccountError("A key's name is 1 to 100 printable characters.")
-    return name

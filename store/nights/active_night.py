@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
+from weakref import WeakKeyDictionary
 
 import anyio
 import anyio.to_thread
@@ -84,6 +85,27 @@ def _published(ledger: Ledger, name: Name | None) -> dt.datetime | None:
     return None
 
 
+def read_compared(data_dir: Path, version: str | None) -> Book | None:
+    """The night with which another was compared, whose `Book.changes` names it. It is closed: the
+    scan and its evidence, which are in memory, can be used, and nothing else.
+
+    None without one, or if it is not in the data folder any more, or was withdrawn.
+    """
+    folder = DataFolder(data_dir).nights
+    if version is None:
+        return None
+    try:
+        if version in Ledger(data_dir).withdrawals():
+            return None
+        manifest = read_manifest(folder / f"{version}.json")
+        before = Book.open(known_book(folder, manifest), manifest)
+    except (StoreError, OSError) as error:
+        log.info("The night %s is not compared with: %s", version, type(error).__name__)
+        return None
+    before.close()
+    return before
+
+
 @dataclass(frozen=True, slots=True)
 class _Opened:
     """A night that was opened, and what stood beside it then."""
@@ -142,6 +164,8 @@ class ActiveNight:
         """
         self.last_nights: Sequence[LastNight] = ()
         """The newest sealed nights when this one was opened."""
+        self._compared = WeakKeyDictionary[Book, Book | None]()
+        self._comparing = anyio.Lock()
         self._pinned = _Pinned(self.book)
         self._opened: Stamp | None = None
         self._manifest: Manifest | None = None
@@ -155,6 +179,15 @@ class ActiveNight:
         The book stays open until the block ends, even if another night is published meanwhile.
         """
         return self._pinned
+
+    async def compared(self, book: Book) -> Book | None:
+        """The night that a pinned book was compared with, as `read_compared`; opened once."""
+        async with self._comparing:
+            if book not in self._compared:
+                version = (book.changes() or {}).get("since_version")
+                read = partial(read_compared, self._data_dir, version)
+                self._compared[book] = await anyio.to_thread.run_sync(read)
+            return self._compared[book]
 
     @property
     def restore_is_pending(self) -> bool:

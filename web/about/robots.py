@@ -12,6 +12,8 @@ PRIVATE = (
     "/keys",
     "/usage",
     "/watchlist",
+    "/screens",
+    "/feeds/",
     "/oauth/",
     "/sign-in",
     "/sign-up",

@@ -40,6 +40,8 @@ WORDS = {
     EventKind.TOKENS_ISSUED: "App connected",
     EventKind.APP_REVOKED: "App disconnected",
     EventKind.TOKEN_REUSED: "App disconnected: it sent a token that had already been used",
+    EventKind.FEED_CREATED: "Feed of a screen created",
+    EventKind.FEED_ENDED: "Feed of a screen ended",
     EventKind.ACCOUNT_ADDED: "Account created",
     EventKind.ACCOUNT_DEACTIVATED: "Account deactivated",
     EventKind.ACCOUNT_REACTIVATED: "Account reactivated",

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import zip_longest
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import orjson
 from pydantic import ValidationError
@@ -163,6 +163,14 @@ class Query:
         items += [part for one in self.conditions if not one.predicate for part in one.parts]
         return f"{PATH}?{urlencode(items)}" if items else PATH
 
+    @property
+    def first_page(self) -> str:
+        """The address of the same screen from its first row, without lines that are not applied.
+        It has one spelling, so it tells one saved screen from another.
+        """
+        applied = [one for one in self.conditions if one.predicate]
+        return replace(self, conditions=applied).address(offset="0")
+
     def without(self, position: int) -> str:
         """The address without one of the conditions, on the first page."""
         rest = [one for place, one in enumerate(self.conditions) if place != position]
@@ -200,6 +208,11 @@ def _shown(typed: Mapping[str, str], problems: dict[str, str]) -> tuple[str, Seq
     wrong = {"view": view != typed["view"], "columns": columns is None}
     problems |= {name: VIEW_PROBLEMS[name] for name in wrong if wrong[name]}
     return view, columns or USUAL[view]
+
+
+def read_address(address: str) -> Query:
+    """The query of an address that `Query.address` wrote, or of a link to it."""
+    return read_query(parse_qsl(urlsplit(address).query, keep_blank_values=True))[0]
 
 
 def _arguments(values: Mapping[str, str], problems: dict[str, str]) -> ScanArguments:

@@ -164,6 +164,10 @@ class Pages:
             response.headers["Content-Type"] = MARKDOWN
         return response
 
+    def text(self, template: str, **context: object) -> str:
+        """What a template that is no page makes of some values."""
+        return self._render(template, "", context)
+
     def _render(self, template: str, path: str, context: Context) -> str:
         shown = {"visit": None, "refusal": None, **self._service, "path": path, **context}
         return environment().get_template(template).render(shown)

@@ -17,6 +17,7 @@ from store.accounts.audit import AuditLog
 from store.accounts.grants import Grants
 from store.accounts.keys import Keys
 from store.accounts.passwords import Passwords
+from store.accounts.screens import Screens
 from store.accounts.sessions import Browsers, Sessions
 from store.ledger.ledger import Ledger
 from telemetry.metrics import Degraded
@@ -39,6 +40,7 @@ class Site:
     pages: Pages
     accounts: Accounts
     keys: Keys
+    screens: Screens
     sessions: Sessions
     browsers: Browsers
     cookies: Cookies

@@ -67,13 +67,15 @@ class Visits:
 
         return self._guarded(work)
 
-    def parts(self, handler: Handler) -> Endpoint:
-        """An endpoint for what a page loads: pictures and data. It refuses in one line of text."""
+    def parts(self, handler: Handler, count: Count | None = None) -> Endpoint:
+        """An endpoint for what a page or a program loads: pictures, data, feeds. It refuses in one
+        line of text, and counts as a picture unless it is told how.
+        """
 
         async def work(visit: Visit) -> Page:
             return await handler(visit, self._site)
 
-        return self._guarded(work, self._site.services.limiter.count_picture, _said)
+        return self._guarded(work, count or self._site.services.limiter.count_picture, _said)
 
     def _guarded(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -23,6 +23,7 @@ from store.accounts.accounts import (
 from store.accounts.audit import Actor, EventKind
 from store.accounts.grants import Form, Grants
 from store.accounts.keys import Keys
+from store.accounts.screens import Screens
 from store.accounts.sessions import PROOF, Browsers, Sessions
 from store.accounts.tokens import Tokens
 from store.accounts.usage import UsageLog
@@ -52,6 +53,8 @@ class Person:
     access: str
     token: str
     """Of a session."""
+    feed: str
+    """The secret of the feed of a saved screen."""
 
 
 class House:
@@ -64,6 +67,7 @@ class House:
         week = dt.timedelta(days=7)
         self.sessions = Sessions(database, idle=week, lifetime=week)
         self.usage, self.watchlist = UsageLog(database), Watchlist(database)
+        self.screens = Screens(database)
 
     async def person(self, name: str) -> Person:
         account = await self.accounts.add(f"{name}@example.com", AccountPlan.PREMIUM, HASH)
@@ -82,7 +86,12 @@ class House:
         async with self.database.write() as connection:
             browser = {"token_hash": name, "account_id": account.id, "seen_at": utc_now()}
             await connection.execute(tables.browsers.insert().values(browser))
-        return Person(account, secret, pair.access, token)
+        screen = await self.screens.save(account.id, "Near", "/screen", tracked_only=False)
+        feed = await self.screens.new_feed(
+            account.id, screen.id, session=token, per_hour=1, actor=OWNER
+        )
+        assert feed is not None
+        return Person(account, secret, pair.access, token, feed)
 
     async def opens(self, person: Person) -> tuple[bool, bool, bool]:
         """Whether the key, the app and the session of a person open the account."""
@@ -120,9 +129,12 @@ async def test_a_new_password_ends_keys_and_apps_only_where_that_is_chosen(house
     assert ended == Ended(sessions=0, keys=1, apps=1)
     assert await house.opens(ada) == (False, False, False)
     assert await house.opens(eve) == (True, True, True)
-    assert (await house.events())[-3:] == [
+    assert (await house.events())[-4:] == [
         (kind, "owner", ada.account.id)
-        for kind in (EventKind.PASSWORD_CHANGED, EventKind.KEY_REVOKED, EventKind.APP_REVOKED)
+        for kind in (
+            *(EventKind.PASSWORD_CHANGED, EventKind.KEY_REVOKED),
+            *(EventKind.APP_REVOKED, EventKind.FEED_ENDED),
+        )
     ]
 
 
@@ -148,9 +160,13 @@ async def test_everything_ends_but_the_session_that_asks_for_it(house: House) ->
     assert await house.opens(ada) == (False, False, False)
     assert await house.sessions.account(asking) is not None
     assert await house.opens(eve) == (True, True, True)
-    assert [kind for kind, *_ in await house.events()][-3:] == [
-        *(EventKind.SESSION_ENDED, EventKind.KEY_REVOKED, EventKind.APP_REVOKED)
+    assert [kind for kind, *_ in await house.events()][-4:] == [
+        *(EventKind.SESSION_ENDED, EventKind.KEY_REVOKED),
+        *(EventKind.APP_REVOKED, EventKind.FEED_ENDED),
     ]
+    assert await house.screens.of_feed(ada.feed) is None
+    assert await house.screens.of_feed(eve.feed) is not None
+    assert len(await house.screens.of_account(ada.account.id)) == 1
 
 
 async def test_the_browser_that_asks_to_end_everything_else_stays_known(house: House) -> None:
@@ -229,8 +245,9 @@ async def test_a_deleted_account_leaves_nothing_but_that_it_was_deleted(house: H
         "sessions": 1,
         "browsers": 1,
         "watchlist": 2,
+        "screens": 1,
         "usage": 1,
-        "audit": 5,
+        "audit": 6,
     }
     assert (await house.events())[-1] == (EventKind.ACCOUNT_DELETED, "operator", eve.account.id)
     with pytest.raises(AccountError, match="no account"):
@@ -347,7 +364,7 @@ async def test_a_session_makes_nothing_for_another_account_or_long_after_its_pas
     before = await live(house.database)
 
     with pytest.raises(SignedOutError):
-        await make(house, Person(eve.account, eve.secret, eve.access, ada.token))
+        await make(house, replace(eve, token=ada.token))
     async with house.database.write() as connection:
         await connection.execute(tables.sessions.update().values(proven_at=utc_now() - PROOF))
     with pytest.raises(SignedOutError):

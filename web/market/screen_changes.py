@@ -1,0 +1,92 @@
+"""Screen changes: which setups entered and left a screen since the night before.
+
+The same query selects from both nights, and a setup is known from night to night by its lineage.
+The page of a saved screen, its feed and the notifications of a nightly show the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+
+from mcp_server.operations.handlers.scan import page, select
+from store.nights.book import Book
+from store.wire.labels import CHANGE_KINDS, CHANGE_REASONS
+from store.wire.view import SetupView
+from store.wire.words import state_words
+from web.market.scan_query import Query
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """A setup that left a screen."""
+
+    view: SetupView
+    """As the night before had it."""
+    reason: str
+    """What became of it, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenChanges:
+    """The setups of a screen, and what changed in it; nothing is known without a night before."""
+
+    matching: Sequence[SetupView]
+    """One of each formation, in the order of the screen."""
+    since: str
+    """The session of the night before; empty without one, or if it is not here any more."""
+    entered: Sequence[SetupView] = ()
+    left: Sequence[Departure] = ()
+
+
+def screen_changes(
+    query: Query, book: Book, before: Book | None, symbols: Container[str] | None = None
+) -> ScreenChanges:
+    """What a query that can be applied finds tonight, and how that differs from the night before;
+    of some symbols alone if they are given.
+    """
+    now = _matching(query, book, symbols)
+    if before is None:
+        return ScreenChanges(list(now.values()), "")
+    earlier = _matching(query, before, symbols)
+    reasons = _reasons(book)
+    return ScreenChanges(
+        matching=list(now.values()),
+        since=str(before.session),
+        entered=[view for lineage, view in now.items() if lineage not in earlier],
+        left=[
+            Departure(view, reasons.get(lineage) or _state(book, lineage))
+            for lineage, view in earlier.items()
+            if lineage not in now
+        ],
+    )
+
+
+def _matching(query: Query, book: Book, symbols: Container[str] | None) -> dict[str, SetupView]:
+    """The first setup of each formation that matches, by lineage, whatever page is asked for."""
+    every = query.arguments.model_copy(update={"offset": 0, "limit": len(book.scan.rows)})
+    _, rows = page(book.evidence, select(book.evidence, every, query.predicates), every)
+    found: dict[str, SetupView] = {}
+    for view in (book.scan.rows[row] for row in rows):
+        if symbols is None or view.symbol in symbols:
+            found.setdefault(view.lineage_id, view)
+    return found
+
+
+def _reasons(book: Book) -> dict[str, str]:
+    """What became of the formations of which the night serves nothing, by lineage: the last of the
+    changes of each.
+    """
+    changes = (book.changes() or {"changes": ()})["changes"]
+    return {
+        row["lineage_id"]: f"{CHANGE_KINDS[row['change']]}: {CHANGE_REASONS[row['reason']]}"
+        for row in changes
+        if row["lineage_id"] not in book.scan.formations
+    }
+
+
+def _state(book: Book, lineage: str) -> str:
+    attempts = book.scan.formations.get(lineage)
+    if not attempts:
+        return "No longer served"
+    return f"No longer matches: {state_words(attempts[0])}"
