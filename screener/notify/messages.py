@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from store.wire.families import Family
@@ -20,6 +21,7 @@ from store.wire.words import harmless, named, short
 if TYPE_CHECKING:
     from store.ledger.manifest import Manifest
     from store.nights.book import Book
+    from web.market.screen_changes import ScreenChanges
 
 MOST_CHANGES: Final = 10
 """Changes that are listed one by one; the others are counted."""
@@ -58,9 +60,11 @@ def published(
     followed: Sequence[str],
     drifted: Sequence[str] = (),
     before: Manifest | None = None,
+    screens: Mapping[str, ScreenChanges] = MappingProxyType({}),
 ) -> Message:
     """A night is published. `followed` are the symbols whose changes are listed, `drifted` those
-    whose stored walk was another; `before` is the night that was served until now.
+    whose stored walk was another; `before` is the night that was served until now, and `screens`
+    what changed in screens, by their addresses.
     """
     counts = manifest.counts
     warnings = [*_earlier(manifest, before), *([drift(drifted)] if drifted else [])]
@@ -72,6 +76,7 @@ def published(
             f"Symbols covered: {counts.covered:,}; setups: {counts.setups:,}; resolved trades in "
             f"all: {counts.resolved:,}.",
             *_changes(url, book.changes(), followed),
+            *(_screen(url + address, changes) for address, changes in screens.items()),
             *_not_covered(book, followed),
             *_links(url),
             manifest.disclaimer,
@@ -166,6 +171,15 @@ def _changes(url: str, record: Mapping[str, Any] | None, followed: Sequence[str]
         yield f"And {len(mine) - MOST_CHANGES:,} more changes of your symbols: {url}/changes"
     if followed and not mine:
         yield "None of your symbols changed."
+
+
+def _screen(link: str, changes: ScreenChanges) -> str:
+    if not changes.since:
+        return f"What entered and left {link} is not known: there is no night before it here."
+    entered = [view.symbol for view in changes.entered]
+    left = [departure.view.symbol for departure in changes.left]
+    names = [named(symbols, MOST_SYMBOLS) or "nothing" for symbols in (entered, left)]
+    return f"Entered {link}: {names[0]}. Left it: {names[1]}."
 
 
 def _change(url: str, change: Mapping[str, Any]) -> str:

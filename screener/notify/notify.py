@@ -23,12 +23,13 @@ def notify(
 ) -> None:
     """Show what is sent of the active night; with --test or --message, send to SCREENER_NOTIFY."""
     from screener.notify import messages
-    from screener.notify.send import SENT, check, of_night, send
+    from screener.notify.send import SENT, check, check_screens, of_night, send
     from store.nights.nights import Nights
 
     if test and message is not None:
         fail("--test and --message exclude each other; give one of them.")
     chosen = settings()
+    check_screens(chosen.notify_screens)
     if not test and message is None:
         night = of_night(chosen, Nights(chosen.data_dir).check_active())
         for line in (night.title, *night.lines):

@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib.util import find_spec
@@ -33,8 +33,11 @@ from store.folder.files import replace_file
 from store.folder.layout import DataFolder
 from store.folder.trouble import trouble_of
 from store.ledger.manifest import Manifest, known_book
+from store.nights.active_night import read_compared
 from store.nights.book import Book
 from store.nights.nights import Nights
+from web.market.scan_query import read_address
+from web.market.screen_changes import ScreenChanges, screen_changes
 
 if TYPE_CHECKING:
     from nightly.report import Report
@@ -82,6 +85,20 @@ def check(addresses: Sequence[str]) -> None:
             f"SCREENER_NOTIFY: Apprise cannot use {which} of {len(addresses)}; see "
             "https://appriseit.com/services/ for their form."
         )
+
+
+def check_screens(addresses: Sequence[str]) -> None:
+    """Look whether the screens can be run.
+
+    Raises:
+        SettingsError: one cannot.
+    """
+    for place, address in enumerate(addresses, 1):
+        if read_address(address).failed:
+            raise SettingsError(
+                f"SCREENER_NOTIFY_SCREENS: link {place} of {len(addresses)} is to a screen that "
+                "cannot be run; open it, and copy it anew when it shows setups."
+            )
 
 
 def send(addresses: Sequence[str], message: Message, seconds: float = SECONDS) -> list[str]:
@@ -138,6 +155,7 @@ def notifying(
     if dry_run:
         settings = settings.model_copy(update={"notify": ()})
     check(settings.notify_addresses)
+    check_screens(settings.notify_screens)
     before = served(settings) if settings.notify else None
     published: list[Callable[[], Message]] = []
     error: BaseException | None = None
@@ -202,9 +220,21 @@ def of_night(
     """
     path = known_book(Nights(settings.data_dir).folder, manifest)
     with contextlib.closing(Book.open(path, manifest)) as book:
+        screens = _screens(settings, book)
         return messages.published(
-            settings.url, manifest, book, settings.notify_symbols, drifted, before
+            settings.url, manifest, book, settings.notify_symbols, drifted, before, screens
         )
+
+
+def _screens(settings: Settings, book: Book) -> Mapping[str, ScreenChanges]:
+    """What changed in the screens of the settings."""
+    if not settings.notify_screens:
+        return {}
+    compared = read_compared(settings.data_dir, (book.changes() or {}).get("since_version"))
+    return {
+        address: screen_changes(read_address(address), book, compared)
+        for address in settings.notify_screens
+    }
 
 
 def _of_error(

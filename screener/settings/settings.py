@@ -20,6 +20,7 @@ from screener.settings.setting_types import (
     Host,
     Origin,
     Proxy,
+    Screen,
     SecretAddress,
     ServerAddress,
     StoreAddress,
@@ -213,6 +214,10 @@ class Settings(BaseSettings):
     """
     notify_symbols: Words[Symbol] = ()
     """Symbols whose changes are listed when a night is published."""
+    notify_screens: Words[Screen] = Field(default=(), max_length=MOST_ADDRESSES)
+    """Links to the screen, as its page copies them: what entered and left each is told when a night
+    is published.
+    """
 
     @field_validator("notify", mode="before")
     @classmethod

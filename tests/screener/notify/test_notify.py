@@ -112,6 +112,53 @@ def test_symbols_that_did_not_change_are_told_so(second: Path) -> None:
     assert "None of your symbols changed.\n" in done.stdout
 
 
+ALL, BULLISH = "/screen?status=all", "/screen?direction=bullish&status=all"
+
+
+def test_what_entered_and_left_the_screens_of_the_operator_is_told(
+    data: Path, bars: Path, hook: Webhook
+) -> None:
+    links = f"{URL}{ALL},http://elsewhere.example.com{BULLISH}"
+    done = nightly(data, bars, SCREENER_NOTIFY=hook.address(), SCREENER_NOTIFY_SCREENS=links)
+    assert done.returncode == 0, done.stderr
+    (message,) = hook.got()
+
+    night = Nights(data).check_active()
+    changes = (Nights(data).changes(night) or {})["changes"]
+    new = [change["symbol"] for change in changes if change["change"] == "new"]
+    assert new, "a night without a new setup proves nothing"
+    told = [line for line in message["message"].splitlines() if line.startswith("Entered ")]
+    assert [line.split(": ")[0] for line in told] == [
+        f"Entered {URL}{address}" for address in (ALL, BULLISH)
+    ]
+    assert set(told[0].split(": ")[1].removesuffix(". Left it").split(", ")) == set(new)
+
+
+def test_without_the_night_before_what_entered_a_screen_is_not_known(
+    second: Path, tmp_path: Path
+) -> None:
+    data = Path(shutil.copytree(second, tmp_path / "data"))
+    Nights(data).prune(keep=1)
+    done = run(data, "notify", SCREENER_NOTIFY_SCREENS=ALL, SCREENER_PUBLIC_URL=URL)
+    assert done.returncode == 0, done.stderr
+    assert f"What entered and left {URL}{ALL} is not known" in "".join(done.stdout.split("\n"))
+
+
+@pytest.mark.parametrize(
+    ("link", "why"),
+    [
+        (f"{URL}/symbols/MSFT", "must be links to the screen"),
+        (f"{URL}/screen?family=square", "link 1 of 1 is to a screen that cannot be run"),
+    ],
+)
+def test_a_link_to_no_screen_is_one_line_before_the_work(
+    data: Path, bars: Path, link: str, why: str
+) -> None:
+    done = nightly(data, bars, SCREENER_NOTIFY_SCREENS=link)
+    check_refusal(done, f"SCREENER_NOTIFY_SCREENS: {why}")
+    assert Nights(data).check_active().as_of_session.isoformat() == FIRST_DAY
+
+
 def test_a_night_of_an_earlier_session_than_the_one_before_is_told_so(
     second: Path, bars: Path, tmp_path: Path, hook: Webhook
 ) -> None:
