@@ -77,6 +77,8 @@ PAGES = (
     Page("/sign-in", "stranger"),
     Page("/sign-up", "stranger"),
     Page("/watchlist", "member", night=True),
+    Page("/screens", "member", night=True),
+    Page("/screens/{number}", "member", "/screens/1", night=True),
     Page("/changes", "member", night=True),
     Page("/changes", "open", night=True),
     Page("/keys", "member"),
@@ -94,6 +96,7 @@ NOT_PAGES = {
     "/sign-out": "takes a form, and leads to the home page",
     "/robots.txt": "for programs",
     "/screen.csv": "a sheet for spreadsheets",
+    "/feeds/{secret}": "for programs that read feeds",
     "/events": "a stream of news for open pages",
     "/symbols/{symbol}/chart.png": "a picture",
     "/symbols/{symbol}/chart.json": "the data of the interactive chart",
@@ -134,6 +137,7 @@ def walk_over(night: Path, folder: Path) -> Iterator[Walk]:
         account = new_person(closed, tracked=("AAPL", "MSFT", "GOOG", "ZZZZ"))
         key, _ = closed.keys(lambda keys: keys.create(account.email, "laptop"))
         member = signed_in(closed, account)
+        member.submit(member.form("/screen?status=all", "/screens"), name="Everything")
         on_database(closed, lambda database: _use(database, Principal(account, key)))
         yield Walk(
             {"stranger": closed, "member": closed, "open": opened},

@@ -157,7 +157,8 @@ def test_no_form_is_taken_from_another_site_or_without_the_token_of_this_browser
 
     shown = {urlsplit(action).path for _, action in forms}
     routes = {"/sign-in", "/sign-up", "/sign-out", "/account", "/account/password", "/keys"}
-    assert shown == {*routes, "/watchlist", "/symbols/GOOG", "/oauth/authorize"}
+    saved = {"/screens", "/screens/1"}
+    assert shown == {*routes, *saved, "/watchlist", "/symbols/GOOG", "/oauth/authorize"}
     assert "laptop" in walk.browsers["member"].get("/keys").text
 
 
