@@ -124,7 +124,7 @@ def test_a_screen_tells_which_setups_entered_and_left_since_the_night_before(
     assert sorted(symbols(page, "entered")) == sorted([gone.symbol, new.symbol])
     assert sorted(symbols(page, "left")) == sorted([gone.symbol, lost.symbol, new.symbol])
     formations = {view.lineage_id for view in views}
-    assert len(symbols(page, "matching")) == len(formations) - 1
+    assert len(symbols(page, "stayed")) == len(formations) - 3
     text = words(page)
     assert f"since the night of {views[0].as_of} 2 entered and 3 left" in text
     assert f"As of {SESSION}" in text
@@ -156,8 +156,8 @@ def test_a_screen_of_the_watchlist_holds_tracked_tickers_alone(
     path = saved(browser, tracked_only="yes")
     page = browser.get(path).text
 
-    assert symbols(page, "matching") == [mine]
-    assert set(symbols(page, "entered")) | set(symbols(page, "left")) == {mine}
+    assert symbols(page, "stayed") == []
+    assert symbols(page, "entered") == symbols(page, "left") == [mine]
     assert "in your watchlist" in page
     assert "watchlist only" in words(browser.get("/screens").text)
     assert {
@@ -400,7 +400,7 @@ def test_without_the_night_before_page_and_feed_say_that_it_is_not_known(
             feed = httpx.get(feed_of(browser, path)).text
             page = browser.get(path).text
         assert "it is not known what entered and left" in words(page), name
-        assert symbols(page, "matching")
+        assert len(symbols(page, "stayed")) == 4, name
         assert entries(feed) == []
         assert "not known what entered and left" in feed
 
@@ -463,8 +463,8 @@ def test_lists_are_cut_and_counted(
         page = browser.get(path).text
         feed = httpx.get(feed_of(browser, path)).text
     size = 5 * COPIES
-    assert len(symbols(page, "entered")) == len(symbols(page, "matching")) == 50
-    assert words(page).count(f"And {size - 50} more") == 2
+    assert len(symbols(page, "entered")) == 50
+    assert words(page).count(f"And {size - 50} more") == 1
     titles = [entry["title"] for entry in entries(feed)]
     assert len([title for title in titles if title.startswith("Entered")]) == 41
     assert f"Entered: {size - 40} more" in titles

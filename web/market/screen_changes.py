@@ -29,14 +29,20 @@ class Departure:
 
 @dataclass(frozen=True, slots=True)
 class ScreenChanges:
-    """The setups of a screen, and what changed in it; nothing is known without a night before."""
+    """The setups of a screen, one of each formation, in its order, and those that left it."""
 
-    matching: Sequence[SetupView]
-    """One of each formation, in the order of the screen."""
     since: str
-    """The session of the night before; empty without one, or if it is not here any more."""
+    """The session of the night before; empty without one, or if it is not here any more: then it is
+    not known what entered and left.
+    """
+    stayed: Sequence[SetupView]
     entered: Sequence[SetupView] = ()
     left: Sequence[Departure] = ()
+
+    @property
+    def size(self) -> int:
+        """How many setups are in the screen."""
+        return len(self.stayed) + len(self.entered)
 
 
 def screen_changes(
@@ -47,12 +53,12 @@ def screen_changes(
     """
     now = _matching(query, book, symbols)
     if before is None:
-        return ScreenChanges(list(now.values()), "")
+        return ScreenChanges("", list(now.values()))
     earlier = _matching(query, before, symbols)
     reasons = _reasons(book)
     return ScreenChanges(
-        matching=list(now.values()),
         since=str(before.session),
+        stayed=[view for lineage, view in now.items() if lineage in earlier],
         entered=[view for lineage, view in now.items() if lineage not in earlier],
         left=[
             Departure(view, reasons.get(lineage) or _state(book, lineage))
