@@ -6,6 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.deploy.proxies import (
@@ -16,9 +17,12 @@ from tests.deploy.proxies import (
     NGINX_SITE,
     certificate,
     needs_caddy,
+    needs_nginx,
+    nginx,
     replaced,
 )
 from tests.node import ROOT
+from tests.service import Service
 
 
 @pytest.mark.skipif(HAPROXY is None, reason="HAProxy is not here")
@@ -57,6 +61,21 @@ def test_caddy_accepts_its_file(tmp_path: Path, settings: dict[str, str]) -> Non
 
     assert done.returncode == 0, done.stderr
     assert '"level":"warn"' not in done.stderr
+
+
+@needs_nginx
+@pytest.mark.engine
+def test_nginx_serves_feeds_and_logs_no_address_of_one(service: Service, tmp_path: Path) -> None:
+    with nginx(tmp_path, service.settings.port) as proxy:
+        found = [
+            httpx.get(f"{proxy.url}{path}", verify=proxy.tls.context).status_code
+            for path in ("/feeds/pso_feed_secret", "/robots.txt")
+        ]
+
+    assert found == [404, 200]
+    logged = (tmp_path / "ends.log").read_text()
+    assert "/robots.txt" in logged
+    assert "pso_feed_secret" not in logged
 
 
 @pytest.mark.parametrize("path", [NGINX_SITE, CADDYFILE, HAPROXY_FILE], ids=lambda path: path.name)

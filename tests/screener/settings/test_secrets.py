@@ -69,12 +69,14 @@ def test_no_secret_is_written_anywhere(night: Path, tmp_path: Path) -> None:
         person = new_person(service)
         browser = signed_in_after_errors(service, person, vault)
         calls(service, keys_of(service, browser, vault), vault)
+        feed = feed_of(browser, vault)
         client = new_host(service, person.id, token_endpoint_auth_method="client_secret_post")
         vault.keep(client.secret)
         connected(service, browser, client, vault)
         sign_up(service, vault)
-        for table in ("keys", "tokens", "accounts", "sessions", "audit"):
+        for table in ("keys", "tokens", "accounts", "sessions", "audit", "screens"):
             with without(service, table):
+                httpx.get(feed, timeout=30)
                 calls(service, key, vault)
                 client.refresh(vault.keep("pso_rt_" + "z" * 43))
                 browser.get("/keys")
@@ -162,6 +164,20 @@ def keys_of(service: Service, browser: Browser, vault: Vault) -> str:
     again = browser.submit(form_of(browser, "/keys", "/keys", vault), revoke=made[0][:16])
     assert again.status_code == 404
     return made[1]
+
+
+def feed_of(browser: Browser, vault: Vault) -> str:
+    """Make a feed twice, and read both addresses; the newer one."""
+    browser.submit(form_of(browser, "/screen", "/screens", vault), name="A screen")
+    for status in (404, 200):
+        form = form_of(browser, "/screens/1", "/screens/1", vault)
+        page = browser.submit(form, feed="new").text
+        found = re.search(r'<code id="secret">([^<]+/feeds/([^<]+))</code>', page)
+        assert found
+        vault.keep(found[2])
+        if status == 200:
+            assert httpx.get(found[1], timeout=30).status_code == status
+    return found[1]
 
 
 def calls(service: Service, key: str, vault: Vault) -> None:
