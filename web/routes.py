@@ -43,11 +43,7 @@ def web_routes(site: Site, reference: Callable[[], str]) -> list[Route]:
         Route(scan_query.PATH, anyone(screen.show)),
         Route(screen.CSV_PATH, anyone(screen.sheet)),
         _form(saved_screens.PATH, members(saved_screens.show_all), members(saved_screens.change)),
-        _form(
-            saved_screens.ONE_PATH,
-            members(saved_screens.show),
-            members(saved_screens.change_feed),
-        ),
+        _form(saved_screens.ONE_PATH, members(saved_screens.show), members(saved_screens.feed)),
         Route(screen_feed.PATH, parts(screen_feed.show, site.services.limiter.count_page)),
         Route(symbol.SEARCH_PATH, anyone(symbol.find)),
         _form(symbol.PATH, anyone(symbol.show), members(symbol.change)),

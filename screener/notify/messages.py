@@ -11,7 +11,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from store.wire.families import Family
@@ -60,11 +59,11 @@ def published(
     followed: Sequence[str],
     drifted: Sequence[str] = (),
     before: Manifest | None = None,
-    screens: Mapping[str, ScreenChanges] = MappingProxyType({}),
+    screens: Sequence[str] = (),
 ) -> Message:
     """A night is published. `followed` are the symbols whose changes are listed, `drifted` those
     whose stored walk was another; `before` is the night that was served until now, and `screens`
-    what changed in screens, by their addresses.
+    what `screen` says of some.
     """
     counts = manifest.counts
     warnings = [*_earlier(manifest, before), *([drift(drifted)] if drifted else [])]
@@ -76,7 +75,7 @@ def published(
             f"Symbols covered: {counts.covered:,}; setups: {counts.setups:,}; resolved trades in "
             f"all: {counts.resolved:,}.",
             *_changes(url, book.changes(), followed),
-            *(_screen(url + address, changes) for address, changes in screens.items()),
+            *screens,
             *_not_covered(book, followed),
             *_links(url),
             manifest.disclaimer,
@@ -173,7 +172,8 @@ def _changes(url: str, record: Mapping[str, Any] | None, followed: Sequence[str]
         yield "None of your symbols changed."
 
 
-def _screen(link: str, changes: ScreenChanges) -> str:
+def screen(link: str, changes: ScreenChanges) -> str:
+    """What entered and left a screen."""
     if not changes.since:
         return f"What entered and left {link} is not known: there is no night before it here."
     entered = [view.symbol for view in changes.entered]

@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib.util import find_spec
@@ -36,8 +36,8 @@ from store.ledger.manifest import Manifest, known_book
 from store.nights.active_night import read_compared
 from store.nights.book import Book
 from store.nights.nights import Nights
-from web.market.scan_query import read_address
-from web.market.screen_changes import ScreenChanges, screen_changes
+from web.market.scan_query import PATH, read_address
+from web.market.screen_changes import screen_changes
 
 if TYPE_CHECKING:
     from nightly.report import Report
@@ -87,17 +87,17 @@ def check(addresses: Sequence[str]) -> None:
         )
 
 
-def check_screens(addresses: Sequence[str]) -> None:
+def check_screens(links: Sequence[str]) -> None:
     """Look whether the screens can be run.
 
     Raises:
-        SettingsError: one cannot.
+        SettingsError: one cannot, or a link is to something else.
     """
-    for place, address in enumerate(addresses, 1):
-        if read_address(address).failed:
+    for place, link in enumerate(links, 1):
+        if not link.partition("?")[0].endswith(PATH) or read_address(link).failed:
             raise SettingsError(
-                f"SCREENER_NOTIFY_SCREENS: link {place} of {len(addresses)} is to a screen that "
-                "cannot be run; open it, and copy it anew when it shows setups."
+                f"SCREENER_NOTIFY_SCREENS: link {place} of {len(links)} leads to no screen that "
+                "can be run; open the screen, and copy its link anew when it shows setups."
             )
 
 
@@ -220,21 +220,20 @@ def of_night(
     """
     path = known_book(Nights(settings.data_dir).folder, manifest)
     with contextlib.closing(Book.open(path, manifest)) as book:
-        screens = _screens(settings, book)
+        screens = list(_screens(settings, book))
         return messages.published(
             settings.url, manifest, book, settings.notify_symbols, drifted, before, screens
         )
 
 
-def _screens(settings: Settings, book: Book) -> Mapping[str, ScreenChanges]:
-    """What changed in the screens of the settings."""
-    if not settings.notify_screens:
-        return {}
-    compared = read_compared(settings.data_dir, (book.changes() or {}).get("since_version"))
-    return {
-        address: screen_changes(read_address(address), book, compared)
-        for address in settings.notify_screens
-    }
+def _screens(settings: Settings, book: Book) -> Iterator[str]:
+    """What entered and left the screens of the settings, a line for each."""
+    queries = [read_address(link) for link in settings.notify_screens]
+    since = (book.changes() or {}).get("since_version") if queries else None
+    compared = read_compared(settings.data_dir, since)
+    for query in queries:
+        link = f"{settings.url}{query.first_page}"
+        yield messages.screen(link, screen_changes(query, book, compared))
 
 
 def _of_error(

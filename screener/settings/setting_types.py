@@ -113,23 +113,10 @@ def symbol(text: str) -> str:
     return text.upper()
 
 
-def screen(text: str) -> str:
-    """Path and query of a screen, from a link to it.
-
-    Raises:
-        ValueError: it is none.
-    """
-    parts = urlsplit(text)
-    if not parts.path.endswith("/screen") or parts.fragment:
-        raise ValueError("must be links to the screen, separated by commas")
-    return f"/screen?{parts.query}" if parts.query else "/screen"
-
-
 Proxy = Annotated[str, AfterValidator(proxy)]
 Host = Annotated[str, AfterValidator(host)]
 Origin = Annotated[str, AfterValidator(origin)]
 Symbol = Annotated[str, AfterValidator(symbol)]
-Screen = Annotated[str, AfterValidator(screen)]
 
 
 def address(text: str) -> str:

@@ -20,7 +20,6 @@ from screener.settings.setting_types import (
     Host,
     Origin,
     Proxy,
-    Screen,
     SecretAddress,
     ServerAddress,
     StoreAddress,
@@ -214,7 +213,7 @@ class Settings(BaseSettings):
     """
     notify_symbols: Words[Symbol] = ()
     """Symbols whose changes are listed when a night is published."""
-    notify_screens: Words[Screen] = Field(default=(), max_length=MOST_ADDRESSES)
+    notify_screens: Words[str] = Field(default=(), max_length=MOST_ADDRESSES)
     """Links to the screen, as its page copies them: what entered and left each is told when a night
     is published.
     """

@@ -31,10 +31,6 @@ APP_ID_LENGTH = 8
 """Random characters of a grant's id, which has 16 characters in all, like a key's prefix."""
 
 
-FEED_SECRET = f"{BRAND}feed_[A-Za-z0-9]{{{SECRET_LENGTH}}}"
-"""What the secret in the address of a feed looks like, as a regular expression."""
-
-
 class Kind(StrEnum):
     """The purpose of a credential."""
 
@@ -63,7 +59,7 @@ def new_credential(kind: Kind) -> str:
 
 def new_feed_secret() -> str:
     """The secret in the address of a feed."""
-    return "pso_feed_" + random_text(SECRET_LENGTH)
+    return f"{BRAND}feed_" + random_text(SECRET_LENGTH)
 
 
 def new_seed() -> str:

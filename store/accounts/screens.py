@@ -32,6 +32,9 @@ from store.errors import AccountError, TooManyError
 SCREEN_CAP: Final = 50
 """Screens that an account may save."""
 
+FEEDS_PER_HOUR: Final = 20
+"""Addresses of feeds that the owner of an account may make within an hour."""
+
 LONGEST_ADDRESS: Final = 8 * 1024
 """Characters of an address, about what a request for it may have."""
 
@@ -114,10 +117,11 @@ class Screens:
         return bool(removed.rowcount)
 
     async def new_feed(
-        self, account_id: int, number: int, *, session: str, per_hour: int, actor: Actor
+        self, account_id: int, number: int, session: str, *, actor: Actor
     ) -> str | None:
         """Give a screen's feed a new address, in place of the old one if it has one, and return
-        its secret, which cannot be read again; None when the account has no such screen.
+        its secret, which cannot be read again; None when the account has no such screen. The token
+        is that of a session of the account.
 
         Raises:
             AccountError: the account has been deleted meanwhile.
@@ -129,7 +133,7 @@ class Screens:
             await lock_account(connection, account_id)
             now = self._clock()
             await check_owner(connection, account_id, session, now)
-            await check_pace(connection, account_id, EventKind.FEED_CREATED, per_hour, now)
+            await check_pace(connection, account_id, EventKind.FEED_CREATED, FEEDS_PER_HOUR, now)
             await end_feeds(connection, own, actor, now)
             made = await connection.execute(
                 tables.screens.update()
@@ -155,8 +159,7 @@ class Screens:
         rows = await self._database.look_up(OF_FEED, hash_secret(secret))
         if not rows:
             return None
-        account, screen = rows[0][: len(ACCOUNT)], rows[0][len(ACCOUNT) :]
-        number, email, plan, active, since = account
+        number, email, plan, active, since, *screen = rows[0]
         return Account(number, email, AccountPlan(plan), active, since), SavedScreen(*screen)
 
 

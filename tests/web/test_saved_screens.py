@@ -15,6 +15,7 @@ import httpx
 import numpy as np
 import pytest
 
+from store.accounts import screens
 from store.accounts.accounts import AccountPlan, utc_now
 from store.accounts.audit import OPERATOR
 from store.accounts.screens import SCREEN_CAP, Screens
@@ -351,7 +352,7 @@ def test_a_feed_takes_a_password_once_the_sign_in_is_old(later: Service) -> None
 def test_an_owner_makes_so_many_feeds_within_an_hour(
     later: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(saved_screens, "FEEDS_PER_HOUR", 1)
+    monkeypatch.setattr(screens, "FEEDS_PER_HOUR", 1)
     browser = signed_in(later, new_person(later))
     path = saved(browser)
     feed_of(browser, path)

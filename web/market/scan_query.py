@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import zip_longest
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode
 
 import orjson
 from pydantic import ValidationError
@@ -212,7 +212,7 @@ def _shown(typed: Mapping[str, str], problems: dict[str, str]) -> tuple[str, Seq
 
 def read_address(address: str) -> Query:
     """The query of an address that `Query.address` wrote, or of a link to it."""
-    return read_query(parse_qsl(urlsplit(address).query, keep_blank_values=True))[0]
+    return read_query(parse_qsl(address.partition("?")[2], keep_blank_values=True))[0]
 
 
 def _arguments(values: Mapping[str, str], problems: dict[str, str]) -> ScanArguments:

@@ -61,7 +61,7 @@ def screen_changes(
         stayed=[view for lineage, view in now.items() if lineage in earlier],
         entered=[view for lineage, view in now.items() if lineage not in earlier],
         left=[
-            Departure(view, reasons.get(lineage) or _state(book, lineage))
+            Departure(view, reasons.get(lineage, CHANGE_KINDS["expired"]))
             for lineage, view in earlier.items()
             if lineage not in now
         ],
@@ -80,19 +80,14 @@ def _matching(query: Query, book: Book, symbols: Container[str] | None) -> dict[
 
 
 def _reasons(book: Book) -> dict[str, str]:
-    """What became of the formations of which the night serves nothing, by lineage: the last of the
-    changes of each.
+    """What became of formations, by lineage: how those stand that the night still serves, and of
+    the others the last of their changes.
     """
     changes = (book.changes() or {"changes": ()})["changes"]
     return {
         row["lineage_id"]: f"{CHANGE_KINDS[row['change']]}: {CHANGE_REASONS[row['reason']]}"
         for row in changes
-        if row["lineage_id"] not in book.scan.formations
+    } | {
+        lineage: f"No longer matches: {state_words(attempts[0])}"
+        for lineage, attempts in book.scan.formations.items()
     }
-
-
-def _state(book: Book, lineage: str) -> str:
-    attempts = book.scan.formations.get(lineage)
-    if not attempts:
-        return "No longer served"
-    return f"No longer matches: {state_words(attempts[0])}"

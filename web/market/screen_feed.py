@@ -7,15 +7,11 @@ to anything else.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import Final
 
 from mcp_server.http.responses import PRIVATE, answer_response
 from mcp_server.operations.answers import Answer
-from store.accounts.accounts import Account
-from store.accounts.credentials import FEED_SECRET
-from store.accounts.screens import SavedScreen
 from web.market.saved_screens import changes_of
 from web.site.access import sees_scan
 from web.site.pages import PROTECTION, Page
@@ -24,31 +20,22 @@ from web.site.site import Site
 from web.site.visit import Visit
 
 PATH = "/feeds/{secret}"
-
 ATOM: Final = "application/atom+xml; charset=utf-8"
+NO_FEED: Final = "There is no feed at this address. Its owner may have replaced it."
 
 MOST: Final = 100
 """Entries of each kind; the page has more."""
 
-NO_FEED = "There is no feed at this address. Its owner may have replaced it."
-
 
 async def show(visit: Visit, site: Site) -> Page:
     """The feed at a secret address."""
-    secret = visit.request.path_params["secret"]
-    found = await site.screens.of_feed(secret) if re.fullmatch(FEED_SECRET, secret) else None
+    found = await site.screens.of_feed(visit.request.path_params["secret"])
     if found is None or not sees_scan(replace(visit, account=found[0]), site):
         raise Refusal(404, NO_FEED)
-    text = await _feed(site, *found)
-    response = answer_response(Answer(text.encode(), ATOM), visit.request.scope["fields"], PRIVATE)
+    account, one = found
+    changes, night = await changes_of([one], site, account)
+    shown = {"one": one, "changes": changes[one.id], "most": MOST, "night": night}
+    answer = Answer(site.pages.text("screen_feed.xml", **shown).encode(), ATOM)
+    response = answer_response(answer, visit.request.scope["fields"], PRIVATE)
     response.headers += PROTECTION
     return response
-
-
-async def _feed(site: Site, account: Account, one: SavedScreen) -> str:
-    tracked = await site.services.watchlist.symbols(account.id) if one.tracked_only else ()
-    with site.services.active_night.pin() as book:
-        before = await site.services.active_night.compared(book)
-        changes = changes_of(one, book, before, tracked)
-        night = site.pages.status(book)
-    return site.pages.text("screen_feed.xml", one=one, changes=changes, most=MOST, night=night)

@@ -87,9 +87,7 @@ class House:
             browser = {"token_hash": name, "account_id": account.id, "seen_at": utc_now()}
             await connection.execute(tables.browsers.insert().values(browser))
         screen = await self.screens.save(account.id, "Near", "/screen", tracked_only=False)
-        feed = await self.screens.new_feed(
-            account.id, screen.id, session=token, per_hour=1, actor=OWNER
-        )
+        feed = await self.screens.new_feed(account.id, screen.id, token, actor=OWNER)
         assert feed is not None
         return Person(account, secret, pair.access, token, feed)
 

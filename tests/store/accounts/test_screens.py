@@ -9,7 +9,7 @@ import pytest
 
 from store.accounts.accounts import Account, AccountPlan, Accounts
 from store.accounts.audit import Actor
-from store.accounts.screens import LONGEST_ADDRESS, SCREEN_CAP, Screens
+from store.accounts.screens import FEEDS_PER_HOUR, LONGEST_ADDRESS, SCREEN_CAP, Screens
 from store.accounts.sessions import PROOF, Sessions
 from store.database.database import Database
 from store.errors import AccountError, SignedOutError, TooManyError, TooOftenError
@@ -44,10 +44,8 @@ class House:
         saved = await self.screens.save(self.ada.id, name, address, tracked_only=tracked_only)
         return saved.id
 
-    async def feed(self, number: int, per_hour: int = 99) -> str | None:
-        return await self.screens.new_feed(
-            self.ada.id, number, session=self.session, per_hour=per_hour, actor=OWNER
-        )
+    async def feed(self, number: int) -> str | None:
+        return await self.screens.new_feed(self.ada.id, number, self.session, actor=OWNER)
 
 
 @pytest.fixture
@@ -175,8 +173,8 @@ async def test_a_feed_is_made_by_a_session_that_was_proven_lately(house: House) 
 
 async def test_an_owner_makes_so_many_addresses_within_an_hour(house: House) -> None:
     number = await house.save("Near")
-    for _ in range(3):
-        assert await house.feed(number, per_hour=3)
+    for _ in range(FEEDS_PER_HOUR):
+        assert await house.feed(number)
 
     with pytest.raises(TooOftenError):
-        await house.feed(number, per_hour=3)
+        await house.feed(number)
