@@ -53,6 +53,10 @@ def test_what_is_restored_serves_the_same_from_either_database_to_either(
         browser = signed_in(live, person)
         expected = {path: live.get(path).json() for path in ("/tickers", "/scan", "/families")}
         calls = remaining(live, live.key)
+        form = browser.form("/screen?status=all", "/screens")
+        screen = browser.submit(form, name="Everything").headers["location"]
+        page = browser.submit(browser.form(screen), feed="new").text
+        [feed] = re.findall(r"/feeds/pso_feed_\w+", page)
     url = live.settings.database_url
     given = options(url.get_secret_value() if url else None)
     assert run(data, "backup", str(file), **given).returncode == 0
@@ -71,6 +75,8 @@ def test_what_is_restored_serves_the_same_from_either_database_to_either(
             assert again.get("/keys").status_code == 303
             again.cookies.update(browser.cookies)
             assert again.get("/keys").status_code == 200
+            assert "Everything" in again.get(screen).text
+            assert "<title>Everything</title>" in again.get(feed).text
 
 
 def remaining(service: Service, key: str) -> int:

@@ -15,6 +15,7 @@ from sqlalchemy.exc import DBAPIError
 from store.accounts.accounts import AccountPlan, Accounts, utc_now
 from store.accounts.audit import OPERATOR, EventKind, note
 from store.accounts.keys import Keys
+from store.accounts.screens import Screens
 from store.accounts.watchlist import Watchlist
 from store.backup.copy import copy, reopen_accounts
 from store.database import tables
@@ -71,6 +72,8 @@ async def filled(database: Database) -> Database:
         account = await accounts.add(f"{name}@example.com", AccountPlan.PREMIUM)
         await keys.create(account.email, f"{name} “key” \\n")
         await Watchlist(database).replace(account.id, ["b.c", "B-C", "a", "Z"], 9)
+        screens = Screens(database)
+        await screens.save(account.id, f"{name} “near”", "/screen?sort=-gain", tracked_only=True)
     async with database.write() as connection:
         await connection.execute(
             tables.clients.insert().values(
