@@ -6,7 +6,7 @@ The page of a saved screen, its feed and the notifications of a nightly show the
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Sequence, Set
 from dataclasses import dataclass
 
 from mcp_server.operations.handlers.scan import page, select
@@ -55,7 +55,8 @@ def screen_changes(
     if before is None:
         return ScreenChanges("", list(now.values()))
     earlier = _matching(query, before, symbols)
-    reasons = _reasons(book)
+    left = earlier.keys() - now.keys()
+    reasons = _reasons(book, left)
     return ScreenChanges(
         since=str(before.session),
         stayed=[view for lineage, view in now.items() if lineage in earlier],
@@ -63,7 +64,7 @@ def screen_changes(
         left=[
             Departure(view, reasons.get(lineage, CHANGE_KINDS["expired"]))
             for lineage, view in earlier.items()
-            if lineage not in now
+            if lineage in left
         ],
     )
 
@@ -79,15 +80,16 @@ def _matching(query: Query, book: Book, symbols: Container[str] | None) -> dict[
     return found
 
 
-def _reasons(book: Book) -> dict[str, str]:
-    """What became of formations, by lineage: how those stand that the night still serves, and of
-    the others the last of their changes.
+def _reasons(book: Book, left: Set[str]) -> dict[str, str]:
+    """What became of the formations that left, by lineage: how those stand that the night still
+    serves, and of the others the last of their changes.
     """
-    changes = (book.changes() or {"changes": ()})["changes"]
+    changes = (book.changes() or {"changes": ()})["changes"] if left else ()
     return {
         row["lineage_id"]: f"{CHANGE_KINDS[row['change']]}: {CHANGE_REASONS[row['reason']]}"
         for row in changes
+        if row["lineage_id"] in left
     } | {
-        lineage: f"No longer matches: {state_words(attempts[0])}"
-        for lineage, attempts in book.scan.formations.items()
+        lineage: f"No longer matches: {state_words(book.scan.formations[lineage][0])}"
+        for lineage in left & book.scan.formations.keys()
     }
