@@ -215,6 +215,29 @@ def test_a_screen_that_cannot_be_saved_says_why_and_keeps_what_was_typed(later: 
     assert "1 of 50" in words(browser.get("/screens").text)
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "",
+        "http://[",
+        "//x",
+        "/screen?" + "kind=rsi&" * 3000,
+        "/screen?filters=%ED%A0%80[[[[",
+        "?\u202e",
+    ],
+)
+def test_whatever_a_form_sends_as_an_address_is_a_screen_or_is_refused(
+    later: Service, address: str
+) -> None:
+    browser = signed_in(later, new_person(later))
+    answer = browser.submit(browser.form(ALL, "/screens"), name="x", address=address)
+    assert answer.status_code in (303, 400)
+    kept = re.findall(r'href="(/screens/\d+)"', browser.get("/screens").text)
+    assert len(kept) == (answer.status_code == 303)
+    for path in kept:
+        assert 'href="/screen"' in browser.get(path).text
+
+
 def test_an_account_saves_50_screens(later: Service) -> None:
     account = new_person(later)
     browser = signed_in(later, account)
