@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl
 from mcp_server.calls.callers import NO_CONDITIONS, REST, Caller, Conditions
 from mcp_server.calls.decoding import JsonError, decode
 from mcp_server.calls.errors import ApiError
+from mcp_server.filters.symbol_lists import text_of
 from mcp_server.http.requests import (
     MAX_BODY,
     BodyTooLargeError,
@@ -56,7 +57,10 @@ AGES = {
 REFERENCE = "/llms.txt"
 """Served at the root of the host too."""
 
-BODY = 'Send {"symbols": ["MSFT"]} with PUT, {"add": ["MSFT"], "remove": []} with PATCH.'
+BODY = (
+    'Send {"symbols": ["MSFT"]} with PUT, {"add": ["MSFT"], "remove": []} with PATCH, '
+    'and with POST {"text": "NASDAQ:MSFT"} or the text itself as text/plain.'
+)
 
 MAX_KNOWN, MAX_KNOWN_BYTES = 4096, 256
 """Requests of which it is remembered what they call, and the most bytes of one."""
@@ -108,7 +112,7 @@ class Facade:
             route = methods.get("GET" if method == "HEAD" else method)
             if route is None:
                 return await self._nothing(scope, "method_not_allowed", methods)
-            operation, given = OPERATIONS[route.operation], _given(route, raw, query, receive)
+            operation, given = OPERATIONS[route.operation], _given(route, raw, scope, receive)
         else:
             operation, given = known
         fields, caller = scope["fields"], await self._identify(scope)
@@ -172,8 +176,11 @@ class Facade:
         return error_response(error, self._services.offer.docs_url, challenge)
 
 
-def _given(route: RestRoute, raw: dict[str, str], query: bytes, receive: Receive) -> Raw:
+def _given(route: RestRoute, raw: dict[str, str], scope: Scope, receive: Receive) -> Raw:
     """The arguments of a request to a route."""
+    query = scope["query_string"]
+    if route.text and scope["fields"].get(b"content-type", b"").lower().startswith(b"text/"):
+        return functools.partial(_read_text, receive, route.text)
     if route.method != "GET":
         return functools.partial(_read_object, receive)
     if route.query and query:
@@ -193,14 +200,12 @@ def _table(routes: tuple[RestRoute, ...]) -> dict[str, dict[str, RestRoute]]:
 def find(table: Mapping[str, Methods], path: str) -> tuple[Methods, dict[str, str]] | None:
     """The methods of a path, and its parameter's value by name; None if no route has the path."""
     parts = path.split("/")
-    if len(parts) == 2:
-        methods = table.get(path)
-        return None if methods is None else (methods, {})
+    if "*" not in path and (methods := table.get(path)):
+        return methods, {}
     if len(parts) not in (3, 4) or not parts[2]:
         return None
     value, parts[2] = parts[2], "*"
-    methods = table.get("/".join(parts))
-    if methods is None:
+    if not (methods := table.get("/".join(parts))):
         return None
     name = next(iter(methods.values())).path.split("/")[2][1:-1]
     return methods, {name: value}
@@ -230,14 +235,24 @@ async def _read_object(receive: Receive) -> dict[str, Any]:
         ApiError: `payload_too_large` over 64 KB; `bad_request` for anything but an object.
     """
     try:
-        content = decode(await read_body(receive))
-    except BodyTooLargeError as error:
-        message = f"The body is over {MAX_BODY // 1024} KB."
-        raise ApiError("payload_too_large", message) from error
-    except DisconnectedError as error:
-        raise ApiError("bad_request", "The body was not sent completely.") from error
+        content = decode(await _read(receive))
     except JsonError as error:
         raise ApiError("bad_request", f"The body is {error}.", fix=BODY) from error
     if not isinstance(content, dict):
         raise ApiError("bad_request", "The body must be a JSON object.", fix=BODY)
     return content
+
+
+async def _read_text(receive: Receive, name: str) -> dict[str, Any]:
+    """The body of a request as the argument of a name."""
+    return {name: text_of(await _read(receive))}
+
+
+async def _read(receive: Receive) -> bytes:
+    try:
+        return await read_body(receive)
+    except BodyTooLargeError as error:
+        message = f"The body is over {MAX_BODY // 1024} KB."
+        raise ApiError("payload_too_large", message) from error
+    except DisconnectedError as error:
+        raise ApiError("bad_request", "The body was not sent completely.") from error

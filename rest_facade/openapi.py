@@ -29,6 +29,8 @@ IF_MATCH = {
     "description": "The ETag that GET gave; a list that has changed since stays.",
     "schema": {"type": "string"},
 }
+TEXTS = ("text/plain", "text/csv")
+"""Media types of a body that is no JSON."""
 CLIENT_NAME = {
     "name": "X-Service-Client",
     "in": "header",
@@ -190,7 +192,9 @@ def _operation(route: RestRoute) -> Schema:
         "responses": _responses(route, operation),
     }
     if route.method != "GET":
-        content = {"application/json": {"schema": input_schema(operation)}}
+        content: Schema = {"application/json": {"schema": input_schema(operation)}}
+        if route.text:
+            content |= {kind: {"schema": {"type": "string"}} for kind in TEXTS}
         result["requestBody"] = {"required": True, "content": content}
     return result
 

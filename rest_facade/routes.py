@@ -10,11 +10,13 @@ from typing import Literal
 class RestRoute:
     """One route: a method, a path and the operation that serves it."""
 
-    method: Literal["GET", "PUT", "PATCH"]
+    method: Literal["GET", "PUT", "PATCH", "POST"]
     path: str
     operation: str
     query: tuple[str, ...] = ()
     """The query parameters it takes; others are ignored."""
+    text: str = ""
+    """The argument that a body is which is no JSON but text."""
 
 
 SCAN_QUERY = (
@@ -30,6 +32,8 @@ ROUTES = (
     RestRoute("GET", "/tickers", "list_tracked_tickers"),
     RestRoute("PUT", "/tickers", "set_tracked_tickers"),
     RestRoute("PATCH", "/tickers", "edit_tracked_tickers"),
+    RestRoute("POST", "/tickers/import", "import_tickers", text="text"),
+    RestRoute("GET", "/tickers/export", "export_tickers", ("format",)),
     RestRoute("GET", "/tickers/{symbol}/patterns", "get_ticker_patterns"),
     RestRoute("GET", "/tickers/{symbol}/history", "get_pattern_history", HISTORY_QUERY),
     RestRoute("GET", "/tickers/{symbol}/record", "get_ticker_record", ("family",)),

@@ -55,6 +55,7 @@ def web_routes(site: Site, reference: Callable[[], str]) -> list[Route]:
         Route(changes.PATH, anyone(changes.show)),
         Route(status.PATH, anyone(status.show)),
         _form(watchlist.PATH, members(watchlist.show), members(watchlist.change)),
+        Route(watchlist.EXPORT_PATH, members(watchlist.export)),
         Route(live.PATH, anyone(_news)),
         Route(method.PATH, partial(method.show, site=site)),
         _fixed(site, connect.PATH, "connect.html", partial(connect.connect_page, offer)),

@@ -46,7 +46,7 @@ CODINGS = ("zstd", "gzip")
 CORS_METHODS = {
     # GET and DELETE are answered 405, and a page should see that instead of a failed connection.
     "/mcp": b"POST, GET, DELETE",
-    "/api/v1": b"GET, HEAD, PUT, PATCH",
+    "/api/v1": b"GET, HEAD, PUT, PATCH, POST",
     "/llms.txt": b"GET, HEAD",
     "/server.json": b"GET, HEAD",
     "/.well-known": b"GET, HEAD",

@@ -26,6 +26,7 @@ from pydantic import (
 
 from mcp_server.calls.errors import ApiError
 from mcp_server.filters.scan_order import RANK, SORTS
+from mcp_server.filters.symbol_lists import MAX_LIST, WRITERS
 from store.wire.families import Direction, Family
 from store.wire.records import ChangeKind
 
@@ -310,6 +311,29 @@ class EditArguments(Arguments):
     ] = []
 
 
+class ImportArguments(Arguments):
+    """A list of symbols of another program."""
+
+    text: Annotated[
+        str,
+        _at_most(MAX_LIST),
+        Field(
+            description="Symbols as TradingView or Finviz write them, such as "
+            "`NASDAQ:AAPL,COINBASE:BTCUSD`, or CSV with a column Symbol or Ticker; at most 1,000."
+        ),
+    ]
+
+
+class ExportArguments(Arguments):
+    """The form of the exported list."""
+
+    format: Annotated[
+        Literal["tradingview", "csv"],
+        Choice,
+        Field(description="tradingview: `NASDAQ:AAPL,…`; csv: Symbol, Exchange (MIC), Name."),
+    ] = "tradingview"
+
+
 _REQUIREMENTS = {
     "symbol": f"symbol is required, as text of at most {MAX_WORD} characters",
     "setup_id": f"setup_id is required, as text of at most {MAX_SETUP_ID} characters",
@@ -329,6 +353,8 @@ _REQUIREMENTS = {
     "symbols": "symbols must be a list of strings",
     "add": "add must be a list of strings",
     "remove": "remove must be a list of strings",
+    "text": f"text is required, of at most {MAX_LIST} characters",
+    "format": f"format must be {' or '.join(WRITERS)}",
     "family": f"family must be one of {', '.join(Family)}",
 }
 

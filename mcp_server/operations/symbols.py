@@ -5,13 +5,16 @@ and the refusal of one that the account does not track.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from typing import NamedTuple
 
 from anyio.lowlevel import checkpoint
 
 from mcp_server.calls.callers import TRACKED_CAPS, Surface
 from mcp_server.calls.errors import ApiError
+from mcp_server.filters.directory import Directory
+from mcp_server.filters.symbol_lists import meaning, read_list
 from mcp_server.operations.services import Services
 from store.accounts.keys import Principal
 from store.nights.book import Book
@@ -19,7 +22,10 @@ from store.nights.book import Book
 SYMBOL_PATTERN = re.compile(r"[A-Za-z0-9.]{1,24}")
 
 LOOKED_UP = 20
-"""Most symbols of one refusal whose nearest known ones are looked up."""
+"""Most symbols of one call whose nearest known ones are looked up."""
+
+SHOWN = 64
+"""Characters of a symbol that is not one, as it is named."""
 
 ROUTES = "PUT or PATCH /tickers (or the tool set_tracked_tickers; it and PUT take the whole list)"
 
@@ -31,7 +37,7 @@ def check_symbols(raw: Sequence[str]) -> list[str]:
         ApiError: `invalid_symbol`, listing each symbol that is not letters, digits and dots.
     """
     given = dict.fromkeys(symbol.strip() for symbol in raw)
-    rejected = [symbol[:64] for symbol in given if not SYMBOL_PATTERN.fullmatch(symbol)]
+    rejected = [symbol[:SHOWN] for symbol in given if not SYMBOL_PATTERN.fullmatch(symbol)]
     if rejected:
         raise ApiError("invalid_symbol", details={"rejected": rejected})
     return list(dict.fromkeys(symbol.upper() for symbol in given))
@@ -47,6 +53,34 @@ def check_known(book: Book, symbols: Sequence[str], tracked: Sequence[str]) -> N
     unknown = [s for s in symbols if s not in own and book.coverage(s) is None]
     if unknown:
         raise ApiError("unknown_symbol", details={"unknown": unknown})
+
+
+class Found(NamedTuple):
+    """What a list of another program means."""
+
+    known: Sequence[str]
+    unknown: Mapping[str, Sequence[str]]
+    """What means no symbol, as it stands there, and the known symbols that are nearest."""
+
+
+async def find_listed(book: Book, directory: Directory, text: str, tracked: Sequence[str]) -> Found:
+    """Which symbols a text names that the night or the account's own list knows.
+
+    Raises:
+        ApiError: `bad_request`; the text names no symbol, or too many.
+    """
+    own, known, unknown = frozenset(tracked), dict[str, None](), dict[str, Sequence[str]]()
+
+    def is_known(symbol: str) -> bool:
+        return symbol in own or book.coverage(symbol) is not None
+
+    for listed in read_list(text):
+        if symbol := meaning(listed, directory, is_known):
+            known[symbol] = None
+        else:
+            unknown[listed[:SHOWN]] = directory.nearest(listed) if len(unknown) < LOOKED_UP else ()
+        await checkpoint()  # others go on in between
+    return Found(list(known), unknown)
 
 
 @asynccontextmanager

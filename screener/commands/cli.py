@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from screener.commands import access, accounts, backup, db, up
+from screener.commands import access, accounts, backup, db, up, watchlist
 from screener.commands.bars_options import reading_bars
 from screener.commands.nights import bars, detect, ledger, night
 from screener.commands.patterns import patterns
@@ -43,6 +43,7 @@ app = typer.Typer(
 )
 app.add_typer(accounts.accounts_app, name="account")
 app.add_typer(accounts.keys_app, name="key")
+app.add_typer(watchlist.watchlist_app, name="watchlist")
 app.add_typer(night.nights_app, name="night")
 app.add_typer(ledger.ledger_app, name="ledger")
 app.add_typer(bars.bars_app, name="bars")

@@ -143,16 +143,16 @@ class Output:
 
     def print_csv(self, rows: Iterable[Sequence[object]]) -> None:
         """Print rows of values as CSV."""
-        self._write(csv_text(rows))
+        self.write(csv_text(rows))
 
     def print_json(self, value: object) -> None:
         """Print JSON values, indented, in ASCII: whatever is not is escaped."""
-        self._write(f"{json.dumps(value, indent=2)}\n")
+        self.write(f"{json.dumps(value, indent=2)}\n")
 
     def _write_lines(self, lines: Iterable[str]) -> None:
-        self._write("".join(f"{line}\n" for line in lines))
+        self.write("".join(f"{line}\n" for line in lines))
 
-    def _write(self, text: str) -> None:
+    def write(self, text: str) -> None:
         """Write now, since at the end of the process a full disk could not be told any more."""
         stream = getattr(sys, self._stream)
         try:

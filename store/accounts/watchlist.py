@@ -106,6 +106,26 @@ class Watchlist:
             await _write(connection, account_id, after)
         return Edited(before, after)
 
+    async def fill(
+        self,
+        account_id: int,
+        add: Sequence[str],
+        cap: int,
+        *,
+        expected: Sequence[str] | None = None,
+    ) -> Edited:
+        """Append new symbols in their order, as many as the cap leaves room for.
+
+        Raises:
+            ChangedError: the list is not the `expected` one; nothing was changed.
+        """
+        async with self._database.write() as connection:
+            before = await _locked(connection, account_id, expected)
+            new = [symbol for symbol in dict.fromkeys(add) if symbol not in before]
+            after = [*before, *new[: max(0, cap - len(before))]]
+            await _write(connection, account_id, after)
+        return Edited(before, after)
+
     async def move(self, account_id: int, symbol: str, steps: int) -> list[str]:
         """Move a symbol down the list, or up if `steps` is negative, at most to either end."""
         async with self._database.write() as connection:

@@ -511,6 +511,33 @@ class TrackedTickers(Record):
     """What it dropped."""
 
 
+class UnknownListed(Record):
+    """What a list of another program names and the service does not know."""
+
+    given: str
+    """As it stands in the list, cut to 64 characters."""
+    nearest: list[Symbol]
+    """Known symbols that may be meant, the nearest first; looked up for the first 20."""
+
+
+class ImportedTickers(TrackedTickers):
+    """The tracked tickers after a list was added to them as far as possible."""
+
+    unknown: list[UnknownListed]
+    """What was not added, since no known symbol is certainly meant."""
+    over_cap: list[Symbol]
+    """What is known, and was not added for want of room."""
+
+
+class ExportedTickers(Record):
+    """The tracked tickers as a text for other programs."""
+
+    format: Literal["tradingview", "csv"]
+    count: Count
+    text: str
+    """The content of the file."""
+
+
 class AppliedFilters(Record):
     """What a scan was narrowed by; null where nothing was sent."""
 

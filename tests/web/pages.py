@@ -99,6 +99,7 @@ NOT_PAGES = {
     "/feeds/{secret}": "for programs that read feeds",
     "/events": "a stream of news for open pages",
     "/symbols/{symbol}/chart.png": "a picture",
+    "/watchlist/export": "a file",
     "/symbols/{symbol}/chart.json": "the data of the interactive chart",
 }
 """The routes of the web app that show no page, with the reason; assets are none either."""

@@ -10,6 +10,7 @@ from store.accounts.accounts import AccountPlan
 from store.wire.words import place_words, state_words
 from tests.contract.market import active_book
 from tests.service import Service
+from tests.web.browser import Browser
 from tests.web.people import new_person, signed_in, tracked_by
 from tests.web.tree import words
 
@@ -121,8 +122,9 @@ def test_each_button_does_what_it_says_on_a_list_over_the_cap_too(service: Servi
 def test_what_cannot_be_added_is_said_stays_as_typed_and_changes_nothing(service: Service) -> None:
     for plan, text, said in (
         (AccountPlan.PREMIUM_PLUS, "NOPE", "does not know NOPE"),
-        (AccountPlan.PREMIUM_PLUS, 'AAPL, "<b>NOPE', "letters, digits and dots"),
-        (AccountPlan.PREMIUM_PLUS, " , ", "Type one symbol"),
+        (AccountPlan.PREMIUM_PLUS, "GOGO", "does not know GOGO (perhaps GOOG). Nothing was added."),
+        (AccountPlan.PREMIUM_PLUS, '"<b>NOPE', "does not know &lt;B&gt;NOPE"),
+        (AccountPlan.PREMIUM_PLUS, " , ", "names no symbol"),
         (AccountPlan.NONE, "AAPL", "Your plan tracks no tickers."),
     ):
         account = new_person(service, plan)
@@ -137,3 +139,90 @@ def test_what_cannot_be_added_is_said_stays_as_typed_and_changes_nothing(service
         assert 'aria-invalid="true"' in answer.text
         assert "<b>" not in answer.text
         assert tracked_by(service, account) == []
+
+
+def test_a_list_is_imported_as_text_or_as_a_file_and_what_is_not_known_is_named(
+    service: Service,
+) -> None:
+    text = "###TECH,NASDAQ:AAPL,NYSE:<b>NOPE,NASDAQ:GOGO,NYSE:IBM"
+    for sent in (
+        {"data": {"list": text}},
+        {"data": {"list": ""}, "files": {"file": ("list.txt", text.encode(), "text/plain")}},
+        {"files": {"file": ("list.csv", text.replace(",", "\r\n").encode("utf-16"), "text/csv")}},
+    ):
+        account = new_person(service, tracked=("MSFT",))
+        browser = signed_in(service, account)
+        fields = {**browser.form("/watchlist").fields, **sent.pop("data", {})}
+        fields.pop("file", None)
+
+        answer = browser.post("/watchlist", data=fields, **sent)
+
+        assert answer.status_code == 200
+        assert "Added: AAPL, IBM." in answer.text
+        assert "Not known: NYSE:&lt;B&gt;NOPE, NASDAQ:GOGO (perhaps GOOG)." in answer.text
+        assert tracked_by(service, account) == ["MSFT", "AAPL", "IBM"]
+
+
+def test_a_list_that_is_known_whole_leads_back_to_the_list(service: Service) -> None:
+    account = new_person(service)
+    browser = signed_in(service, account)
+
+    answer = browser.submit(browser.form("/watchlist"), list="NASDAQ:AAPL,NYSE:IBM")
+
+    assert answer.headers["location"] == "/watchlist#list"
+    assert tracked_by(service, account) == ["AAPL", "IBM"]
+
+
+def test_as_many_are_added_as_the_plan_has_room_for(service: Service) -> None:
+    tracked = tuple(f"X{number}" for number in range(49))
+    account = new_person(service, AccountPlan.PREMIUM, tracked=tracked)
+    browser = signed_in(service, account)
+
+    page = browser.submit(browser.form("/watchlist"), add="AAPL, IBM, MSFT").text
+
+    assert "Added: AAPL." in page
+    assert "Your plan tracks 50 tickers; there was no room for IBM, MSFT." in page
+    assert tracked_by(service, account) == [*tracked, "AAPL"]
+
+
+def test_a_form_with_a_file_is_bounded_and_checked_like_any_other(service: Service) -> None:
+    account = new_person(service)
+    browser = signed_in(service, account)
+    token = browser.form("/watchlist").fields["token"]
+    kind = "multipart/form-data; boundary=x"
+    part = '--x\r\nContent-Disposition: form-data; name="{}"\r\n\r\n{}\r\n'
+
+    for content_type, body, status in (
+        (kind, part.format("token", token) + part.format("add", "AAPL") + "--x--\r\n", 303),
+        (kind, part.format("add", "AAPL") + "--x--\r\n", 403),
+        (kind, part.format("token", token) + part.format("add", "A" * 70_000) + "--x--\r\n", 413),
+        (kind, part.format("add", "AAPL") * 21 + "--x--\r\n", 400),
+        (
+            kind,
+            '--x\r\nContent-Disposition: form-data; name="f"; filename="f"\r\n\r\n\r\n' * 2,
+            400,
+        ),
+        (kind, "--y", 400),
+        (f"{kind}; charset=undefined", part.format("add", "\xff") + "--x--\r\n", 400),
+        (f"{kind}; charset=none", part.format("add", "\xff") + "--x--\r\n", 403),
+        ("multipart/form-data", "--x", 400),
+        ("text/plain", "add=AAPL", 415),
+    ):
+        answer = browser.post(
+            "/watchlist", content=body.encode("latin-1"), headers={"Content-Type": content_type}
+        )
+        assert answer.status_code == status, (content_type, body[:60])
+
+
+def test_the_list_is_downloaded_for_tradingview_and_as_csv(service: Service) -> None:
+    browser = signed_in(service, new_person(service, tracked=("MSFT", "GONE", "IBM")))
+    links = re.findall(r'href="(/watchlist/export[^"]*)"', browser.get("/watchlist").text)
+
+    plain, table = (browser.get(html.unescape(link)) for link in links)
+
+    assert plain.text == "NASDAQ:MSFT,GONE,NYSE:IBM\n"
+    assert plain.headers["content-disposition"] == 'attachment; filename="watchlist.txt"'
+    assert table.text.splitlines()[1:3] == ["MSFT,XNAS,Microsoft Corporation", "GONE,,"]
+    assert table.headers["content-type"] == "text/csv; charset=utf-8"
+    assert browser.get("/watchlist/export?format=pdf").status_code == 400
+    assert Browser(service).get("/watchlist/export").status_code == 303

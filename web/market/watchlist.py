@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from starlette.responses import RedirectResponse
+from starlette.responses import RedirectResponse, Response
 
 from mcp_server.calls.callers import TRACKED_CAPS
 from mcp_server.calls.errors import ApiError
-from mcp_server.operations.symbols import check_known, check_symbols, suggesting
+from mcp_server.filters.symbol_lists import WRITERS
+from mcp_server.operations.symbols import Found, find_listed
 from store.accounts.accounts import Account
 from store.accounts.watchlist import OverCapError
 from store.nights.book import Book
@@ -21,10 +21,16 @@ from web.site.refusals import Refusal
 from web.site.site import Site
 from web.site.visit import Visit
 
-PATH = "/watchlist"
+PATH, EXPORT_PATH = "/watchlist", "/watchlist/export"
 STEPS = {"up": -1, "down": 1}
-NAMED = 10
-"""Most unknown symbols that a refusal names."""
+NAMED = 20
+"""Most symbols of one kind that the page names."""
+
+FILES = {
+    "tradingview": ("watchlist.txt", "text/plain; charset=utf-8"),
+    "csv": ("watchlist.csv", "text/csv; charset=utf-8"),
+}
+"""The name and the media type of a download, by its form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +45,28 @@ class Ticker:
     setups: Sequence[SetupView]
 
 
-async def show(visit: Visit, site: Site, account: Account, refusal: Refusal | None = None) -> Page:
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What became of a list that was added in part."""
+
+    added: Sequence[str]
+    unknown: Sequence[str]
+    """Each symbol that is not known, with those that may be meant."""
+    over_cap: Sequence[str]
+
+    @classmethod
+    def of(cls, found: Found, added: Sequence[str], over_cap: Sequence[str]) -> Report:
+        """The report on a list."""
+        return cls(_named(added), _named(list(_meant(found))), _named(over_cap))
+
+
+async def show(
+    visit: Visit,
+    site: Site,
+    account: Account,
+    refusal: Refusal | None = None,
+    report: Report | None = None,
+) -> Page:
     """The list."""
     symbols = await site.services.watchlist.symbols(account.id)
     with site.services.active_night.pin() as book:
@@ -52,6 +79,7 @@ async def show(visit: Visit, site: Site, account: Account, refusal: Refusal | No
         "watchlist.html",
         visit,
         refusal=refusal,
+        report=report,
         typed=visit.form.get("add", "") if refusal else "",
         tickers=with_setup if chosen else tickers,
         symbols=symbols,
@@ -66,10 +94,30 @@ async def show(visit: Visit, site: Site, account: Account, refusal: Refusal | No
 async def change(visit: Visit, site: Site, account: Account) -> Page:
     """Add, remove or move a ticker, depending on the button that was pressed."""
     try:
-        place = await _change(visit, site, account)
+        done = await _change(visit, site, account)
     except Refusal as refusal:
         return await show(visit, site, account, refusal)
-    return RedirectResponse(f"{PATH}#{place}", 303)
+    if isinstance(done, Report):
+        return await show(visit, site, account, report=done)
+    return RedirectResponse(f"{PATH}#{done}", 303)
+
+
+async def export(visit: Visit, site: Site, account: Account) -> Page:
+    """The list as a file for another program."""
+    form = visit.request.query_params.get("format", "tradingview")
+    if form not in FILES:
+        raise Refusal(400, f"format is {' or '.join(FILES)}.")
+    name, media_type = FILES[form]
+    symbols = await site.services.watchlist.symbols(account.id)
+    with site.services.active_night.pin() as book:
+        text = WRITERS[form](symbols, site.services.directory(book))
+    saved = f'attachment; filename="{name}"'
+    headers = {
+        "Content-Disposition": saved,
+        "Cache-Control": "no-store",
+        "Content-Type": media_type,
+    }
+    return Response(text, headers=headers)
 
 
 async def edit(site: Site, account: Account, added: Sequence[str], removed: Sequence[str]) -> None:
@@ -90,8 +138,8 @@ async def edit(site: Site, account: Account, added: Sequence[str], removed: Sequ
         raise Refusal(400, words) from error
 
 
-async def _change(visit: Visit, site: Site, account: Account) -> str:
-    """Do what the form asks; the anchor of the page at which to go on."""
+async def _change(visit: Visit, site: Site, account: Account) -> str | Report:
+    """Do what the form asks; the anchor of the page at which to go on, or what to tell."""
     form = visit.form
     for direction, steps in STEPS.items():
         if direction in form:
@@ -101,23 +149,45 @@ async def _change(visit: Visit, site: Site, account: Account) -> str:
     if "remove" in form:
         await edit(site, account, [], [form["remove"]])
     else:
-        await edit(site, account, await _known(site, account, form.get("add", "")), [])
+        text = next((form[name] for name in ("file", "list", "add") if form.get(name)), "")
+        return await _add(site, account, text) or "list"
     return "list"
 
 
-async def _known(site: Site, account: Account, text: str) -> Sequence[str]:
-    """The symbols that a text names, all of them known."""
-    services = site.services
+async def _add(site: Site, account: Account, text: str) -> Report | None:
+    """Put what a text names at the end of the list; the report if it was not all added.
+
+    Raises:
+        Refusal: nothing of the text is known.
+    """
+    services, cap = site.services, TRACKED_CAPS[account.plan]
+    if not cap:
+        raise Refusal(400, "Your plan tracks no tickers.")
     try:
-        symbols = check_symbols([word for word in re.split(r"[\s,;]+", text) if word])
-        if not symbols:
-            raise Refusal(400, "Type one symbol or several, such as AAPL, MSFT.")
         with services.active_night.pin() as book:
-            async with suggesting(services, book):
-                check_known(book, symbols, await services.watchlist.symbols(account.id))
+            before = await services.watchlist.symbols(account.id)
+            found = await find_listed(book, services.directory(book), text, before)
     except ApiError as error:
-        raise Refusal(400, _sentence(error)) from error
-    return symbols
+        raise Refusal(400, error.message) from error
+    if not found.known:
+        unknown = ", ".join(_named(list(_meant(found))))
+        raise Refusal(400, f"The service does not know {unknown}. Nothing was added.")
+    edited = await services.watchlist.fill(account.id, found.known, cap)
+    over = [symbol for symbol in found.known if symbol not in edited.after]
+    if found.unknown or over:
+        return Report.of(found, edited.added, over)
+    return None
+
+
+def _meant(found: Found) -> Iterator[str]:
+    for given, nearest in found.unknown.items():
+        yield f"{given} (perhaps {' or '.join(nearest)})" if nearest else given
+
+
+def _named(symbols: Sequence[str]) -> Sequence[str]:
+    """The first of some symbols, and how many others there are."""
+    more = [f"and {len(symbols) - NAMED} more"] if len(symbols) > NAMED else []
+    return [*symbols[:NAMED], *more]
 
 
 def _ticker(book: Book, symbol: str, name: str) -> Ticker:
@@ -129,13 +199,3 @@ def _ticker(book: Book, symbol: str, name: str) -> Ticker:
         covered=coverage is not None and coverage.covered,
         setups=book.views(symbol),
     )
-
-
-def _sentence(error: ApiError) -> str:
-    details = error.details or {}
-    if error.code == "invalid_symbol":
-        return "A symbol is letters, digits and dots, such as AAPL or BRK.B. Nothing was added."
-    unknown = ", ".join(details.get("unknown", [])[:NAMED])
-    meant = dict.fromkeys(near for found in details.get("nearest", {}).values() for near in found)
-    hint = f" Perhaps you mean {' or '.join(list(meant)[:NAMED])}." if meant else ""
-    return f"The service does not know {unknown}. Nothing was added.{hint}"

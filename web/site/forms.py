@@ -14,15 +14,22 @@ import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
 from urllib.parse import parse_qsl, urlencode
 
+from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
-from mcp_server.http.requests import BodyTooLargeError, DisconnectedError, read_body
+from mcp_server.filters.symbol_lists import text_of
+from mcp_server.http.requests import MAX_BODY, BodyTooLargeError, DisconnectedError, read_body
 from web.site.refusals import Refusal
 
 TOKEN_FIELD = "token"  # noqa: S105 - a field's name
+
+URLENCODED, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
+
+MOST_FIELDS = 20
+"""Fields of a form with a file."""
 
 ONCE_LASTS = dt.timedelta(hours=1)
 """How long a form that works once may be used."""
@@ -40,13 +47,14 @@ def address_of(request: Request) -> str:
 
 
 async def read_form(request: Request) -> dict[str, str]:
-    """The fields of a posted form; of a repeated field, the last value.
+    """The fields of a posted form; of a repeated field, the last value. A file is a field with the
+    file's text.
 
     Raises:
         Refusal: it is not a form, is too large or incomplete, or has a NUL character.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind not in ("", "application/x-www-form-urlencoded"):
+    if kind not in ("", URLENCODED, MULTIPART):
         raise Refusal(415, "This address takes HTML forms only.")
     try:
         body = await read_body(request.receive)
@@ -54,9 +62,33 @@ async def read_form(request: Request) -> dict[str, str]:
         raise Refusal(413, "The form is too large.") from error
     except DisconnectedError as error:
         raise Refusal(400, "The form was not sent completely.") from error
-    fields = dict(parse_qsl(body.decode("latin-1"), keep_blank_values=True))
+    if kind == MULTIPART:
+        fields = await _parts(request, body)
+    else:
+        fields = dict(parse_qsl(body.decode("latin-1"), keep_blank_values=True))
     if any("\0" in value for value in fields.values()):
         raise Refusal(400, "The form contains a character that no field accepts.")
+    return fields
+
+
+async def _parts(request: Request, body: bytes) -> dict[str, str]:
+    """The fields of a form with a file (RFC 7578)."""
+
+    async def stream() -> AsyncGenerator[bytes]:
+        yield body
+
+    parser = MultiPartParser(
+        request.headers, stream(), max_files=1, max_fields=MOST_FIELDS, max_part_size=MAX_BODY
+    )
+    try:
+        form = await parser.parse()
+    except (MultiPartException, ValueError) as error:  # a charset may fail in ways of its own
+        raise Refusal(400, "The form cannot be read.") from error
+    fields = {
+        name: part if isinstance(part, str) else text_of(await part.read())
+        for name, part in form.items()
+    }
+    await form.close()
     return fields
 
 

@@ -10,10 +10,23 @@ import xxhash
 
 from mcp_server.calls.callers import NO_CONDITIONS, Consent, ConsentNeededError
 from mcp_server.calls.errors import ApiError
+from mcp_server.filters.symbol_lists import WRITERS
 from mcp_server.operations.answers import Answer
-from mcp_server.operations.arguments import Arguments, EditArguments, SymbolsArguments
+from mcp_server.operations.arguments import (
+    Arguments,
+    EditArguments,
+    ExportArguments,
+    ImportArguments,
+    SymbolsArguments,
+)
 from mcp_server.operations.services import Call
-from mcp_server.operations.symbols import check_known, check_symbols, suggesting
+from mcp_server.operations.symbols import (
+    Found,
+    check_known,
+    check_symbols,
+    find_listed,
+    suggesting,
+)
 from store.accounts.watchlist import ChangedError, Edited, OverCapError
 from store.nights.book import Book
 
@@ -83,6 +96,25 @@ async def remove_tickers(call: Call[SymbolsArguments]) -> Answer:
     return await _edit(call, "symbols", remove=call.arguments.symbols)
 
 
+async def import_tickers(call: Call[ImportArguments]) -> Answer:
+    """Append what a list of another program names, as far as it is known and there is room."""
+    watchlist, account = call.services.watchlist, call.principal.account
+    before = await _before(call, [])
+    directory = call.services.directory(call.book)
+    found = await find_listed(call.book, directory, call.arguments.text, before)
+    expected = before if call.conditions.unchanged is not None else None
+    change = watchlist.fill(account.id, found.known, call.cap, expected=expected)
+    return await _edited(call, change, found)
+
+
+async def export_tickers(call: Call[ExportArguments]) -> Answer:
+    """The tracked tickers as a text for other programs."""
+    tracked = await call.services.principals.tracked(call.principal)
+    text = WRITERS[call.arguments.format](tracked, call.services.directory(call.book))
+    body = {"format": call.arguments.format, "count": len(tracked), "text": text}
+    return call.answer(orjson.dumps(body))
+
+
 async def _edit(
     call: Call[Any], named: str, add: Sequence[str] = (), remove: Sequence[str] = ()
 ) -> Answer:
@@ -141,7 +173,7 @@ def _check_consent(consent: Consent | None, before: Sequence[str], symbols: Sequ
         )
 
 
-async def _edited(call: Call[Any], change: Awaitable[Edited]) -> Answer:
+async def _edited(call: Call[Any], change: Awaitable[Edited], found: Found | None = None) -> Answer:
     try:
         edited = await change
     except OverCapError as error:
@@ -155,6 +187,9 @@ async def _edited(call: Call[Any], change: Awaitable[Edited]) -> Answer:
         "added": edited.added,
         "removed": edited.removed,
     }
+    if found is not None:
+        body["unknown"] = [{"given": g, "nearest": near} for g, near in found.unknown.items()]
+        body["over_cap"] = [symbol for symbol in found.known if symbol not in edited.after]
     return call.answer(orjson.dumps(body))
 
 

@@ -1,0 +1,92 @@
+"""`screener watchlist`: the list of an account, from the files of other programs and to them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from screener.commands.accounts import Email, with_store
+from screener.settings.console import err, fail, out, settings
+
+if TYPE_CHECKING:
+    from screener.service.parts import AccountStore
+
+watchlist_app = typer.Typer(
+    no_args_is_help=True, help="Import and export an account's watchlist: its tracked tickers."
+)
+
+
+@watchlist_app.command("import")
+def import_list(
+    email: Email, file: Annotated[str, typer.Argument(help="The list; - for stdin.")]
+) -> None:
+    """Add the symbols of a TradingView or Finviz list, or of a CSV file, to a watchlist.
+
+    What the active night knows is added at the end, as far as there is room; the rest is named.
+    Symbols may have their exchange in front, such as NASDAQ:AAPL; ###SECTION lines are passed over.
+    """
+    from mcp_server.calls.callers import TRACKED_CAPS
+    from mcp_server.filters.directory import Directory
+    from mcp_server.filters.symbol_lists import text_of
+    from mcp_server.operations.symbols import Found, find_listed
+    from screener.commands.patterns.scan_arguments import refusing
+    from screener.commands.patterns.setups import open_active_night
+    from store.accounts.watchlist import Edited, Watchlist
+
+    text = text_of(_read(file))
+    with open_active_night(settings()) as book:
+
+        async def work(store: AccountStore) -> tuple[Found, Edited]:
+            account, watchlist = await store.accounts.get(email), Watchlist(store.database)
+            before = await watchlist.symbols(account.id)
+            found = await find_listed(book, Directory.of(book), text, before)
+            cap = TRACKED_CAPS[account.plan]
+            return found, await watchlist.fill(account.id, found.known, cap)
+
+        with refusing():
+            found, edited = with_store(work)
+    err.print_text(f"Added {len(edited.added)}: {', '.join(edited.added) or 'nothing'}.")
+    for given, nearest in found.unknown.items():
+        meant = f"; perhaps {' or '.join(nearest)}" if nearest else ""
+        err.print(f"Not known: {given}{meant}")
+    if over := [symbol for symbol in found.known if symbol not in edited.after]:
+        err.print_text(f"No room in the plan: {', '.join(over)}.")
+
+
+@watchlist_app.command("export")
+def export_list(
+    email: Email,
+    form: Annotated[
+        Literal["tradingview", "csv"], typer.Option("--as", help="The form of the list.")
+    ] = "tradingview",
+) -> None:
+    """Print a watchlist for TradingView, or as CSV of symbol, exchange and name."""
+    from mcp_server.filters.directory import Directory
+    from mcp_server.filters.symbol_lists import WRITERS
+    from screener.commands.patterns.setups import open_active_night
+    from store.accounts.watchlist import Watchlist
+
+    async def work(store: AccountStore) -> list[str]:
+        account = await store.accounts.get(email)
+        return await Watchlist(store.database).symbols(account.id)
+
+    symbols = with_store(work)
+    with open_active_night(settings()) as book:
+        out.write(WRITERS[form](symbols, Directory.of(book)))
+
+
+def _read(file: str) -> bytes:
+    """The bytes of a list, and one more than it may have if it is too long."""
+    from mcp_server.filters.symbol_lists import MAX_LIST
+
+    try:
+        with sys.stdin.buffer if file == "-" else Path(file).open("rb") as source:
+            body = source.read(MAX_LIST + 1)
+    except OSError as error:
+        fail(f"{file} cannot be read: {error.strerror}.")
+    if len(body) > MAX_LIST:
+        fail(f"{file} is over {MAX_LIST // 1024} KB; a list is smaller.")
+    return body
