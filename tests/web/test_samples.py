@@ -36,7 +36,7 @@ QUERIES = {
 }
 BODIES: dict[str, Any] = {
     "PUT": {"symbols": ["MSFT", "AAPL", "GOOG"]},
-    "POST": {"text": "###TECH,NASDAQ:GOOG,NYSE:IBM,NASDAQ:APPL"},
+    "POST": {"text": "###TECH,NASDAQ:INTC,NYSE:IBM,NASDAQ:APPL"},
     "PATCH": {"add": ["IBM"], "remove": ["GOOG"]},
 }
 ARGUMENTS: dict[str, dict[str, Any]] = {
