@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 
 from mcp_server.drawing.view import (
+    AVERAGES,
     LOOKS,
     THEMES,
     USUAL,
@@ -20,12 +21,13 @@ from mcp_server.drawing.view import (
     Theme,
     TradeMark,
     TrendLine,
+    look_of,
     session_index,
 )
 
 __all__ = [
-    "LOOKS", "THEMES", "USUAL", "WIDTHS", "ChartView", "Look", "Point", "Record", "Theme",
-    "TradeMark", "TrendLine", "draw", "prepare", "session_index",
+    "AVERAGES", "LOOKS", "THEMES", "USUAL", "WIDTHS", "ChartView", "Look", "Point", "Record", "Theme",
+    "TradeMark", "TrendLine", "draw", "look_of", "prepare", "session_index",
 ]  # fmt: skip
 
 

@@ -27,7 +27,18 @@ RING = 1.4
 def draw(view: ChartView, look: Look = USUAL) -> bytes:
     """The chart of a setup as a PNG in palette mode, as wide and high as the look says."""
     canvas, plan = Canvas(look), layout(view, look)
-    for paint in (_tints, _grid, _volume, _levels, _candles, _lines, _dots, _marks, _words):
+    for paint in (
+        _tints,
+        _grid,
+        _volume,
+        _levels,
+        _candles,
+        _averages,
+        _lines,
+        _dots,
+        _marks,
+        _words,
+    ):
         paint(canvas, plan)
     return canvas.png()
 
@@ -141,6 +152,12 @@ def _body_width(slot: int) -> int:
         return slot - 1
     widest = min(WIDEST_BODY, slot * 3 // 4 + 1)
     return widest - 1 + widest % 2
+
+
+def _averages(canvas: Canvas, plan: Layout) -> None:
+    for ink, places in plan.average_lines:
+        for start, end in pairwise(places):
+            canvas.stroke(start, end, plan.plot, ink, plan.sheet.average)
 
 
 def _lines(canvas: Canvas, plan: Layout) -> None:

@@ -18,11 +18,12 @@ from mcp_server.drawing.axes import (
     Candles,
     PriceAxis,
     SessionAxis,
+    moving_average,
     price_axis,
     price_ticks,
     session_axis,
 )
-from mcp_server.drawing.canvas import Box, Place
+from mcp_server.drawing.canvas import Box, Ink, Place
 from mcp_server.drawing.sheet import SHEETS, Sheet
 from mcp_server.drawing.text import Label, fact_labels, facts
 from mcp_server.drawing.view import (
@@ -93,6 +94,7 @@ class Layout:
     prices: PriceAxis
     candles: Candles
     levels: tuple[tags.Level, ...]
+    averages: tuple[int, ...] = ()
     pills: tuple[tags.Pill, ...] = ()
     flags: tuple[tags.Flag, ...] = ()
     labels: tuple[Label, ...] = ()
@@ -164,6 +166,21 @@ class Layout:
         return drawn
 
     @property
+    def average_lines(self) -> list[tuple[Ink, list[Place]]]:
+        """Each moving average at the last session of each candle, as far as it has values."""
+        ends = np.array(self.sessions.edges[1:]) - 1
+        drawn = []
+        for count in self.averages:
+            values = moving_average(self.view.close, count)[ends].tolist()
+            places = [
+                (self.sessions.column(candle) + 0.5, self.prices.y(value))
+                for candle, value in enumerate(values)
+                if value > 0  # not NaN
+            ]
+            drawn.append((Ink[f"SMA_{count}"], places))
+        return drawn
+
+    @property
     def touches(self) -> list[Place]:
         """Where each touch is marked: on its line, at its bar."""
         return [
@@ -208,9 +225,11 @@ def layout(view: ChartView, look: Look = USUAL) -> Layout:
     """Place everything that a view shows."""
     sheet = SHEETS[look.width]
     lines, named = _lines(view), tags.levels(view, sheet)
+    averages = look.averages if sheet.written else ()
+    shown = (*named, *tags.averages(view, averages))
     right = sheet.width - sheet.margin
     if sheet.written:
-        right = sheet.width - sheet.margin // 2 - tags.pill_width(named, sheet) - sheet.leader
+        right = sheet.width - sheet.margin // 2 - tags.pill_width(shown, sheet) - sheet.leader
     # What came after a past trade is neither folded nor counted.
     entered = None if view.entry is None or view.exit else view.index(view.entry)
     start = _start(view, lines, sheet)
@@ -219,7 +238,7 @@ def layout(view: ChartView, look: Look = USUAL) -> Layout:
     bottom = sheet.volume[1] if candles.volume is None else sheet.bottom
     core, around = _core_prices(view, lines, start, sessions.first), _range(view, sessions.first)
     prices = price_axis(core, around, [level.price for level in named], sheet.top, bottom)
-    plan = Layout(view, sheet, lines, sessions, prices, candles, named)
+    plan = Layout(view, sheet, lines, sessions, prices, candles, shown, averages)
     return _lettered(plan, entered) if sheet.written else plan
 
 

@@ -51,6 +51,10 @@ APART = (
     (Ink.STOP, Ink.TRIGGER),
     (Ink.LINE, Ink.UP),
     (Ink.LINE, Ink.DOWN),
+    (Ink.SMA_20, Ink.SMA_50),
+    (Ink.SMA_20, Ink.SMA_200),
+    (Ink.SMA_50, Ink.SMA_200),
+    *((average, Ink.LINE) for average in (Ink.SMA_20, Ink.SMA_50, Ink.SMA_200)),
 )
 
 

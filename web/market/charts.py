@@ -13,7 +13,7 @@ from mcp_server.calls.errors import ApiError
 from mcp_server.charts.chart_data import chart_data
 from mcp_server.charts.charts import Subject
 from mcp_server.charts.past import Past, with_lines
-from mcp_server.drawing import LOOKS, THEMES, USUAL, WIDTHS, Look
+from mcp_server.drawing import AVERAGES, THEMES, USUAL, WIDTHS, Look, look_of
 from mcp_server.http.responses import PRIVATE_HOUR, PUBLIC_HOUR, HttpResponse, answer_response
 from mcp_server.operations.answers import PNG, Answer
 from mcp_server.operations.symbols import SYMBOL_PATTERN
@@ -29,7 +29,10 @@ PNG_PATH, DATA_PATH = "/symbols/{symbol}/chart.png", "/symbols/{symbol}/chart.js
 THUMBNAIL = min(WIDTHS)
 """The width of the picture that shows no more than the scan says."""
 
-NO_LOOK = f"theme is one of {', '.join(THEMES)}, and width one of {', '.join(map(str, WIDTHS))}."
+NO_LOOK = (
+    f"theme is one of {', '.join(THEMES)}, width one of {', '.join(map(str, WIDTHS))}, and sma some "
+    f"of {','.join(map(str, AVERAGES))}."
+)
 NO_SETUP = "This night has no such setup; ids change every night."
 NO_TRADE = "This night has no such trade."
 NO_PRICES = "This chart cannot be drawn: its price history is not stored."
@@ -39,7 +42,7 @@ UNTRACKED = "Track this ticker to see its charts."
 
 async def png(visit: Visit, site: Site) -> Page:
     """The picture of a setup, of a past trade, or if none is named, of the symbol."""
-    symbol, look = symbol_of(visit.request), look_of(visit.request)
+    symbol, look = symbol_of(visit.request), wanted_look(visit.request)
     scan = look.width == THUMBNAIL and "trade" not in visit.request.query_params
     await _check(visit, site, symbol, scan=scan)
     services = site.services
@@ -124,14 +127,15 @@ def symbol_of(request: Request) -> str:
     return symbol.upper()
 
 
-def look_of(request: Request) -> Look:
+def wanted_look(request: Request) -> Look:
     """The look that a query asks for; without one, the usual.
 
     Raises:
         Refusal: there is no such look.
     """
     query = request.query_params
-    look = LOOKS.get((query.get("theme", USUAL.theme), query.get("width", str(USUAL.width))))
+    theme, width = query.get("theme", USUAL.theme), query.get("width", str(USUAL.width))
+    look = look_of(theme, width, query.get("sma", ""))
     if look is None:
         raise Refusal(400, NO_LOOK)
     return look

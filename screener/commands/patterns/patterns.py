@@ -135,6 +135,9 @@ def chart(
     ] = None,
     theme: Annotated[str, typer.Option(help="light or dark.")] = "light",
     width: Annotated[int, typer.Option(help="Pixels: 320 (a thumbnail), 720 or 1200.")] = 1200,
+    sma: Annotated[
+        str, typer.Option(help="Moving averages of the close: some of 20,50,200 sessions.")
+    ] = "",
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
     """Draw the chart of a symbol's setup, or without one of its past trades, as a PNG file.
@@ -142,10 +145,11 @@ def chart(
     \b
     screener chart AAPL
     screener chart AAPL --theme dark --width 720 --out aapl.png
+    screener chart AAPL --sma 20,50,200
     """
     from screener.commands.patterns.setups import age_of, open_active_night
 
-    look = _look(theme, width)
+    look = _look(theme, width, sma)
     if target == "":
         fail("--out names no file; give one, or - for stdout.")
     if target == "-" and sys.stdout.isatty():
@@ -165,14 +169,16 @@ def chart(
     stream.print_text(words)
 
 
-def _look(theme: str, width: int) -> Look:
-    from mcp_server.drawing import LOOKS, THEMES, WIDTHS
+def _look(theme: str, width: int, sma: str) -> Look:
+    from mcp_server.drawing import AVERAGES, LOOKS, THEMES, WIDTHS, look_of
 
     if theme not in THEMES:
         fail(f"--theme {theme!r} is not one of {', '.join(THEMES)}.")
-    look = LOOKS.get((theme, str(width)))
-    if look is None:
+    if (theme, str(width)) not in LOOKS:
         fail(f"--width {width} is not one of {', '.join(map(str, WIDTHS))}.")
+    look = look_of(theme, str(width), sma)
+    if look is None:
+        fail(f"--sma {sma!r} is not some of {','.join(map(str, AVERAGES))}.")
     return look
 
 
