@@ -26,8 +26,8 @@ from mcp_server.drawing.view import (
 )
 
 __all__ = [
-    "AVERAGES", "LOOKS", "THEMES", "USUAL", "WIDTHS", "ChartView", "Look", "Point", "Record", "Theme",
-    "TradeMark", "TrendLine", "draw", "look_of", "prepare", "session_index",
+    "AVERAGES", "LOOKS", "THEMES", "USUAL", "WIDTHS", "ChartView", "Look", "Point", "Record",
+    "Theme", "TradeMark", "TrendLine", "draw", "look_of", "prepare", "session_index",
 ]  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from mcp_server.drawing.view import USUAL, ChartView, Look
 WIDEST_BODY = 15
 """Widest body of a candle, pixels."""
 
-HOLLOW = 5
+HOLLOW = 3
 """Narrowest body of a rising candle that is drawn hollow, pixels."""
 
 KNEE = 4.0
@@ -201,10 +201,12 @@ def _marks(canvas: Canvas, plan: Layout) -> None:
 
 
 def _words(canvas: Canvas, plan: Layout) -> None:
-    for label in plan.labels:
-        label.draw(canvas)
     for pill in plan.pills:
         _leader(canvas, pill, plan)
+    for label in plan.labels:
+        canvas.fill(label.box, Ink.PAPER)  # a leader passes behind a price
+        label.draw(canvas)
+    for pill in plan.pills:
         canvas.pill(pill.box, pill.level.ink)
         pill.name.draw(canvas)
         pill.price.draw(canvas)

@@ -36,6 +36,9 @@ from mcp_server.drawing.view import (
     session_index,
 )
 
+PRICE_GAP = 6
+"""Pixels between the axis and the prices beside it."""
+
 LEAD = 10
 """Bars before a trade that must be shown where no lines are."""
 
@@ -229,7 +232,8 @@ def layout(view: ChartView, look: Look = USUAL) -> Layout:
     shown = (*named, *tags.averages(view, averages))
     right = sheet.width - sheet.margin
     if sheet.written:
-        right = sheet.width - sheet.margin // 2 - tags.pill_width(shown, sheet) - sheet.leader
+        beside = tags.scale_width(view, shown, sheet) + sheet.leader + tags.pill_width(shown, sheet)
+        right = sheet.width - sheet.margin // 2 - beside
     # What came after a past trade is neither folded nor counted.
     entered = None if view.entry is None or view.exit else view.index(view.entry)
     start = _start(view, lines, sheet)
@@ -245,11 +249,14 @@ def layout(view: ChartView, look: Look = USUAL) -> Layout:
 def _lettered(plan: Layout, entered: int | None) -> Layout:
     """A layout with everything that is written on it."""
     view, sheet, sessions = plan.view, plan.sheet, plan.sessions
-    placed = tags.pills(plan.levels, plan.prices, sessions.right + sheet.leader, sheet)
+    beside = sheet.leader + tags.scale_width(view, plan.levels, sheet)
+    placed = tags.pills(plan.levels, plan.prices, sessions.right + beside, sheet)
     named = tuple(tags.flags(view, sessions, sheet))
     ticks = price_ticks(plan.prices, sheet.price_gap)
     days = tags.date_labels(view, sessions, [flag.box for flag in named], sheet)
-    volume = tuple(tags.volume_label(plan.candles, placed[0].box[0], sheet))
+    known = plan.candles.volume is not None
+    volume = tuple(tags.volume_label(view, placed[0].box[0], sheet)) if known else ()
+    scale = placed[0].box[0] + sheet.pill_pad if sheet.narrow else sessions.right + PRICE_GAP
     taken = [*(pill.box for pill in placed), *(label.box for label in volume)]
     since = None if entered is None else len(view.dates) - 1 - entered
     return replace(
@@ -258,7 +265,7 @@ def _lettered(plan: Layout, entered: int | None) -> Layout:
         flags=named,
         labels=(
             *fact_labels(facts(view, sessions.pack, since), sheet),
-            *tags.price_labels(ticks, plan.prices, taken, sheet),
+            *tags.price_labels(ticks, plan.prices, scale, taken, sheet),
             *(label for _, label in days),
             *volume,
         ),

@@ -35,9 +35,9 @@ class Sheet:
     width: int = 1200
     margin: int = 16
     top: int = 70
-    bottom: int = 512
+    bottom: int = 494
     """The rows between which prices are drawn."""
-    volume: tuple[int, int] = (520, 578)
+    volume: tuple[int, int] = (502, 556)
     """The rows between which volume is drawn; equal where it is not."""
     rows: tuple[FactRow, ...] = (
         FactRow(31, 15, ("name",), ("as_of",), lead="symbol", lead_size=21),
@@ -45,9 +45,9 @@ class Sheet:
         FactRow(631, 12, ("record",)),
         FactRow(649, 12, ("disclaimer",), ("source",), lines=2, step=16),
     )
-    date_baseline: int = 599
+    date_baseline: int = 575
     """Where dates stand."""
-    flag_baseline: int = 599
+    flag_baseline: int = 601
     """Where the breakout, the trigger's session and the fold are named."""
     fold: str = "from here {} sessions a candle"
     """How the axis says that a candle holds some sessions from the fold on."""
@@ -58,7 +58,7 @@ class Sheet:
     pill_pad: int = 9
     narrow: bool = False
     """Whether a pill has its price below its name. Then it does not say how far away the level is,
-    and a running trade has no trigger.
+    a running trade has no trigger, and labels of prices have no column of their own.
     """
     leader: int = 13
     """Between the axis and the pills, for the leaders to pills that were moved."""

@@ -1,17 +1,18 @@
 """Tags: the names and labels at both axes, placed so that each can be read.
 
 Levels have pills in a column of their own at the right edge, pushed apart; breakout, exit, fold and
-the trigger's session have flags at the date axis. A price or date that would overlap one of them is
-left out.
+the trigger's session have flags below the dates. On a narrow chart prices share the column of the
+pills; one that would overlap a pill is left out.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mcp_server.drawing import axes
-from mcp_server.drawing.axes import Candles, PriceAxis, SessionAxis
+from mcp_server.drawing.axes import PriceAxis, SessionAxis
 from mcp_server.drawing.canvas import Box, Ink
 from mcp_server.drawing.sheet import Sheet
 from mcp_server.drawing.text import Label, Weight, amount, overlaps, text_width
@@ -103,6 +104,14 @@ def _prices(named: Sequence[Level]) -> list[str]:
     return [f"{level.price:,.{places}f}" for level in named]
 
 
+def scale_width(view: ChartView, named: Sequence[Level], sheet: Sheet) -> int:
+    """The width of the labels of prices between the axis and the pills, pixels."""
+    if sheet.narrow:
+        return 0
+    highest = Level("", max(float(max(view.high)), *(level.price for level in named)), Ink.MUTED)
+    return max(text_width(text, sheet.axis_size) for text in _prices([*named, highest]))
+
+
 def pills(named: Sequence[Level], axis: PriceAxis, left: int, sheet: Sheet) -> tuple[Pill, ...]:
     """A pill for each level, highest first, as near to its price as the others allow.
 
@@ -190,10 +199,10 @@ def _flag_texts(
 
 
 def price_labels(
-    ticks: Sequence[float], axis: PriceAxis, taken: Sequence[Box], sheet: Sheet
+    ticks: Sequence[float], axis: PriceAxis, left: int, taken: Sequence[Box], sheet: Sheet
 ) -> Iterator[Label]:
-    """The labels of round prices in the column of the pills, where these leave room."""
-    places, left, size = axes.tick_decimals(ticks), taken[0][0] + sheet.pill_pad, sheet.axis_size
+    """The labels of round prices from a column on, where what is there leaves room."""
+    places, size = axes.tick_decimals(ticks), sheet.axis_size
     for tick in ticks:
         row = int(axis.y(tick))
         label = Label(f"{tick:,.{places}f}", left, row + round(size * 0.38), size, Ink.MUTED)
@@ -239,10 +248,11 @@ def _placed_dates(
     return placed
 
 
-def volume_label(candles: Candles, left: int, sheet: Sheet) -> Iterator[Label]:
-    """The volume at the top of its scale, if it is known and there is room."""
-    if candles.volume is not None:
-        text, size = f"Vol {amount(candles.busiest)}", sheet.axis_size
+def volume_label(view: ChartView, left: int, sheet: Sheet) -> Iterator[Label]:
+    """The volume of the last bar, if it is known and there is room."""
+    last = math.nan if view.volume is None else float(view.volume[-1])
+    if not math.isnan(last):
+        text, size = f"Vol {amount(last)}", sheet.axis_size
         baseline = sheet.volume[0] + round(size * 0.8)
         label = Label(text, left + sheet.pill_pad, baseline, size, Ink.MUTED)
         if label.right <= sheet.width:

@@ -49,7 +49,7 @@ USUAL: Final = Look()
 
 
 def look_of(theme: str, width: str, averages: str = "") -> Look | None:
-    """The look that three texts ask for, such as `dark`, `720` and `20,50`; None if there is none."""
+    """The look that texts such as `dark`, `720` and `20,50` ask for; None if there is none."""
     look = LOOKS.get((theme, width))
     wanted = [text.strip() for text in averages.split(",") if text.strip()]
     if look is None or not set(wanted) <= set(map(str, AVERAGES)):

@@ -30,8 +30,8 @@ THUMBNAIL = min(WIDTHS)
 """The width of the picture that shows no more than the scan says."""
 
 NO_LOOK = (
-    f"theme is one of {', '.join(THEMES)}, width one of {', '.join(map(str, WIDTHS))}, and sma some "
-    f"of {','.join(map(str, AVERAGES))}."
+    f"theme is one of {', '.join(THEMES)}, width one of {', '.join(map(str, WIDTHS))}, and "
+    f"sma some of {','.join(map(str, AVERAGES))}."
 )
 NO_SETUP = "This night has no such setup; ids change every night."
 NO_TRADE = "This night has no such trade."
