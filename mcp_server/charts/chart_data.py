@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import orjson
 
+from mcp_server.charts.charts import pole_of
 from mcp_server.drawing import session_index
 from store.nights.book import Book, Prices, StoredSetup
 from store.wire.briefs import levels
@@ -52,6 +53,7 @@ def chart_data(book: Book, setup: StoredSetup) -> bytes | None:
         "next_session": book.next_session,
         "bars": _bars(prices),
         "lines": {side: _line(dates, fields["lines"][side]) for side in ("upper", "lower")},
+        "pole": _pole(dates, setup.evidence),
         "entry": _entry(dates, setup.view),
         "records": {scope: _record(record) for scope, record in fields["track_record"].items()},
         "source": book.source,
@@ -96,6 +98,13 @@ def _entry(dates: Sequence[dt.date], view: SetupView) -> dict[str, Any] | None:
     if view.entry_date is None:
         return None
     return _point(dates, {"date": view.entry_date, "price": view.entry_price})
+
+
+def _pole(dates: Sequence[dt.date], evidence: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+    pole = pole_of(evidence)
+    if pole is None:
+        return None
+    return [_point(dates, {"date": day.isoformat(), "price": price}) for day, price in pole]
 
 
 def _record(record: Mapping[str, Any] | None) -> dict[str, Any] | None:

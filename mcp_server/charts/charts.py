@@ -158,7 +158,7 @@ def chart_view(book: Book, subject: Subject, prices: Prices, name: str = "") -> 
         stop=plan.stop,
         target=plan.target,
         entry=(entered, plan.entry) if entered and plan.entry else None,
-        pole=_pole(subject.evidence),
+        pole=pole_of(subject.evidence),
         attempt=view.attempt or 1,
         attempts=view.attempts,
         record=_record(subject),
@@ -184,8 +184,10 @@ def _record(setup: StoredSetup) -> Record | None:
     )
 
 
-def _pole(evidence: Mapping[str, Any]) -> tuple[Point, Point] | None:
-    """From the base to the tip; None without one, or in a night that did not keep it."""
+def pole_of(evidence: Mapping[str, Any]) -> tuple[Point, Point] | None:
+    """The pole of a pennant, from its base to its tip; None without one, or where the night kept
+    none.
+    """
     if "pole_start_date" not in evidence:
         return None
     start, tip = (dt.date.fromisoformat(evidence[f"pole_{end}_date"]) for end in ("start", "tip"))

@@ -16,6 +16,8 @@ import pytest
 from PIL import Image
 
 from mcp_server.charts.chart_data import chart_data
+from mcp_server.charts.charts import chart_view
+from mcp_server.drawing.layout import layout
 from mcp_server.mcp.app_page import DATA_KEY, PAGE_URI
 from tests.app.hosts import ADDRESS, DRAWN, PLAIN, Host, official_script
 from tests.chromium import launched, profile_of
@@ -219,15 +221,113 @@ def test_lines_touches_and_levels_are_drawn_where_they_belong(
     plan = shown["plans"][0]
     start = "trigger" if shown["entry"] is None else "entry"
     named = {start: plan["start_price"], "stop": plan["stop_price"], "target": plan["target_price"]}
+    if start == "entry":
+        named["trigger"] = plan["trigger_price"]
     assert levels["levels"] == {
         name: pytest.approx(y_of(host, price), abs=0.01) for name, price in named.items()
     }
     named["last"] = shown["last_close"]
-    assert axis_labels(host) == {name: f"{price:,.2f}" for name, price in named.items()}
+    assert axis_labels(host) == {
+        name: f"{'Last ' if name == 'last' else ''}{price:,.2f}{arrow(host, price)}"
+        for name, price in named.items()
+    }
     first = len(shown["bars"]["day"]) - 1 if shown["entry"] is None else shown["entry"]["index"]
     assert levels["left"] >= drawn["bar"][round(first)] - 0.6
     end = drawn["left"] + levels["right"] - 3, drawn["top"] + levels["levels"][start]
     assert stands_at(screen(host), *end, colour(host, start))
+
+
+def words_drawn(host: Host) -> list[str]:
+    """What the drawing writes among the bars."""
+    said: list[str] = host.frame.evaluate(
+        f"""async () => {{
+          const drawing = patternChart.drawing, said = [];
+          drawing.text = (words, ...rest) => {{
+            said.push(words);
+            Object.getPrototypeOf(drawing).text.call(drawing, words, ...rest);
+          }};
+          drawing.requestUpdate();
+          await ({DRAWN})();
+          delete drawing.text;
+          return said;
+        }}"""
+    )
+    return said
+
+
+@pytest.mark.parametrize("symbol", SETUPS)
+def test_the_chart_names_what_the_picture_names_with_the_same_numbers(
+    host: Host, data: dict[str, Any], night: Path, symbol: str
+) -> None:
+    book = active_book(night)
+    first = min(view.setup_id for view in book.scan.rows if view.symbol == symbol)
+    setup, prices = book.setup(symbol, first), book.prices(symbol)
+    assert setup is not None
+    assert prices is not None
+    plan = layout(chart_view(book, setup, prices))
+    book.close()
+    host.open()
+    host.show(result_of(data[symbol]))
+
+    words, tags = set(words_drawn(host)), set(axis_labels(host).values())
+
+    arrows = (" ↑", " ↓")
+    for pill in plan.pills:
+        name, price = pill.name.text, pill.price.text
+        away = name[-2:] if name.endswith(arrows) else ""
+        assert f"{'Last ' if name == 'Last' else ''}{price}{away}" in tags
+        if name not in ("Last", "Trigger"):
+            assert name in words
+    for flag in plan.flags:
+        if not flag.label.text.startswith("from here"):
+            assert flag.label.text in words
+
+
+def test_bars_before_the_pattern_are_cut_at_the_edge_before_they_flatten_it(
+    host: Host, data: dict[str, Any]
+) -> None:
+    shown = data["IBM"]
+    lines, bars = shown["lines"], dict(shown["bars"])
+    start = int(min(line["start"]["index"] for line in lines.values()))
+    for name in ("open", "high", "low", "close"):
+        before = [price * 5 for price in bars[name][: start - 5]]
+        bars[name] = [*before, *bars[name][start - 5 :]]
+    host.open()
+    host.show(result_of({**shown, "bars": bars}))
+
+    top, bottom = y_of(host, max(bars["high"][start:])), y_of(host, min(bars["low"][start:]))
+
+    assert 0 <= top < bottom <= pane_height(host)
+    assert bottom - top > 0.33 * pane_height(host)
+    assert y_of(host, bars["high"][start - 6]) < 0
+
+
+def test_moving_averages_are_shown_where_there_are_bars_enough_and_move_no_axis(
+    host: Host, data: dict[str, Any]
+) -> None:
+    shown = data["AAPL"]
+    close = shown["bars"]["close"]
+    host.open()
+    host.show(result_of(shown))
+    before = y_of(host, close[-1])
+
+    for count in (20, 200):
+        host.frame.get_by_role("button", name=f"SMA {count}", exact=True).click()
+        mean = sum(close[-count:]) / count
+        assert f"SMA {count} {mean:,.2f}" in host.text("#legend")
+    assert "SMA 50 " not in host.text("#legend")
+    assert y_of(host, close[-1]) == before
+    host.frame.locator("#chart").focus()
+    host.page.keyboard.press("Home")
+    assert "SMA" not in host.text("#legend")
+    host.frame.get_by_role("button", name="SMA 20", exact=True).click()
+    host.page.keyboard.press("Escape")
+    assert "SMA 20 " not in host.text("#legend")
+
+    few = {name: column and column[-150:] for name, column in shown["bars"].items()}
+    host.show(result_of({**shown, "bars": few}))
+    assert host.frame.get_by_role("button", name="SMA 200").is_disabled()
+    assert host.frame.get_by_role("button", name="SMA 50").is_enabled()
 
 
 def price_of_line(line: dict[str, Any], index: float) -> float:
@@ -248,6 +348,17 @@ def axis_labels(host: Host) -> Any:
             [kinds.find(([, colour]) => colour === label.backColor())[0], label.text()]));
         }"""
     )
+
+
+def arrow(host: Host, price: float) -> str:
+    """Where a price is that is off the axis."""
+    y, height = y_of(host, price), pane_height(host)
+    return " ↑" if y < 0 else " ↓" if y > height else ""
+
+
+def pane_height(host: Host) -> float:
+    height: float = host.frame.evaluate("() => patternChart.chart.panes()[0].getHeight()")
+    return height
 
 
 def y_of(host: Host, price: float) -> float:

@@ -35,6 +35,7 @@ function listenTo(shown, { tools, canvas, legend, spoken }) {
     toolButton("−", "Zoom out", () => shown.zoom(1.33)),
     toolButton("+", "Zoom in", () => shown.zoom(0.75)),
     toolButton("Reset", "", () => shown.reset()),
+    ...averageButtons(shown),
   );
   canvas.onkeydown = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -52,7 +53,7 @@ function mount(place, data, id) {
   const parts = chartParts(id);
   place.append(parts.view);
   try {
-    const read = ({ price }, index) => parts.legend.replaceChildren(...legendParts(data, price, index));
+    const read = (chart, index) => parts.legend.replaceChildren(...legendParts(chart, index));
     const shown = new SetupChart(parts.canvas, data, read);
     parts.canvas.setAttribute("aria-label", chartText(data, shown.price));
     listenTo(shown, parts);

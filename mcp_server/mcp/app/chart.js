@@ -1,6 +1,6 @@
 // The chart: lightweight-charts with candles, volume and the drawing of the setup.
 
-const { createChart, CandlestickSeries, HistogramSeries, PriceScaleMode, CrosshairMode, TickMarkType } = LightweightCharts;
+const { createChart, CandlestickSeries, HistogramSeries, LineSeries, PriceScaleMode, CrosshairMode, TickMarkType } = LightweightCharts;
 const PLAIN = { priceLineVisible: false, lastValueVisible: false };
 const FEWEST_BARS = 60, MOST_BARS = 260;
 
@@ -22,6 +22,7 @@ class SetupChart {
     this.onBar = onBar;
     this.moved = false;
     this.at = null;
+    this.averages = new Map();
     this.drawing = new SetupDrawing(data, this.price, container);
     this.chart = createChart(container, this.options());
     try {
@@ -62,7 +63,8 @@ class SetupChart {
   addSeries() {
     const { bars } = this.data;
     const priceFormat = { type: "custom", formatter: this.price, minMove: 10 ** -this.decimals };
-    this.candles = this.chart.addSeries(CandlestickSeries, { priceFormat, ...PLAIN });
+    const autoscaleInfoProvider = (original) => this.drawing.autoscale(original);
+    this.candles = this.chart.addSeries(CandlestickSeries, { priceFormat, autoscaleInfoProvider, ...PLAIN });
     this.candles.setData(this.times.map((time, at) => ({
       time, open: bars.open[at], high: bars.high[at], low: bars.low[at], close: bars.close[at],
     })));
@@ -74,6 +76,26 @@ class SetupChart {
     const [prices, volumes] = this.chart.panes();
     prices.setStretchFactor(5);
     volumes.setStretchFactor(1);
+  }
+
+  /** Show a moving average of the close, or take it away; whether it is shown now. */
+  toggleAverage(count) {
+    const shown = this.averages.get(count);
+    if (shown) this.chart.removeSeries(shown.series);
+    const isShown = shown ? !this.averages.delete(count) : Boolean(this.averages.set(count, this.average(count)));
+    this.read(this.at);
+    return isShown;
+  }
+
+  average(count) {
+    const values = movingAverage(this.data.bars.close, count);
+    const format = { type: "custom", formatter: this.price, minMove: 10 ** -this.decimals };
+    const series = this.chart.addSeries(LineSeries, {
+      title: `SMA ${count}`, color: this.drawing.colours[`sma-${count}`], lineWidth: 2, priceFormat: format,
+      priceLineVisible: false, crosshairMarkerVisible: false, autoscaleInfoProvider: () => null,
+    });
+    series.setData(this.times.map((time, at) => (values[at] === null ? { time } : { time, value: values[at] })));
+    return { values, series };
   }
 
   /** The wheel zooms only while the chart has the focus, so that the conversation can be scrolled. */
@@ -107,6 +129,7 @@ class SetupChart {
       upColor: colours.paper, borderUpColor: colours.up, wickUpColor: colours.up,
       downColor: colours.down, borderDownColor: colours.down, wickDownColor: colours.down,
     });
+    for (const [count, { series }] of this.averages) series.applyOptions({ color: colours[`sma-${count}`] });
     const { open, close, volume } = this.data.bars;
     const faint = { up: colours.up.replace(/[^,]+\)$/, " 0.36)"), down: colours.down.replace(/[^,]+\)$/, " 0.36)") };
     this.volume?.setData(this.times.map((time, at) => (volume[at] === null ? { time }
@@ -122,7 +145,7 @@ class SetupChart {
     const context = width < 480 ? 1.25 : 1.6;
     const wanted = Math.max(width < 480 ? FEWEST_BARS * 0.75 : FEWEST_BARS, Math.min(MOST_BARS, span * context), span + 2);
     const bars = Math.min(wanted, this.last + 1);
-    const free = Math.min(width * 0.42, (width < 480 ? 66 : 104) * this.data.plans.length);
+    const free = Math.min(width * 0.42, (width < 480 ? 66 : 128) * this.data.plans.length);
     const ahead = Math.max(3, (free / (width - free)) * bars);
     this.chart.timeScale().setVisibleLogicalRange({ from: this.last + 0.5 - bars, to: this.last + ahead });
     this.moved = false;
@@ -171,4 +194,16 @@ class SetupChart {
     this.sized?.disconnect();
     this.chart.remove();
   }
+}
+
+/** A button for each moving average; it cannot be pressed where there are too few bars. */
+function averageButtons(chart) {
+  return AVERAGES.map((count) => {
+    const made = element("button", `sma-${count}`, `SMA ${count}`);
+    made.type = "button";
+    made.setAttribute("aria-pressed", "false");
+    made.disabled = chart.data.bars.close.length < count;
+    made.onclick = () => made.setAttribute("aria-pressed", String(chart.toggleAverage(count)));
+    return made;
+  });
 }

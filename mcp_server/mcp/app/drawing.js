@@ -1,7 +1,7 @@
 // Drawing: the setup on the bars, as a primitive of lightweight-charts.
 
 const COLOURS = ["paper", "title", "muted", "rule", "grid", "up", "down", "line", "body", "trigger",
-  "target", "stop", "reward", "risk", "entry", "last", "on-level"];
+  "target", "stop", "reward", "risk", "entry", "last", "on-level", "sma-20", "sma-50", "sma-200"];
 
 /** The colours that are in force in an element, in any notation of CSS, as rgba; and its font. */
 function themeColours(place) {
@@ -38,15 +38,26 @@ function reachOf({ upper, lower }, edge) {
   return Math.min(edge, end + Math.max(0, width / closing));
 }
 
-/** Levels that fit: nearest first, and none that squeezes the bars below 45% of the height. */
-function fittingRange(low, high, levels) {
-  let [from, to] = [Math.log(low), Math.log(high)];
-  const room = Math.max(to - from, 0.01) / 0.45;
-  const away = (level) => Math.max(from - level, level - to);
-  for (const level of levels.map(Math.log).sort((a, b) => away(a) - away(b))) {
-    if (Math.max(to, level) - Math.min(from, level) <= room) [from, to] = [Math.min(from, level), Math.max(to, level)];
+/** Least share of the height that the core has: beside levels, and beside these and the bars around. */
+const BESIDE_LEVELS = 0.58, BESIDE_ALL = 0.4;
+
+/**
+ * The range of the price axis, which is that of the pictures: all of the core, as many levels as leave it its share, those
+ * of the first plan and the nearest first, and what fits of the bars around it. What does not is cut at the edge.
+ */
+function priceRange(core, around, plans) {
+  let [from, to] = core.map(Math.log);
+  if (to - from < 0.01) [from, to] = [from - 0.005, to + 0.005];
+  const span = to - from;
+  for (const levels of plans) {
+    const away = (level) => Math.max(from - level, level - to);
+    for (const level of levels.map(Math.log).sort((a, b) => away(a) - away(b))) {
+      if (Math.max(to, level) - Math.min(from, level) <= span / BESIDE_LEVELS) [from, to] = [Math.min(from, level), Math.max(to, level)];
+    }
   }
-  return { minValue: Math.exp(from), maxValue: Math.exp(to) };
+  const [under, over] = [Math.max(0, from - Math.log(around[0])), Math.max(0, Math.log(around[1]) - to)];
+  const share = Math.min(1, (span / BESIDE_ALL - (to - from)) / Math.max(under + over, 1e-12));
+  return { minValue: Math.exp(from - under * share), maxValue: Math.exp(to + over * share) };
 }
 
 class SetupDrawing {
@@ -64,15 +75,16 @@ class SetupDrawing {
     this.labels = this.axisLabels();
   }
 
-  /** A level of each plan: where a running trade was entered or else the trigger, stop and target. */
+  /** The levels of a plan: where a running trade was entered or else the trigger, stop, target, and its trigger. */
   levelsOf(plan) {
-    return [[this.start, plan.start_price], ["stop", plan.stop_price], ["target", plan.target_price]];
+    const levels = [[this.start, plan.start_price], ["stop", plan.stop_price], ["target", plan.target_price]];
+    return this.data.entry ? [...levels, ["trigger", plan.trigger_price]] : levels;
   }
 
   /** A label for each price, once: of two equal ones the entry's or the trigger's. */
   axisLabels() {
     const { data } = this;
-    const levels = [0, 1, 2].flatMap((at) => data.plans.map((plan) => this.levelsOf(plan)[at]));
+    const levels = [0, 1, 2, 3].flatMap((at) => data.plans.flatMap((plan) => this.levelsOf(plan).slice(at, at + 1)));
     const known = new Map([...levels, ["last", data.last_close]].reverse().map(([kind, value]) => [this.price(value), [kind, value]]));
     return [...known.values()].map(([kind, value]) => this.axisLabel(kind, value));
   }
@@ -81,31 +93,44 @@ class SetupDrawing {
   paneViews() { return this.views; }
   priceAxisViews() { return this.labels; }
 
-  autoscaleInfo(first, last) {
+  /** The prices of the axis while these bars are in view; without any, as the library has it. */
+  autoscale(original) {
+    const { from: first, to: last } = this.chart.timeScale().getVisibleLogicalRange() ?? {};
     const { data } = this;
     const from = Math.max(0, Math.floor(first)), to = Math.min(this.last, Math.ceil(last));
-    let low = Math.min(...data.bars.low.slice(from, to + 1)), high = Math.max(...data.bars.high.slice(from, to + 1));
-    if (!(low <= high)) return null;
+    if (!(from <= to)) return original();
+    const extent = (at) => [Math.min(...data.bars.low.slice(at, to + 1)), Math.max(...data.bars.high.slice(at, to + 1))];
+    const starts = [data.lines.upper.start, data.lines.lower.start, ...(data.pole ?? [])].map(({ index }) => Math.floor(index));
+    const start = Math.max(from, Math.min(...starts));
+    let [low, high] = extent(start <= to ? start : from);
     const reach = high / low;
     for (const line of Object.values(data.lines)) {
-      for (const end of [line.start, line.end]) {
-        const at = lineAt(line, Math.min(Math.max(end.index, from), to));
-        if (end.index >= from && end.index <= to && at >= low / reach && at <= high * reach) [low, high] = [Math.min(low, at), Math.max(high, at)];
+      for (const { index } of [line.start, line.end]) {
+        const at = lineAt(line, Math.min(Math.max(index, from), to));
+        if (index >= from && index <= to && at >= low / reach && at <= high * reach) [low, high] = [Math.min(low, at), Math.max(high, at)];
       }
     }
-    const levels = data.plans.flatMap((plan) => this.levelsOf(plan).map(([, price]) => price));
-    return { priceRange: fittingRange(low, high, last >= this.last ? levels : []) };
+    const plans = data.plans.map((plan) => this.levelsOf(plan).map(([, price]) => price));
+    return { priceRange: priceRange([low, high], extent(from), last >= this.last ? plans : []) };
   }
+
+  /** After the name and the price of a level off the axis, the arrow to where it is. */
+  arrow(y) { return y < 0 ? " ↑" : y > this.room() ? " ↓" : ""; }
+  room() { return this.chart.panes()[0].getHeight(); }
 
   axisLabel(kind, value) {
     return {
-      coordinate: () => this.y(value) ?? -1000,
-      text: () => this.price(value),
+      coordinate: () => Math.min(Math.max(this.y(value) ?? -1000, 9), this.room() - 9),
+      text: () => `${kind === "last" ? "Last " : ""}${this.price(value)}${this.arrow(this.y(value))}`,
       textColor: () => this.colours["on-level"],
       backColor: () => this.colours[kind],
+      visible: () => this.isNamed(kind) && this.y(value) !== null,
       tickVisible: () => true,
     };
   }
+
+  /** Whether a level is shown: on a narrow chart, a running trade has no trigger. */
+  isNamed(kind) { return kind !== "trigger" || !this.data.entry || this.width >= 480; }
 
   /** The pixel of a session index, also of one between two bars, for which the library has none. */
   x(index) {
@@ -189,39 +214,46 @@ class SetupDrawing {
         this.stroke(this.point(line.end), beyond, colours.line, 1.6, [2, 5]);
       }
     }
+    if (data.pole) this.stroke(...data.pole.map((end) => this.point(end)), colours.muted, 2);
     for (const box of this.boxes(this.width)) this.drawLevels(box);
     for (const line of Object.values(data.lines)) for (const at of this.touchesOf(line)) this.dot(at, colours.line, this.width < 480 ? 2.8 : 3.6);
     if (data.entry) {
       const [x, y] = this.point(data.entry);
       this.stroke([x, 0], [x, this.height], colours.entry, 1, [1, 4]);
       this.dot([x, y], colours.entry, 5);
-      const words = `Entry ${dateText(isoDate(data.entry.date), { weekday: undefined, year: undefined })}`;
+      const words = `Breakout ${this.dayText(data.entry.date)}`;
       const fits = x > this.wide(words) + 12;
       this.text(words, fits ? x - 6 : x + 6, this.height - 9, colours.entry, fits ? "right" : "left");
     }
   }
 
+  /** A session as people write it, with its year if that is not the one of the night. */
+  dayText(day) {
+    const year = day.slice(0, 4) === this.data.as_of_session.slice(0, 4) ? undefined : "numeric";
+    return dateText(isoDate(day), { weekday: undefined, year });
+  }
+
   drawLevels({ plan, left, right }) {
-    const { colours, start } = this;
+    const { colours, start, data } = this;
     const sign = plan.target_price > plan.start_price ? -1 : 1;
-    const y = Object.fromEntries(this.levelsOf(plan).map(([kind, price]) => [kind, this.y(price)]));
-    for (const kind of ["target", "stop", start]) {
+    const shown = this.levelsOf(plan).filter(([kind]) => this.isNamed(kind));
+    const y = Object.fromEntries(shown.map(([kind, price]) => [kind, this.y(price)]));
+    for (const [kind] of shown.toReversed()) {
       this.stroke([left, y[kind]], [right, y[kind]], colours[kind], kind === start ? 2 : 1.4, kind === start ? [] : [5, 4]);
     }
     const free = Math.min(right, this.width) - Math.max(left, this.x(this.last) + 6);
     const room = Math.abs(y.target - y[start]) > 36 ? -sign : sign;
-    const say = (kind, side) => {
-      const change = kind === start ? "" : ` ${percentText(plan[`${kind}_pct`])}`;
-      const name = capital(kind);
-      const away = y[kind] < 0 ? " ↑" : y[kind] > this.height ? " ↓" : "";
-      const words = [`${name}${change}${away}`, `${name}${away}`].find((text) => this.wide(text) <= free - 8);
-      const near = y[kind] + side * 10, inside = near > 8 && near < this.height - 8;
-      const at = Math.min(Math.max(inside ? near : y[kind] - side * 10, 8), this.height - 8);
-      if (words) this.text(words, Math.min(right, this.width) - 5, at, colours[kind], "right");
-    };
-    say("target", room);
-    say("stop", -sign);
-    say(start, sign);
+    const after = { stop: percentText(plan.stop_pct), target: percentText(plan.target_pct) };
+    if (!data.entry && data.next_session) after.trigger = `for ${this.dayText(data.next_session)}`;
+    const sides = { target: room, stop: -sign, trigger: -sign, [start]: sign };
+    for (const [kind] of shown) {
+      const name = capital(kind), away = this.arrow(y[kind]);
+      const whole = `${name}${after[kind] ? ` ${after[kind]}` : ""}${away}`;
+      const words = this.wide(whole) <= free - 8 ? whole : `${name}${away}`;
+      const near = y[kind] + sides[kind] * 10, inside = near > 8 && near < this.height - 8;
+      const at = Math.min(Math.max(inside ? near : y[kind] - sides[kind] * 10, 8), this.height - 8);
+      this.text(words, Math.min(right, this.width) - 5, at, colours[kind], "right");
+    }
   }
 
   wide(text) {

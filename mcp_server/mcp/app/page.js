@@ -19,6 +19,7 @@ function showResult(result) {
     byId("message").hidden = true;
     byId("setup").hidden = false;
     shown = new SetupChart(byId("chart"), data, showBar);
+    byId("averages").replaceChildren(...averageButtons(shown));
     showWords(data, result.structuredContent?.setups?.length ?? 1);
   } catch {
     shown?.end();
@@ -43,8 +44,8 @@ function showWords(data, setups) {
   byId("source").textContent = data.source ? `Source: ${data.source}.` : "";
 }
 
-function showBar({ data, price }, index) {
-  byId("legend").replaceChildren(...legendParts(data, price, index));
+function showBar(chart, index) {
+  byId("legend").replaceChildren(...legendParts(chart, index));
 }
 
 function useContext({ theme, styles, displayMode, availableDisplayModes, containerDimensions, safeAreaInsets }) {
