@@ -217,6 +217,7 @@ class SetupDrawing {
     if (data.pole) this.stroke(...data.pole.map((end) => this.point(end)), colours.muted, 2);
     for (const box of this.boxes(this.width)) this.drawLevels(box);
     for (const line of Object.values(data.lines)) for (const at of this.touchesOf(line)) this.dot(at, colours.line, this.width < 480 ? 2.8 : 3.6);
+    if (data.status === "forming") this.dot([this.x(this.last + 1), this.y(data.plans[0].trigger_price)], colours.trigger, 4.5);
     if (data.entry) {
       const [x, y] = this.point(data.entry);
       this.stroke([x, 0], [x, this.height], colours.entry, 1, [1, 4]);

@@ -40,6 +40,8 @@ def test_it_shows_the_bars_and_levels_that_the_picture_shows(book: Book) -> None
             np.testing.assert_array_equal(shown, np.array(getattr(view, name), np.float32))
         assert data["plans"][0]["trigger_price"] == view.trigger
         assert (data["entry"] is None) is (view.entry is None)
+        ends = [(end["date"], end["price"]) for end in data["pole"] or ()]
+        assert ends == [(day.isoformat(), price) for day, price in view.pole or ()]
         assert data["disclaimer"] == view.disclaimer
         assert data["next_session"] == "2012-10-04"
 

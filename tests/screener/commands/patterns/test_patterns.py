@@ -345,6 +345,15 @@ def test_a_chart_is_drawn_of_the_best_setup_into_a_file_that_is_never_overwritte
     assert target.read_bytes() == first
 
 
+def test_a_chart_has_the_moving_averages_that_are_asked_for(night: Path, tmp_path: Path) -> None:
+    drawn = {}
+    for sma in ("", "20", "20,50,200"):
+        run(night, "chart", "GOOG", "--sma", sma, "--out", str(tmp_path / f"{sma}.png"))
+        drawn[sma] = (tmp_path / f"{sma}.png").read_bytes()
+
+    assert len(set(drawn.values())) == 3
+
+
 @pytest.mark.parametrize("force", [(), ("--force",)], ids=["", "--force"])
 def test_a_chart_never_takes_the_place_of_a_link_a_pipe_or_a_folder(
     night: Path, tmp_path: Path, force: tuple[str, ...]
@@ -388,6 +397,7 @@ def test_a_chart_may_be_of_one_setup_and_go_to_stdout(
     [
         (("--theme", "blue"), "--theme 'blue' is not one of light, dark"),
         (("--width", "31"), "--width 31 is not one of 320, 720, 1200"),
+        (("--sma", "20,30"), "--sma '20,30' is not some of 20,50,200"),
         (("--setup", "nope"), "Ids change every night"),
         (("--out", "no/such/folder/x.png"), "cannot be written"),
         (("--out", "x" * 300), "cannot be written"),
