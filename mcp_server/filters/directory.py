@@ -48,6 +48,8 @@ class Directory:
         """Take the entries of a universe; `name` may be missing or null."""
         self.entries: Sequence[Entry] = list(entries)
         """All entries, in the order of the universe."""
+        self.has_exchanges = any(entry.get("exchange") for entry in self.entries)
+        """Whether the exchange of any symbol is known."""
         # A shorter name says less beside the words that were asked for, so it goes first.
         self._entries = sorted(self.entries, key=_brevity)
         self._lengths = [len(entry["symbol"]) for entry in self._entries]

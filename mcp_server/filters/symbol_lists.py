@@ -53,6 +53,9 @@ _EXCHANGES: Final = (
 """TradingView's prefix, the MIC (ISO 10383; `OTC` has none) and Yahoo's suffix."""
 
 _PREFIXES: Final = {**{mic: prefix for prefix, mic, _ in _EXCHANGES}, "ARCX": "AMEX"}
+_UNDERSCORED: Final = frozenset({"XNSE", "XBOM", "XSTO", "XCSE"})
+"""Where TradingView writes `M_M` and `VOLV_B` for what is `M.M` and `VOLV.B` here."""
+
 _SUFFIXES: Final = {suffix: mic for _, mic, suffix in _EXCHANGES if suffix}
 
 
@@ -134,7 +137,7 @@ def meaning(listed: str, directory: Directory, is_known: Callable[[str], bool]) 
     New York.
     """
     exchange, _, ticker = listed.rpartition(":")
-    dotted, joined = (re.sub("[-/_]", between, ticker) for between in (".", ""))
+    dotted, joined = (re.sub("[-/_&]", between, ticker) for between in (".", ""))
     base, _, suffix = dotted.rpartition(".")
     tried = [(ticker, exchange), (dotted, exchange)]
     tried += [(f"{dotted}.{end}", "") for end in _suffixes(exchange)]
@@ -144,7 +147,7 @@ def meaning(listed: str, directory: Directory, is_known: Callable[[str], bool]) 
     if entry.get("asset_type") == "crypto":
         tried.append((joined, exchange))
     for symbol, on in tried:
-        if is_known(symbol) and _is_listed(directory.entry(symbol) or {}, on):
+        if is_known(symbol) and _is_listed(directory, symbol, on):
             return symbol
     return None
 
@@ -154,13 +157,14 @@ def _suffixes(exchange: str) -> list[str]:
     return [suffix for suffix, mic in _SUFFIXES.items() if mic in mics]
 
 
-def _is_listed(entry: Entry, exchange: str) -> bool:
-    """Whether an entry is of an exchange; any that is not in the table is one of crypto."""
-    if not exchange:
-        return True
-    if entry.get("asset_type") == "crypto":
+def _is_listed(directory: Directory, symbol: str, exchange: str) -> bool:
+    """Whether a symbol may be of an exchange; any that is not in the table is one of crypto."""
+    entry = directory.entry(symbol) or {}
+    if not exchange or entry.get("asset_type") == "crypto":
         return exchange not in EXCHANGES
-    # Bars without a table of symbols are those of New York.
+    if not directory.has_exchanges:
+        return exchange in EXCHANGES
+    # Where a table of symbols says nothing of one, it is of New York.
     return (entry.get("exchange") or "XNYS") in EXCHANGES.get(exchange, ())
 
 
@@ -173,6 +177,8 @@ def _prefixed(symbol: str, entry: Entry) -> str:
     exchange = entry.get("exchange") or ""
     base, _, suffix = symbol.rpartition(".")
     plain = base if _SUFFIXES.get(suffix) == exchange else symbol
+    if exchange in _UNDERSCORED:
+        plain = plain.replace(".", "_")
     return f"{_PREFIXES[exchange]}:{plain}" if exchange in _PREFIXES else symbol
 
 

@@ -33,21 +33,31 @@ def test_an_average_is_the_mean_of_so_many_closes_and_there_is_none_of_fewer() -
     assert len(moving_average(close, 200)) == 60
 
 
+@pytest.mark.parametrize("count", AVERAGES)
+def test_an_average_that_is_asked_for_is_drawn_through_its_values(count: int) -> None:
+    shown, look = view(320), Look(averages=(count,))
+    plan, bare = layout(shown, look), layout(shown)
+    assert plan.sessions == bare.sessions
+
+    drawn = picture(shown, look) != picture(shown)
+
+    values = moving_average(shown.close, count)
+    assert (picture(shown, look) == INKS[count]).sum() > 50
+    for index in (290, 300, 310):
+        x, y = int(plan.sessions.x(index)), int(plan.prices.y(values[index]))
+        assert drawn[y - 1 : y + 2, x].any()
+        assert not drawn[y + 6 : y + 9, x].any()
+
+
 @pytest.mark.parametrize("width", [720, 1200])
-def test_each_average_that_is_asked_for_is_drawn_through_its_values_and_named(width: Width) -> None:
+def test_each_average_has_a_pill_with_its_last_value(width: Width) -> None:
     shown = view(320)
+    plan = layout(shown, Look(width=width, averages=AVERAGES))
+
+    named = {pill.name.text: pill.price.text for pill in plan.pills}
+
     for count in AVERAGES:
-        look = Look(width=width, averages=(count,))
-        plan, pixels = layout(shown, look), picture(shown, look)
-        named = {pill.name.text: pill.price.text for pill in plan.pills}
-        values = moving_average(shown.close, count)
-        assert named[f"SMA {count}"] == f"{values[-1]:.2f}"
-        assert (pixels == INKS[count]).sum() > 50
-        assert plan.sessions == layout(shown, Look(width=width)).sessions
-        drawn = pixels != picture(shown, Look(width=width))
-        for index in (290, 300, 310):
-            x, y = int(plan.sessions.x(index)), int(plan.prices.y(values[index]))
-            assert drawn[y - 1 : y + 2, x].any()
+        assert named[f"SMA {count}"] == f"{moving_average(shown.close, count)[-1]:.2f}"
 
 
 def test_an_average_begins_where_there_are_bars_enough_for_it() -> None:

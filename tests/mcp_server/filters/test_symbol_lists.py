@@ -30,6 +30,7 @@ ENTRIES = (
     ("EMN", None, "stock", "Eastman Chemical Company"),
     ("GOOG", "XNAS", "stock", "=Alphabet"),
     ("INFY", "XNYS", "stock", "Infosys Limited ADR"),
+    ("M.M", "XNSE", "stock", "Mahindra & Mahindra"),
     ("RELIANCE", "XNSE", "stock", "Reliance Industries"),
     ("SPY", "ARCX", "etf", "S&P 500 SPDR"),
     ("TCS.NS", "XNSE", "stock", "Tata Consultancy Services"),
@@ -103,6 +104,8 @@ def test_a_list_of_nothing_or_of_too_much_is_refused(text: str, said: str) -> No
         ("NSE:RELIANCE", "RELIANCE"),
         ("RELIANCE.NS", "RELIANCE"),
         ("NSE:TCS", "TCS.NS"),
+        ("NSE:M_M", "M.M"),
+        ("M&M.NS", "M.M"),
         ("TCS.NS", "TCS.NS"),
     ],
 )
@@ -131,12 +134,26 @@ def test_another_security_of_a_like_name_is_not_taken_for_one_of_the_night(liste
     assert meant(listed) is None
 
 
+def test_a_night_that_knows_no_exchange_takes_the_one_of_the_list() -> None:
+    bare = Directory({"symbol": symbol} for symbol in ("RELIANCE", "AAPL"))
+    pairs = Directory([{"symbol": "BTCUSD", "asset_type": "crypto"}])
+
+    def found(listed: str, night: Directory) -> str | None:
+        return meaning(listed, night, lambda symbol: night.entry(symbol) is not None)
+
+    assert found("NSE:RELIANCE", bare) == found("RELIANCE.NS", bare) == "RELIANCE"
+    assert found("NASDAQ:AAPL", bare) == "AAPL"
+    assert found("COINBASE:AAPL", bare) is None
+    assert found("COINBASE:BTCUSD", pairs) == "BTCUSD"
+    assert found("NASDAQ:BTCUSD", pairs) is None
+
+
 def test_a_list_is_written_for_tradingview_with_the_exchange_of_each_symbol() -> None:
-    symbols = ["AAPL", "BRK.B", "SPY", "BTCUSD", "EMN", "TCS.NS", "GONE"]
+    symbols = ["AAPL", "BRK.B", "SPY", "BTCUSD", "EMN", "TCS.NS", "M.M", "GONE"]
 
     text = WRITERS["tradingview"](symbols, NIGHT)
 
-    assert text == "NASDAQ:AAPL,NYSE:BRK.B,AMEX:SPY,BTCUSD,EMN,NSE:TCS,GONE\n"
+    assert text == "NASDAQ:AAPL,NYSE:BRK.B,AMEX:SPY,BTCUSD,EMN,NSE:TCS,NSE:M_M,GONE\n"
     assert [meant(listed) for listed in read_list(text)] == [*symbols[:-1], None]
 
 
