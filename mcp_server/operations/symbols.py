@@ -16,7 +16,9 @@ from mcp_server.calls.errors import ApiError
 from mcp_server.filters.directory import Directory
 from mcp_server.filters.symbol_lists import meaning, read_list
 from mcp_server.operations.services import Services
+from store.accounts.accounts import Account
 from store.accounts.keys import Principal
+from store.accounts.watchlist import Edited, Watchlist
 from store.nights.book import Book
 
 SYMBOL_PATTERN = re.compile(r"[A-Za-z0-9.]{1,24}")
@@ -55,32 +57,41 @@ def check_known(book: Book, symbols: Sequence[str], tracked: Sequence[str]) -> N
         raise ApiError("unknown_symbol", details={"unknown": unknown})
 
 
-class Found(NamedTuple):
-    """What a list of another program means."""
+class Imported(NamedTuple):
+    """What became of a list of another program."""
 
-    known: Sequence[str]
+    edited: Edited
     unknown: Mapping[str, Sequence[str]]
     """What means no symbol, as it stands there, and the known symbols that are nearest."""
+    over_cap: Sequence[str]
+    """What is known, and was not added for want of room."""
 
 
-async def find_listed(book: Book, directory: Directory, text: str, tracked: Sequence[str]) -> Found:
-    """Which symbols a text names that the night or the account's own list knows.
+async def import_list(
+    text: str,
+    watchlist: Watchlist,
+    account: Account,
+    book: Book,
+    directory: Directory,
+    expected: Sequence[str] | None = None,
+) -> Imported:
+    """Append to an account's list what a text names, as far as it is known and there is room.
 
     Raises:
         ApiError: `bad_request`; the text names no symbol, or too many.
+        ChangedError: the list is not the `expected` one; nothing was changed.
     """
-    own, known, unknown = frozenset(tracked), dict[str, None](), dict[str, Sequence[str]]()
-
-    def is_known(symbol: str) -> bool:
-        return symbol in own or book.coverage(symbol) is not None
-
+    own = frozenset(await watchlist.symbols(account.id))
+    known, unknown = dict[str, None](), dict[str, Sequence[str]]()
     for listed in read_list(text):
-        if symbol := meaning(listed, directory, is_known):
+        if symbol := meaning(listed, directory, lambda s: s in own or book.coverage(s) is not None):
             known[symbol] = None
         else:
             unknown[listed[:SHOWN]] = directory.nearest(listed) if len(unknown) < LOOKED_UP else ()
         await checkpoint()  # others go on in between
-    return Found(list(known), unknown)
+    cap = TRACKED_CAPS[account.plan]
+    edited = await watchlist.fill(account.id, list(known), cap, expected=expected)
+    return Imported(edited, unknown, [symbol for symbol in known if symbol not in edited.after])
 
 
 @asynccontextmanager

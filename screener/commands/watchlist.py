@@ -12,6 +12,7 @@ from screener.commands.accounts import Email, with_store
 from screener.settings.console import err, fail, out, settings
 
 if TYPE_CHECKING:
+    from mcp_server.operations.symbols import Imported
     from screener.service.parts import AccountStore
 
 watchlist_app = typer.Typer(
@@ -20,7 +21,7 @@ watchlist_app = typer.Typer(
 
 
 @watchlist_app.command("import")
-def import_list(
+def import_file(
     email: Email, file: Annotated[str, typer.Argument(help="The list; - for stdin.")]
 ) -> None:
     """Add the symbols of a TradingView or Finviz list, or of a CSV file, to a watchlist.
@@ -28,36 +29,32 @@ def import_list(
     What the active night knows is added at the end, as far as there is room; the rest is named.
     Symbols may have their exchange in front, such as NASDAQ:AAPL; ###SECTION lines are passed over.
     """
-    from mcp_server.calls.callers import TRACKED_CAPS
     from mcp_server.filters.directory import Directory
     from mcp_server.filters.symbol_lists import text_of
-    from mcp_server.operations.symbols import Found, find_listed
+    from mcp_server.operations.symbols import import_list
     from screener.commands.patterns.scan_arguments import refusing
     from screener.commands.patterns.setups import open_active_night
-    from store.accounts.watchlist import Edited, Watchlist
+    from store.accounts.watchlist import Watchlist
 
     text = text_of(_read(file))
-    with open_active_night(settings()) as book:
+    with open_active_night(settings()) as book, refusing():
 
-        async def work(store: AccountStore) -> tuple[Found, Edited]:
-            account, watchlist = await store.accounts.get(email), Watchlist(store.database)
-            before = await watchlist.symbols(account.id)
-            found = await find_listed(book, Directory.of(book), text, before)
-            cap = TRACKED_CAPS[account.plan]
-            return found, await watchlist.fill(account.id, found.known, cap)
+        async def work(store: AccountStore) -> Imported:
+            watchlist, account = Watchlist(store.database), await store.accounts.get(email)
+            return await import_list(text, watchlist, account, book, Directory.of(book))
 
-        with refusing():
-            found, edited = with_store(work)
-    err.print_text(f"Added {len(edited.added)}: {', '.join(edited.added) or 'nothing'}.")
-    for given, nearest in found.unknown.items():
+        done = with_store(work)
+    added = done.edited.added
+    err.print_text(f"Added {len(added)}: {', '.join(added) or 'nothing'}.")
+    for given, nearest in done.unknown.items():
         meant = f"; perhaps {' or '.join(nearest)}" if nearest else ""
         err.print(f"Not known: {given}{meant}")
-    if over := [symbol for symbol in found.known if symbol not in edited.after]:
-        err.print_text(f"No room in the plan: {', '.join(over)}.")
+    if done.over_cap:
+        err.print_text(f"No room in the plan: {', '.join(done.over_cap)}.")
 
 
 @watchlist_app.command("export")
-def export_list(
+def export_file(
     email: Email,
     form: Annotated[
         Literal["tradingview", "csv"], typer.Option("--as", help="The form of the list.")

@@ -95,6 +95,8 @@ PATHS = (
     "/scan",
     "/changes",
     "/tickers",
+    "/tickers/import",
+    "/tickers/export",
     "/tickers/{}/patterns",
     "/tickers/{}/history",
     "/tickers/{}/record",
@@ -112,7 +114,7 @@ PATHS = (
 SYMBOLS = ("AAPL", "IBM", "msft", "goog", "triangle")
 PARAMETERS = (
     *("family", "direction", "status", "max_distance_pct", "filters", "limit", "offset"),
-    *("outcome", "setup_id", "search", "since", "a"),
+    *("outcome", "setup_id", "search", "since", "format", "a"),
 )
 PREDICATES: tuple[dict[str, Any], ...] = (
     {"kind": "rsi", "op": "<", "value": 40},
@@ -146,10 +148,16 @@ def rest_calls(draw: st.DrawFn) -> bytes:
         "Content-Type": draw(mostly([JSON], ["text/plain", "", None])),
     }
     tickers = draw(
-        st.sampled_from([{"symbols": ["AAPL", "IBM"]}, {"add": ["GOOG"], "remove": ["IBM"]}])
+        st.sampled_from(
+            [
+                {"symbols": ["AAPL", "IBM"]},
+                {"add": ["GOOG"], "remove": ["IBM"]},
+                {"text": '###A,NASDAQ:AAPL,"Symbol";IBM'},
+            ]
+        )
     )
     body = encoded(draw(changed(tickers))) if draw(st.booleans()) else b""
-    verb = draw(mostly(["GET", "GET", "PUT", "PATCH"], ["POST", "HEAD", "TRACE", "BREW"]))
+    verb = draw(mostly(["GET", "GET", "PUT", "PATCH", "POST"], ["HEAD", "TRACE", "BREW"]))
     return request(verb, path, {k: v for k, v in headers.items() if v is not None}, body)
 
 

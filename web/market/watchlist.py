@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from starlette.responses import RedirectResponse, Response
@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from mcp_server.calls.callers import TRACKED_CAPS
 from mcp_server.calls.errors import ApiError
 from mcp_server.filters.symbol_lists import WRITERS
-from mcp_server.operations.symbols import Found, find_listed
+from mcp_server.operations.symbols import Imported, import_list
 from store.accounts.accounts import Account
 from store.accounts.watchlist import OverCapError
 from store.nights.book import Book
@@ -23,9 +23,6 @@ from web.site.visit import Visit
 
 PATH, EXPORT_PATH = "/watchlist", "/watchlist/export"
 STEPS = {"up": -1, "down": 1}
-NAMED = 20
-"""Most symbols of one kind that the page names."""
-
 FILES = {
     "tradingview": ("watchlist.txt", "text/plain; charset=utf-8"),
     "csv": ("watchlist.csv", "text/csv; charset=utf-8"),
@@ -45,27 +42,12 @@ class Ticker:
     setups: Sequence[SetupView]
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What became of a list that was added in part."""
-
-    added: Sequence[str]
-    unknown: Sequence[str]
-    """Each symbol that is not known, with those that may be meant."""
-    over_cap: Sequence[str]
-
-    @classmethod
-    def of(cls, found: Found, added: Sequence[str], over_cap: Sequence[str]) -> Report:
-        """The report on a list."""
-        return cls(_named(added), _named(list(_meant(found))), _named(over_cap))
-
-
 async def show(
     visit: Visit,
     site: Site,
     account: Account,
     refusal: Refusal | None = None,
-    report: Report | None = None,
+    report: Imported | None = None,
 ) -> Page:
     """The list."""
     symbols = await site.services.watchlist.symbols(account.id)
@@ -80,7 +62,7 @@ async def show(
         visit,
         refusal=refusal,
         report=report,
-        typed=visit.form.get("add", "") if refusal else "",
+        typed=visit.typed("add") if refusal or (report and not report.edited.added) else "",
         tickers=with_setup if chosen else tickers,
         symbols=symbols,
         sizes=(len(tickers), len(with_setup)),
@@ -97,7 +79,7 @@ async def change(visit: Visit, site: Site, account: Account) -> Page:
         done = await _change(visit, site, account)
     except Refusal as refusal:
         return await show(visit, site, account, refusal)
-    if isinstance(done, Report):
+    if isinstance(done, Imported):
         return await show(visit, site, account, report=done)
     return RedirectResponse(f"{PATH}#{done}", 303)
 
@@ -138,7 +120,7 @@ async def edit(site: Site, account: Account, added: Sequence[str], removed: Sequ
         raise Refusal(400, words) from error
 
 
-async def _change(visit: Visit, site: Site, account: Account) -> str | Report:
+async def _change(visit: Visit, site: Site, account: Account) -> str | Imported:
     """Do what the form asks; the anchor of the page at which to go on, or what to tell."""
     form = visit.form
     for direction, steps in STEPS.items():
@@ -154,40 +136,22 @@ async def _change(visit: Visit, site: Site, account: Account) -> str | Report:
     return "list"
 
 
-async def _add(site: Site, account: Account, text: str) -> Report | None:
-    """Put what a text names at the end of the list; the report if it was not all added.
+async def _add(site: Site, account: Account, text: str) -> Imported | None:
+    """Put what a text names at the end of the list; what to tell if it was not all added.
 
     Raises:
-        Refusal: nothing of the text is known.
+        Refusal: the text names no symbol or too many, or the plan tracks none.
     """
-    services, cap = site.services, TRACKED_CAPS[account.plan]
-    if not cap:
+    services = site.services
+    if not TRACKED_CAPS[account.plan]:
         raise Refusal(400, "Your plan tracks no tickers.")
     try:
         with services.active_night.pin() as book:
-            before = await services.watchlist.symbols(account.id)
-            found = await find_listed(book, services.directory(book), text, before)
+            directory = services.directory(book)
+            done = await import_list(text, services.watchlist, account, book, directory)
     except ApiError as error:
         raise Refusal(400, error.message) from error
-    if not found.known:
-        unknown = ", ".join(_named(list(_meant(found))))
-        raise Refusal(400, f"The service does not know {unknown}. Nothing was added.")
-    edited = await services.watchlist.fill(account.id, found.known, cap)
-    over = [symbol for symbol in found.known if symbol not in edited.after]
-    if found.unknown or over:
-        return Report.of(found, edited.added, over)
-    return None
-
-
-def _meant(found: Found) -> Iterator[str]:
-    for given, nearest in found.unknown.items():
-        yield f"{given} (perhaps {' or '.join(nearest)})" if nearest else given
-
-
-def _named(symbols: Sequence[str]) -> Sequence[str]:
-    """The first of some symbols, and how many others there are."""
-    more = [f"and {len(symbols) - NAMED} more"] if len(symbols) > NAMED else []
-    return [*symbols[:NAMED], *more]
+    return done if done.unknown or done.over_cap else None
 
 
 def _ticker(book: Book, symbol: str, name: str) -> Ticker:

@@ -21,10 +21,9 @@ from mcp_server.operations.arguments import (
 )
 from mcp_server.operations.services import Call
 from mcp_server.operations.symbols import (
-    Found,
     check_known,
     check_symbols,
-    find_listed,
+    import_list,
     suggesting,
 )
 from store.accounts.watchlist import ChangedError, Edited, OverCapError
@@ -98,13 +97,17 @@ async def remove_tickers(call: Call[SymbolsArguments]) -> Answer:
 
 async def import_tickers(call: Call[ImportArguments]) -> Answer:
     """Append what a list of another program names, as far as it is known and there is room."""
-    watchlist, account = call.services.watchlist, call.principal.account
+    services, account = call.services, call.principal.account
     before = await _before(call, [])
-    directory = call.services.directory(call.book)
-    found = await find_listed(call.book, directory, call.arguments.text, before)
     expected = before if call.conditions.unchanged is not None else None
-    change = watchlist.fill(account.id, found.known, call.cap, expected=expected)
-    return await _edited(call, change, found)
+    directory, text = services.directory(call.book), call.arguments.text
+    try:
+        done = await import_list(text, services.watchlist, account, call.book, directory, expected)
+    except ChangedError as error:
+        raise ApiError("precondition_failed") from error
+    unknown = [{"given": given, "nearest": near} for given, near in done.unknown.items()]
+    more = {"unknown": unknown, "over_cap": done.over_cap}
+    return call.answer(orjson.dumps(_fields(call, done.edited) | more))
 
 
 async def export_tickers(call: Call[ExportArguments]) -> Answer:
@@ -173,24 +176,24 @@ def _check_consent(consent: Consent | None, before: Sequence[str], symbols: Sequ
         )
 
 
-async def _edited(call: Call[Any], change: Awaitable[Edited], found: Found | None = None) -> Answer:
+async def _edited(call: Call[Any], change: Awaitable[Edited]) -> Answer:
     try:
         edited = await change
     except OverCapError as error:
         raise _over_cap(error) from error
     except ChangedError as error:
         raise ApiError("precondition_failed") from error
-    body = {
+    return call.answer(orjson.dumps(_fields(call, edited)))
+
+
+def _fields(call: Call[Any], edited: Edited) -> dict[str, Any]:
+    return {
         "tickers": [{"symbol": s, "covered": _is_covered(call.book, s)} for s in edited.after],
         "count": len(edited.after),
         "cap": call.cap,
         "added": edited.added,
         "removed": edited.removed,
     }
-    if found is not None:
-        body["unknown"] = [{"given": g, "nearest": near} for g, near in found.unknown.items()]
-        body["over_cap"] = [symbol for symbol in found.known if symbol not in edited.after]
-    return call.answer(orjson.dumps(body))
 
 
 def _over_cap(error: OverCapError) -> ApiError:
