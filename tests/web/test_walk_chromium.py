@@ -141,3 +141,39 @@ def test_the_keyboard_reaches_everything_in_sight_and_skips_the_navigation(
         tab.close()
 
     assert not found, "\n".join(found)
+
+
+def test_what_a_press_opens_can_be_read_too(walk: Walk, chromium: BrowserContext, axe: str) -> None:
+    """The form that imports a list with what it says afterwards, and a chart with its averages."""
+    watchlist = next(page for page in PAGES if page.route == "/watchlist")
+    enter(chromium, walk, watchlist)
+    tab = chromium.new_page()
+    complaints = Complaints(tab, walk.services[watchlist.who].url)
+    found = list[str]()
+    tab.goto(walk.address(watchlist))
+    tab.get_by_text("Import a list").click()
+    tab.get_by_label("Paste a list").fill("###A\nNASDAQ:APPL, NYSE:" + "X" * 60)
+    tab.get_by_label("Or choose a file").set_input_files([])
+    found += _faults(tab, axe)
+    tab.get_by_role("button", name="Import").click()
+    tab.get_by_text("Not known: NASDAQ:APPL (perhaps AAPL)").wait_for()
+    found += _faults(tab, axe)
+    tab.goto(f"{walk.services[watchlist.who].url}/symbols/MSFT")
+    tab.locator(".interactive canvas").first.wait_for()
+    for count in (20, 50, 200):
+        tab.get_by_role("button", name=f"SMA {count}", exact=True).first.click()
+    found += _faults(tab, axe)
+
+    assert not found, "\n".join(found)
+    assert complaints == []
+
+
+def _faults(tab: Tab, axe: str) -> list[str]:
+    tab.evaluate(axe)
+    found = list[str]()
+    for width in WIDTHS:
+        tab.set_viewport_size({"width": width, "height": 844})
+        for theme in THEMES:
+            tab.emulate_media(color_scheme=theme, reduced_motion="reduce")
+            found += [*tab.evaluate(LOOKING), *tab.evaluate(RULES, False)]
+    return found
