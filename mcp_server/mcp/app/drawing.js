@@ -239,7 +239,7 @@ class SetupDrawing {
     const sign = plan.target_price > plan.start_price ? -1 : 1;
     const shown = this.levelsOf(plan).filter(([kind]) => this.isNamed(kind));
     const y = Object.fromEntries(shown.map(([kind, price]) => [kind, this.y(price)]));
-    for (const [kind] of shown.toReversed()) {
+    for (const [kind] of [...shown].reverse()) {
       this.stroke([left, y[kind]], [right, y[kind]], colours[kind], kind === start ? 2 : 1.4, kind === start ? [] : [5, 4]);
     }
     const free = Math.min(right, this.width) - Math.max(left, this.x(this.last) + 6);
