@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 from screener.commands import access, accounts, backup, db, up, watchlist
 from screener.commands.bars_options import reading_bars
 from screener.commands.nights import bars, detect, ledger, night
-from screener.commands.patterns import patterns
+from screener.commands.patterns import export, patterns
 from screener.commands.up import Host, Port
 from screener.doctor import doctor
 from screener.notify import notify
@@ -53,6 +53,7 @@ app.add_typer(access.clients_app, name="client")
 app.command()(patterns.scan)
 app.command()(patterns.show)
 app.command()(patterns.chart)
+app.command()(export.export)
 app.command()(access.purge)
 app.add_typer(db.db_app, name="db")
 app.command()(access.audit)

@@ -125,6 +125,12 @@ def sync_directory(directory: Path) -> None:
         os.close(handle)
 
 
+def sync_file(path: Path) -> None:
+    """Make what was written to a file durable."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
 def digest_of(body: bytes) -> str:
     """The SHA-256 of some bytes."""
     return hashlib.sha256(body).hexdigest()

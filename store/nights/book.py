@@ -228,6 +228,11 @@ class Book:
         row = self._row("SELECT symbol, covered, reason FROM symbols WHERE symbol = ?", symbol)
         return Coverage(row[0], bool(row[1]), row[2]) if row else None
 
+    def symbols(self) -> list[str]:
+        """Every known symbol, by name."""
+        rows = self._connection.execute("SELECT symbol FROM symbols ORDER BY 1")
+        return [symbol for (symbol,) in rows]
+
     def patterns(self, symbol: str) -> bytes | None:
         """The stored Patterns body of a symbol; None if the symbol had no bars."""
         return self._value("SELECT body FROM patterns WHERE symbol = ?", symbol)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from store.errors import LedgerError, ManifestError, WithdrawnError
-from store.folder.files import DRAFT, private_folder, replace_file, sync_directory
+from store.folder.files import DRAFT, private_folder, replace_file, sync_directory, sync_file
 from store.folder.layout import DataFolder
 from store.folder.lock import lives
 from store.ledger.ledger import Appended, Ledger, NightEntry
@@ -165,8 +165,7 @@ class Nights:
 
     def add(self, manifest: Manifest, draft: Path) -> None:
         """Move a finished draft to its final place, durably. This does not make it active."""
-        with draft.open("rb") as file:
-            os.fsync(file.fileno())
+        sync_file(draft)
         draft.replace(self.folder / manifest.book.file)
         sync_directory(self.folder)
         replace_file(self.folder / f"{manifest.data_version}.json", manifest.encode())

@@ -18,7 +18,7 @@ from PIL import Image
 
 from mcp_server.drawing import USUAL
 from screener.commands.nights.nightly import seal_sample
-from screener.commands.patterns.patterns import draw_setup
+from screener.data.chart import draw_setup
 from screener.settings.settings import Settings
 from tests.chromium import fresh_profile
 from tests.contract.market import active_book

@@ -14,7 +14,6 @@ import typer
 
 from screener.settings.console import err, fail, out, settings, writing
 from store.folder.files import replace_file
-from store.wire.words import caption
 
 if TYPE_CHECKING:
     from mcp_server.drawing import Look
@@ -148,6 +147,7 @@ def chart(
     screener chart AAPL --sma 20,50,200
     """
     from screener.commands.patterns.setups import age_of, open_active_night
+    from screener.data.chart import draw_setup
 
     look = _look(theme, width, sma)
     if target == "":
@@ -180,33 +180,6 @@ def _look(theme: str, width: int, sma: str) -> Look:
     if look is None:
         fail(f"--sma {sma!r} is not some of {','.join(map(str, AVERAGES))}.")
     return look
-
-
-def draw_setup(book: Book, symbol: str, setup_id: str | None, look: Look) -> tuple[bytes, str]:
-    """The PNG of a current setup of a symbol, that of the highest rank if none is named, and its
-    caption; without any setup that of its bars and past trades.
-    """
-    from mcp_server.charts.charts import chart_view
-    from mcp_server.charts.past import Past, past_words
-    from mcp_server.drawing import draw
-    from store.nights.book import StoredSetup, company_names
-
-    views = sorted(book.views(symbol), key=lambda view: view.rank)
-    current = [view.setup_id for view in views]
-    wanted = setup_id or next(iter(current), None)
-    setup = book.setup(symbol, wanted) if wanted else Past(symbol)
-    if setup is None:
-        fail(
-            f"{symbol} has no setup {setup_id!r} on {book.session}; it has "
-            f"{', '.join(current) or 'none'}. Ids change every night."
-        )
-    prices, words = book.prices(symbol), past_words(book, Past(symbol))
-    if prices is None or words is None:
-        fail(f"the night stores no prices of {symbol} for charts; see SCREENER_CHART_SYMBOLS.")
-    view = chart_view(book, setup, prices, company_names(book).get(symbol, ""))
-    if isinstance(setup, StoredSetup):
-        words = caption(setup.view, book.disclaimer)
-    return draw(view, look), words
 
 
 def _write_picture(path: Path, png: bytes, *, replace: bool) -> None:

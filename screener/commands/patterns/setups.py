@@ -17,11 +17,11 @@ from mcp_server.operations.handlers.scan import scan_body
 from mcp_server.presentation.age import Age
 from screener.commands.patterns.scan_arguments import refusing, scan_arguments
 from screener.commands.patterns.tables import FORMING, RUNNING, SetupTable, setup_table
+from screener.data.night import open_book
+from screener.data.rows import cells_of, names_of, setup_rows
 from screener.settings.console import NO_NIGHT, err, fail, out, terminal_width
 from store.folder.layout import DataFolder
-from store.ledger.manifest import known_book, read_manifest
 from store.nights.book import Book, company_names
-from store.wire.briefs import compact
 from store.wire.view import SetupView
 from store.wire.words import status_words
 
@@ -36,33 +36,11 @@ Row: TypeAlias = Mapping[str, Any]
 BEST: Final = 10
 """Forming setups with which a nightly ends."""
 
-CSV_FIELDS: Final = (
-    *("rank", "symbol", "name", "family", "pattern_type", "direction", "status", "attempt"),
-    *("setup_id", "lineage_id", "as_of_session", "pattern_start", "pattern_end"),
-    *("last_close", "distance_to_trigger_pct", "last_close_side", "sessions_since_trigger"),
-    *("trigger_price", "entry_price", "stop_price", "stop_pct", "target_price", "target_pct"),
-    *("reward_to_risk", "expected_gain_pct"),
-    *("win_rate_scope", "win_rate_pct", "win_rate_trades", "avg_loss_pct"),
-    *("entry_date", "gain_pct", "gain_r", "expected_r", "verdict"),
-)
-"""The columns: fields of the API's rows, of their first plan, and of its short rows.
-
-Per cents of stop and target and the reward to risk count from the entry or, before one, from the
-trigger.
-"""
-
-CSV_LINE_ENDS: Final = tuple(
-    f"{side}_{end}_{field}"
-    for side in ("upper", "lower")
-    for end in ("start", "end")
-    for field in ("date", "price")
-)
-"""The columns of the lines' endpoints, between which they are straight on a log price axis."""
-
 
 @contextmanager
-def open_active_night(chosen: Settings) -> Iterator[Book]:
-    """The book of the active night; without one, the command ends and says how to make it.
+def open_active_night(chosen: Settings, version: str | None = None) -> Iterator[Book]:
+    """The book of the active night, or of the one that is named; before the first one, the command
+    ends and says how to make it.
 
     Raises:
         ManifestError, BookError: the night is not what was sealed, or of another version.
@@ -74,9 +52,7 @@ def open_active_night(chosen: Settings) -> Iterator[Book]:
             "PATH`, or one of the sample that comes with the program, with `screener nightly`.",
             NO_NIGHT,
         )
-    manifest = read_manifest(folder.manifest)
-    path = known_book(folder.nights, manifest)
-    with closing(Book.open(path, manifest)) as book:
+    with closing(open_book(chosen.data_dir, version)) as book:
         yield book
 
 
@@ -115,7 +91,8 @@ def print_scan(book: Book, arguments: ScanArguments, form: Form) -> None:
     if form == "json":
         out.print_json(answer)
     elif form == "csv":
-        out.print_csv(csv_rows(answer["setups"], book.scan.by_id, company_names(book)))
+        rows = setup_rows(answer["setups"], book.scan.by_id, company_names(book))
+        out.print_csv([names_of("setups"), *cells_of("setups", rows)])
         if more := _more(answer):
             err.print(more)
     else:
@@ -205,21 +182,3 @@ def _tables(
 def _answer(book: Book, arguments: ScanArguments) -> Any:  # noqa: ANN401 - JSON values
     with refusing():
         return orjson.loads(book.enveloped(scan_body(book, arguments)))
-
-
-def csv_rows(
-    rows: Sequence[Row], views: Mapping[str, SetupView], names: Mapping[str, str]
-) -> Iterator[Sequence[object]]:
-    """The names of the columns, then a line for each row of the scan; views are by setup id."""
-    yield (*CSV_FIELDS, *CSV_LINE_ENDS)
-    for row in rows:
-        view = views[row["setup_id"]]
-        percents = {"stop_pct": view.plan.stop_pct, "target_pct": view.plan.target_pct}
-        fields = {**row, **compact(view), **percents, "name": names.get(view.symbol)}
-        yield (*(fields.get(name) for name in CSV_FIELDS), *_line_ends(row["lines"]))
-
-
-def _line_ends(lines: Row) -> Iterator[object]:
-    for side in ("upper", "lower"):
-        for end in ("start", "end"):
-            yield from (lines[side][end]["date"], lines[side][end]["price"])

@@ -1,0 +1,1 @@
+"""A night as tables: their columns, their files, and frames of them in Python."""
