@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from screener.data.columns import TABLES, Type
+from screener.data.columns import TABLES, tables
 from screener.data.frames import polars_frame
 from screener.data.rows import names_of, table_rows
 from store.wire.sheets import write_csv
@@ -23,13 +23,8 @@ from store.nights.book import Book
 
 SQLITE_FILE: Final = "night.sqlite"
 
-SQL: Final[Mapping[Type, str]] = {
-    "text": "TEXT",
-    "date": "TEXT",
-    "number": "REAL",
-    "integer": "INTEGER",
-    "boolean": "INTEGER",
-}
+SQL: Final = {"number": "REAL", "integer": "INTEGER", "boolean": "INTEGER"}
+"""Types of columns in SQLite; the others are text, dates as YYYY-MM-DD."""
 
 
 def write_night(book: Book, form: str, target: Path, *, replace: bool) -> None:
@@ -57,11 +52,12 @@ def _write_csv(book: Book, folder: Path) -> None:
 
 
 def _write_sqlite(book: Book, folder: Path) -> None:
-    tables = (
-        SqliteTable(name, {c.name: SQL[c.type] for c in columns}, table_rows(book, name))
-        for name, columns in TABLES.items()
-    )
-    write_tables(folder / SQLITE_FILE, tables)
+    typed = {
+        table: {column.name: SQL.get(column.type, "TEXT") for column in columns}
+        for table, columns in tables().items()
+    }
+    rows = (SqliteTable(table, typed[table], table_rows(book, table)) for table in TABLES)
+    write_tables(folder / SQLITE_FILE, rows)
 
 
 FORMS: Mapping[str, Callable[[Book, Path], None]] = MappingProxyType(

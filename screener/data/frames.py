@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from screener.data.columns import TABLES, TableName, Type
+from screener.data.columns import TableName, Type, columns_of
 from screener.data.rows import names_of, table_rows
 from store.nights.book import Book
 
@@ -37,8 +37,10 @@ def polars_frame(book: Book, table: TableName) -> pl.DataFrame:
         "integer": pl.Int64,
         "boolean": pl.Boolean,
     }
-    schema = {column.name: types[column.type] for column in TABLES[table]}
-    dates = [pl.col(column.name).str.to_date() for column in TABLES[table] if column.type == "date"]
+    schema = {column.name: types[column.type] for column in columns_of(table)}
+    dates = [
+        pl.col(column.name).str.to_date() for column in columns_of(table) if column.type == "date"
+    ]
     return pl.DataFrame(_cells(book, table), schema=schema).with_columns(dates)
 
 
@@ -52,7 +54,7 @@ def pandas_frame(book: Book, table: TableName) -> pd.DataFrame:
 
     cells = _cells(book, table)
     return pd.DataFrame(
-        {c.name: pd.Series(cells[c.name], dtype=PANDAS[c.type]) for c in TABLES[table]}
+        {c.name: pd.Series(cells[c.name], dtype=PANDAS[c.type]) for c in columns_of(table)}
     )
 
 

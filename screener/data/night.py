@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from screener.data.columns import TABLES, Column, TableName
+from screener.data.columns import Column, TableName, columns_of
 from screener.data.frames import pandas_frame, polars_frame
 from store.errors import ManifestError
 from store.folder.layout import DataFolder
@@ -43,7 +43,7 @@ class Night:
             ValueError: there is no such table.
             ModuleNotFoundError: Polars is not installed.
         """
-        return polars_frame(self._book, _known(table))
+        return polars_frame(self._book, table)
 
     def pandas(self, table: TableName) -> pd.DataFrame:
         """A table as a frame of pandas (`pip install 'pattern-screener[pandas]'`).
@@ -52,7 +52,7 @@ class Night:
             ValueError: there is no such table.
             ModuleNotFoundError: pandas is not installed.
         """
-        return pandas_frame(self._book, _known(table))
+        return pandas_frame(self._book, table)
 
     def columns(self, table: TableName) -> tuple[Column, ...]:
         """The columns of a table, with type, unit and meaning.
@@ -60,7 +60,7 @@ class Night:
         Raises:
             ValueError: there is no such table.
         """
-        return TABLES[_known(table)]
+        return columns_of(table)
 
     def chart(self, symbol: str, setup_id: str | None = None) -> bytes:
         """The chart of a symbol's setup as a PNG of 1200 by 675 pixels: of its first setup by rank
@@ -114,9 +114,3 @@ def open_book(data_dir: Path, version: str | None = None) -> Book:
             )
     sealed = read_manifest(manifest)
     return Book.open(known_book(folder.nights, sealed), sealed)
-
-
-def _known(table: TableName) -> TableName:
-    if table not in TABLES:
-        raise ValueError(f"there is no table {table!r}; it is one of {', '.join(TABLES)}")
-    return table

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 import orjson
 
-from screener.data.columns import FEATURES, TABLES, TableName, described
+from screener.data.columns import TableName, columns_of, described
 from store.nights.book import Book, company_names
 from store.wire.briefs import compact, levels
 from store.wire.families import Family
@@ -21,7 +21,7 @@ Fields: TypeAlias = Mapping[str, Any]
 
 def names_of(table: TableName) -> list[str]:
     """The names of a table's columns, in their order."""
-    return [column.name for column in TABLES[table]]
+    return [column.name for column in columns_of(table)]
 
 
 def cells_of(table: TableName, rows: Iterable[Fields]) -> Iterator[Sequence[object]]:
@@ -125,7 +125,7 @@ def _flat(record: Fields) -> dict[str, Any]:
 def _features(book: Book) -> Iterator[Fields]:
     evidence = book.evidence
     cells: dict[str, Sequence[object]] = {}
-    for column in FEATURES:
+    for column in columns_of("features"):
         if labels := evidence.labels.get(column.name):
             cells[column.name] = labels.words()
         elif (values := evidence.numbers.get(column.name)) is not None:

@@ -59,9 +59,9 @@ def export(
 
 
 def _print_columns() -> None:
-    from screener.data.columns import TABLES
+    from screener.data.columns import tables
 
-    for table, columns in TABLES.items():
+    for table, columns in tables().items():
         out.print(f"{table}:")
         for column in columns:
             of = ", ".join(filter(None, (column.type, column.unit)))

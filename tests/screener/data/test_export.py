@@ -14,7 +14,7 @@ import orjson
 import polars as pl
 import pytest
 
-from screener.data.columns import FEATURES, TABLES, TableName
+from screener.data.columns import TABLES, TableName, tables
 from screener.data.files import FORMS, SQLITE_FILE, write_night
 from screener.data.night import open_book
 from screener.data.rows import cells_of, names_of, table_rows
@@ -52,7 +52,7 @@ def read(folder: Path, form: str, table: TableName) -> list[tuple[Any, ...]]:
         return [
             tuple(
                 READ[column.type](cell) if cell else None
-                for column, cell in zip(TABLES[table], row, strict=True)
+                for column, cell in zip(tables()[table], row, strict=True)
             )
             for row in rows
         ]
@@ -155,7 +155,7 @@ def test_no_field_of_a_past_trade_or_a_record_is_left_out_unnoticed() -> None:
 def test_every_feature_is_a_column_of_the_nights_evidence(book: Book) -> None:
     sealed = {*book.evidence.numbers, *book.evidence.labels}
 
-    assert {column.name for column in FEATURES} - sealed == {"setup_id"}
+    assert {column.name for column in tables()["features"]} - sealed == {"setup_id"}
     for row, view in zip(fields(book, "features"), book.scan.rows, strict=True):
         assert row["setup_id"] == view.setup_id
         assert row["price"] == pytest.approx(view.last_close, rel=1e-6)
@@ -259,7 +259,7 @@ def test_an_export_of_a_named_night_and_what_cannot_be_exported(
 def test_columns_are_listed_with_their_units(night: Path) -> None:
     printed = run(night, "export", "--columns", COLUMNS="300").stdout.splitlines()
 
-    for columns in TABLES.values():
+    for columns in tables().values():
         for column in columns:
             assert any(line.startswith(f"  {column.name} ({column.type}") for line in printed)
     assert "  stop_price (number, currency): Where the trade is lost." in printed

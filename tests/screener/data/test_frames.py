@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from screener.data.columns import TABLES, TableName
+from screener.data.columns import TABLES, TableName, tables
 from screener.data.frames import PANDAS
 from screener.data.night import open_night
 from store.errors import BookError, ManifestError
@@ -59,8 +59,8 @@ def test_a_night_without_any_row_keeps_the_columns_and_their_types(data_dir: Pat
 
     with open_night(data_dir) as opened:
         for table in ("setups", "trades", "features"):
-            assert opened.polars(table).shape == (0, len(TABLES[table]))
-            assert opened.pandas(table).shape == (0, len(TABLES[table]))
+            assert opened.polars(table).shape == (0, len(tables()[table]))
+            assert opened.pandas(table).shape == (0, len(tables()[table]))
 
 
 def test_a_chart_is_a_picture_of_the_first_setup_or_of_past_trades(night: Path) -> None:
