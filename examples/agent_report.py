@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import screener_calls as calls
 from screener_client import (
     Json,
     RefusedError,
@@ -83,7 +84,7 @@ def track(screener: Screener, symbols: Sequence[str]) -> list[str]:
     missing = [symbol for symbol in dict.fromkeys(symbols) if symbol not in tracked]
     if not missing:
         return [f"Changed nothing: all of {', '.join(symbols)} were tracked already."]
-    after = screener.patch("/tickers", {"add": missing})
+    after = screener.ask(calls.edit_tracked_tickers(add=missing))
     undo = json.dumps({"remove": missing})
     return [
         f"Added {', '.join(missing)} to the tracked list and so to your Main watchlist: "
@@ -103,9 +104,8 @@ def read(screener: Screener, symbol: str) -> Findings:
 
 def chart(screener: Screener, setup: Json) -> bytes | None:
     """The picture of a setup; None if it cannot be drawn."""
-    path = f"/tickers/{setup['symbol']}/chart.png"
     try:
-        return screener.picture(path, setup_id=setup["setup_id"])
+        return screener.ask(calls.get_pattern_chart(setup["symbol"], setup["setup_id"]))
     except RefusedError as refusal:
         if refusal.code == "chart_unavailable":
             return None

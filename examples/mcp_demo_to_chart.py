@@ -15,6 +15,7 @@ from typing import Any
 import anyio
 import httpx2
 import mcp_types as types
+import screener_calls as calls
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
@@ -58,7 +59,7 @@ async def run(options: argparse.Namespace) -> None:
         print("\nSet SCREENER_KEY to go on to the tickers that your account tracks.")
         return
     with connected(options.url, options.key) as screener:
-        screener.patch("/tickers", {"add": [symbol]})
+        screener.ask(calls.edit_tracked_tickers(add=[symbol]))
     print(f"\nYour account tracks {symbol} from now on.")
     async with connected_mcp(f"{options.url}/mcp", options.key) as client:
         await show_tracked(client, symbol, options.folder)

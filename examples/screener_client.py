@@ -1,22 +1,28 @@
 """The code that the examples share: a polite client, failures as one line, and setups in words.
 
-The client identifies itself and slows down when `RateLimit` says that no calls remain. On a 429 it
-waits as long as the service asks, tries once more, and then backs off.
+The client does the calls of `screener_calls.py`, synchronously or asynchronously. It identifies
+itself and slows down when `RateLimit` says that no calls remain. On a 429 it waits as long as the
+service asks, tries once more, and then backs off. The module is long because a program that copies
+it should need no other.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
 
 import httpx
+import screener_calls as calls
+from screener_calls import Call
 
 Json = dict[str, Any]
 T = TypeVar("T")
@@ -28,6 +34,7 @@ PATIENCE = 90
 RETRIES = 3
 SESSIONS = 3
 """How many times work is restarted because a new night became active."""
+RESTLESS = "The night changed again and again; try later."
 
 WINDOW = re.compile(r'"[^"]*";r=(\d+);t=(\d+)')
 """An item of the `RateLimit` field: how many calls remain, and the seconds until more do."""
@@ -58,6 +65,84 @@ class SessionChangedError(ScreenerError):
     """A new night became active between two answers, so they do not belong together."""
 
 
+@dataclass(frozen=True)
+class Wait:
+    """A step of a conversation: so many seconds in which nothing is sent."""
+
+    seconds: float
+
+
+Step = httpx.Request | Wait
+Steps = Generator[Step, httpx.Response | None, T]
+"""The steps of a call: what to send, which is answered by its response, and how long to wait. Both
+clients take them, so that they are polite in the same way; the last value is the answer.
+"""
+
+
+class Conversation:
+    """What is said between a client and one service, for one key; it does no I/O of its own."""
+
+    def __init__(self, http: httpx.Client | httpx.AsyncClient, patience: float) -> None:
+        self._build = http.build_request
+        self._patience = patience
+        self._nothing_left_for = 0
+        self._one_session = False
+        self._night: str | None = None
+
+    def steps(self, call: Call[T]) -> Steps[T]:
+        """The steps of a call; its last value is the answer."""
+        yield from self._wait(self._nothing_left_for, "no calls are left until then")
+        response = yield from self._send(call)
+        for retry in range(RETRIES):
+            # The first wait is what the service asks for; each later one is twice as long.
+            asked = _asked_wait(response) * 2**retry
+            if not (yield from self._wait(asked, "the service asks for it")):
+                break
+            response = yield from self._send(call)
+        if not response.is_success:
+            raise RefusedError(_refusal(response))
+        return call.read(response.content) if call.read else cast("T", self._json(response))
+
+    @contextmanager
+    def one_night(self) -> Iterator[None]:
+        """While it lasts, an answer of another night than the one before is an error.
+
+        Raises:
+            SessionChangedError: a new night became active meanwhile.
+        """
+        self._one_session, self._night = True, None
+        try:
+            yield
+        finally:
+            self._one_session = False
+
+    def _json(self, response: httpx.Response) -> Json:
+        body = _enveloped(response)
+        night = f"{body['as_of_session']} ({body['data_version']})"
+        if self._one_session and self._night not in (None, night):
+            raise SessionChangedError(f"The night changed from {self._night} to {night}.")
+        self._night = night
+        return body
+
+    def _send(self, call: Call[Any]) -> Steps[httpx.Response]:
+        sent = {name: str(value) for name, value in call.query.items() if value is not None}
+        response = yield self._build(call.method, call.path, params=sent, json=call.body)
+        if response is None:
+            raise TypeError("a request is answered by a response")
+        windows = WINDOW.findall(response.headers.get("RateLimit", ""))
+        spent = [int(reset) for remaining, reset in windows if remaining == "0"]
+        self._nothing_left_for = max(spent, default=0)
+        return response
+
+    def _wait(self, seconds: float, reason: str) -> Steps[bool]:
+        """Wait, unless that takes longer than the patience allows; return whether it waited."""
+        if not 0 < seconds <= self._patience:
+            return False
+        _notice(f"Waiting {seconds:g} s: {reason}.")
+        yield Wait(seconds)
+        return True
+
+
 class Screener:
     """The REST API of one service, for one key."""
 
@@ -69,24 +154,27 @@ class Screener:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._http = http
-        self._patience = patience
         self._sleep = sleep
-        self._nothing_left_for = 0
-        self._one_session = False
-        self._night: str | None = None
+        self._conversation = Conversation(http, patience)
+
+    def ask(self, call: Call[T]) -> T:
+        """The answer of a call of `screener_calls`.
+
+        Raises:
+            RefusedError: the service refused.
+            UnreachableError: no pattern screener answers there.
+        """
+        steps, said = self._conversation.steps(call), None
+        while True:
+            try:
+                said = self._take(steps.send(said))
+            except StopIteration as end:
+                answer: T = end.value
+                return answer
 
     def get(self, path: str, **query: object) -> Json:
         """The JSON of a GET; query values that are None are left out."""
-        sent = {name: str(value) for name, value in query.items() if value is not None}
-        return self._json(self._request("GET", path, params=sent))
-
-    def patch(self, path: str, body: Json) -> Json:
-        """The JSON of a PATCH."""
-        return self._json(self._request("PATCH", path, json=body))
-
-    def picture(self, path: str, **query: str) -> bytes:
-        """The bytes of a PNG."""
-        return self._request("GET", path, params=query).content
+        return self.ask(calls.get(path, **query))
 
     def in_one_session(self, work: Callable[[], T]) -> T:
         """Do work whose answers must all be of one night; restart it when the night changes.
@@ -95,63 +183,102 @@ class Screener:
         night is not the second page of the first.
         """
         for _ in range(SESSIONS):
-            self._one_session, self._night = True, None
             try:
-                return work()
+                with self._conversation.one_night():
+                    return work()
             except SessionChangedError as change:
                 _notice(f"{change} Starting over.")
-            finally:
-                self._one_session = False
-        raise SessionChangedError("The night changed again and again; try later.")
+        raise SessionChangedError(RESTLESS)
 
-    def _json(self, response: httpx.Response) -> Json:
-        body = _enveloped(response)
-        night = f"{body['as_of_session']} ({body['data_version']})"
-        if self._one_session and self._night not in (None, night):
-            raise SessionChangedError(f"The night changed from {self._night} to {night}.")
-        self._night = night
-        return body
-
-    def _request(self, method: str, path: str, **options: Any) -> httpx.Response:  # noqa: ANN401
-        self._wait(self._nothing_left_for, "no calls are left until then")
-        response = self._send(method, path, **options)
-        for retry in range(RETRIES):
-            # The first wait is what the service asks for; each later one is twice as long.
-            if not self._wait(_asked_wait(response) * 2**retry, "the service asks for it"):
-                break
-            response = self._send(method, path, **options)
-        if not response.is_success:
-            raise RefusedError(_refusal(response))
-        return response
-
-    def _send(self, method: str, path: str, **options: Any) -> httpx.Response:  # noqa: ANN401
+    def _take(self, step: Step) -> httpx.Response | None:
+        if isinstance(step, Wait):
+            self._sleep(step.seconds)
+            return None
         try:
-            response = self._http.request(method, path, **options)
+            return self._http.send(step)
         except httpx.HTTPError as error:
-            raise UnreachableError(f"No answer from {self._http.base_url}: {error}.") from error
-        windows = WINDOW.findall(response.headers.get("RateLimit", ""))
-        spent = [int(reset) for remaining, reset in windows if remaining == "0"]
-        self._nothing_left_for = max(spent, default=0)
-        return response
+            raise _unreachable(self._http, error) from error
 
-    def _wait(self, seconds: float, reason: str) -> bool:
-        """Wait, unless that takes longer than the patience allows; return whether it waited."""
-        if not 0 < seconds <= self._patience:
-            return False
-        _notice(f"Waiting {seconds:g} s: {reason}.")
-        self._sleep(seconds)
-        return True
+
+class AsyncScreener:
+    """The same for asynchronous programs, which may ask many things side by side."""
+
+    def __init__(
+        self,
+        http: httpx.AsyncClient,
+        *,
+        patience: float = PATIENCE,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._http = http
+        self._sleep = sleep
+        self._conversation = Conversation(http, patience)
+
+    async def ask(self, call: Call[T]) -> T:
+        """The answer of a call of `screener_calls`.
+
+        Raises:
+            RefusedError: the service refused.
+            UnreachableError: no pattern screener answers there.
+        """
+        steps, said = self._conversation.steps(call), None
+        while True:
+            try:
+                step = steps.send(said)
+            except StopIteration as end:
+                answer: T = end.value
+                return answer
+            said = await self._take(step)
+
+    async def in_one_session(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Do work whose answers must all be of one night; restart it when the night changes."""
+        for _ in range(SESSIONS):
+            try:
+                with self._conversation.one_night():
+                    return await work()
+            except SessionChangedError as change:
+                _notice(f"{change} Starting over.")
+        raise SessionChangedError(RESTLESS)
+
+    async def _take(self, step: Step) -> httpx.Response | None:
+        if isinstance(step, Wait):
+            await self._sleep(step.seconds)
+            return None
+        try:
+            return await self._http.send(step)
+        except httpx.HTTPError as error:
+            raise _unreachable(self._http, error) from error
 
 
 @contextmanager
 def connected(url: str, key: str, patience: float = PATIENCE) -> Iterator[Screener]:
     """A client of the service at an address, closed when the block ends."""
-    headers = {"X-Service-Client": CLIENT}
-    if key:
-        headers["Authorization"] = f"Bearer {key}"
-    base = f"{url.rstrip('/')}/api/v1"
-    with httpx.Client(base_url=base, headers=headers, timeout=30) as http:
+    with httpx.Client(base_url=_base(url), headers=_headers(key), timeout=30) as http:
         yield Screener(http, patience=patience)
+
+
+@asynccontextmanager
+async def connected_async(
+    url: str, key: str, patience: float = PATIENCE
+) -> AsyncIterator[AsyncScreener]:
+    """The asynchronous client of the service at an address, closed when the block ends."""
+    async with httpx.AsyncClient(base_url=_base(url), headers=_headers(key), timeout=30) as http:
+        yield AsyncScreener(http, patience=patience)
+
+
+def _base(url: str) -> str:
+    return f"{url.rstrip('/')}/api/v1"
+
+
+def _headers(key: str) -> dict[str, str]:
+    signed = {"Authorization": f"Bearer {key}"} if key else {}
+    return {"X-Service-Client": CLIENT, **signed}
+
+
+def _unreachable(
+    http: httpx.Client | httpx.AsyncClient, error: httpx.HTTPError
+) -> UnreachableError:
+    return UnreachableError(f"No answer from {http.base_url}: {error}.")
 
 
 def parser(description: str, epilog: str) -> argparse.ArgumentParser:

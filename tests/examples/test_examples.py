@@ -29,8 +29,11 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 DISCLAIMER = "Educational chart analysis, not investment advice."
 PYTHON_SCRIPTS = ("agent_report.py", "mcp_demo_to_chart.py", "morning_scan.py")
 SCRIPTS = ("curl_tour.sh", *PYTHON_SCRIPTS)
-SHARED = ("screener_client.py",)
-"""What the scripts import; run with them, and by `test_shared`."""
+SHARED = ("screener_calls.py", "screener_client.py", "screener_types.py")
+"""What the scripts import; run with them, and by `test_shared` and `test_client`."""
+
+NOTEBOOK = "night.ipynb"
+"""Run by `test_notebook`."""
 
 PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 """Where the tour finds the Python of the tests."""
@@ -145,9 +148,9 @@ def summaries_of(setups: Sequence[dict[str, Any]], *scopes: str) -> list[str]:
 
 def test_every_file_of_the_examples_is_run_and_told_of() -> None:
     files = {path.name for path in EXAMPLES.iterdir() if path.is_file()}
-    assert files == {*SCRIPTS, *SHARED, "README.md"}
+    assert files == {*SCRIPTS, *SHARED, NOTEBOOK, "README.md"}
     readme = (EXAMPLES / "README.md").read_text()
-    assert [name for name in (*SCRIPTS, *SHARED) if f"`{name}`" not in readme] == []
+    assert [name for name in files - {"README.md"} if f"`{name}`" not in readme] == []
 
 
 @pytest.mark.parametrize(

@@ -11,14 +11,14 @@ import pytest
 from nbclient import NotebookClient
 
 from nightly.sample import SAMPLE_SESSION
-from tests.examples.test_examples import DISCLAIMER, EXAMPLES
+from tests.examples.test_examples import DISCLAIMER, EXAMPLES, NOTEBOOK
 
-NOTEBOOK = EXAMPLES / "night.ipynb"
+PATH = EXAMPLES / NOTEBOOK
 
 
 def kept() -> Any:
     """The notebook as its reader gets it."""
-    return nbformat.reads(NOTEBOOK.read_text(encoding="utf-8"), as_version=4)  # type: ignore[no-untyped-call]
+    return nbformat.reads(PATH.read_text(encoding="utf-8"), as_version=4)  # type: ignore[no-untyped-call]
 
 
 def executed(data: Path, monkeypatch: pytest.MonkeyPatch) -> Any:

@@ -15,6 +15,7 @@ from tests.service import Service, new_key, serving
 EXAMPLES = Path(__file__).parents[2] / "examples"
 sys.path.insert(0, str(EXAMPLES))  # they are scripts, and no package
 client = importlib.import_module("screener_client")
+"""Imported here, with what it imports, for all tests of examples."""
 sys.path.remove(str(EXAMPLES))
 
 

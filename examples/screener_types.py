@@ -1,0 +1,655 @@
+"""The shapes of the API's answers, as its OpenAPI document has them.
+
+Written by `UPDATE_GOLDEN=1 pytest tests/examples/test_client.py`; do not edit. A field that older
+nights lack is not required.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
+
+
+class AfterCosts(TypedDict):
+    """Average R after round-trip costs of so many basis points of the entry price."""
+
+    bp_10: float
+    bp_25: float
+
+
+class AppliedFilters(TypedDict):
+    """What a scan was narrowed by; null where nothing was sent."""
+
+    family: Family | None
+    direction: Literal["bullish", "bearish"] | None
+    max_distance_pct: float | None
+    predicates: list[dict[str, Any]]
+    """In canonical form and order."""
+
+
+class AsServed(TypedDict):
+    """The record of trades that nights served before they ended, by the ledger of nights: what
+    callers could see in advance, beside the backtest of `track_record`. Left out are trades that
+    ran already on the first night, and those that triggered and ended between two nights. A
+    trade whose symbol left the bars stays open.
+    """
+
+    sample_size: int
+    """Resolved first attempts entered after `first_session`."""
+    wins: int
+    losses: int
+    win_rate_pct: float
+    win_rate_ci95: list[float]
+    avg_win_pct: float | None
+    """Null when there was no win."""
+    avg_loss_pct: float | None
+    """Negative; null when no trade was lost."""
+    avg_r: float
+    open: int
+    """Served trades that are not resolved, even if the symbol left the bars."""
+    first_session: str
+    """The first night of the ledger."""
+    last_session: str
+    summary: str
+    """Quote it whole."""
+
+
+class Attempt(TypedDict):
+    """Which attempt of the lineage this is, of how many."""
+
+    number: int | None
+    count: int | None
+
+
+class Change(TypedDict):
+    """What became of a setup since the night before."""
+
+    change: Literal["new", "triggered", "stopped", "reached", "expired"]
+    """`expired`: no longer served, even if the trade still runs."""
+    reason: Literal[
+        "found",
+        "breakout",
+        "stop",
+        "target",
+        "delisted",
+        "too_old",
+        "missed",
+        "invalidated",
+        "superseded",
+        "apex",
+        "stale",
+        "too_long",
+        "data_gap",
+        "faded",
+        "left_out",
+        "revised",
+    ]
+    """Why; the agent reference explains each."""
+    symbol: str
+    family: Family
+    family_label: str
+    pattern_type: Literal[
+        "rising_wedge",
+        "falling_wedge",
+        "symmetrical_triangle",
+        "ascending_triangle",
+        "descending_triangle",
+        "squeeze_consolidation",
+    ]
+    direction: Literal["bullish", "bearish"]
+    lineage_id: str
+    setup_id: str | None
+    """This night's id; null if no longer served."""
+    attempt: int
+    """Which attempt of the lineage."""
+    session: str | None
+    """Of the breakout or the exit, if there was one."""
+    price: float | None
+    """Entry or exit price."""
+    r_multiple: float | None
+    """Of a trade that ended."""
+
+
+Family: TypeAlias = Literal[
+    "rising_wedge", "falling_wedge", "bullish_pennant", "bearish_pennant", "triangle"
+]
+
+
+class FamilyEntry(TypedDict):
+    """A family and its sealed track record, null when there is none."""
+
+    family: Family
+    label: str
+    track_record: TrackRecord | None
+    as_served: NotRequired[AsServed | None]
+    """The record of trades that nights served before they ended, unlike the backtest of
+    `track_record`; null until 30 of the family are resolved.
+    """
+
+
+class HistoryRow(TypedDict):
+    """One past occurrence on a ticker."""
+
+    setup_id: str | None
+    lineage_id: str | None
+    family: Family | Literal["other"]
+    family_label: str
+    pattern_type: (
+        Literal[
+            "rising_wedge",
+            "falling_wedge",
+            "symmetrical_triangle",
+            "ascending_triangle",
+            "descending_triangle",
+            "squeeze_consolidation",
+        ]
+        | None
+    )
+    direction: Literal["bullish", "bearish"] | None
+    outcome: Literal["win", "loss", "open"]
+    entry_date: str | None
+    entry_price: float | None
+    """Close of the breakout bar."""
+    stop_price: float | None
+    target_price: float | None
+    exit_date: str | None
+    exit_price: float | None
+    realized_move_pct: float | None
+    target_move_pct: float | None
+    r_multiple: float | None
+    unrealized_r: float | None
+    hold_bars: int | None
+    attempt: Attempt
+    exit_reason: NotRequired[Literal["target", "stop", "delisted"] | None]
+    """Null while open. A delisted trade closed at the last close of its symbol; it counts as a
+    loss, since the target was not reached.
+    """
+
+
+class KeyView(TypedDict):
+    """The calling key, without its secret."""
+
+    prefix: str
+    name: str
+    created_at: str
+    expires_at: str | None
+    """When the key stops working; null if never, or for a connected app."""
+    read_only: bool
+    """Whether it cannot change the list of tracked tickers."""
+
+
+class LimitsView(TypedDict):
+    """The limits in force for the caller."""
+
+    tracked_tickers: int
+    requests_per_minute: int
+    requests_per_day: int
+    account_requests_per_minute: int
+    """Of all keys and apps together."""
+    account_requests_per_day: int
+
+
+class Line(TypedDict):
+    """A trend line by its dated endpoints; straight over the bar index on a log price axis."""
+
+    start: PricePoint
+    end: PricePoint
+    touch_count: int
+    touches: list[PricePoint]
+
+
+class Lines(TypedDict):
+    """The two trend lines of a pattern."""
+
+    upper: Line
+    lower: Line
+
+
+class Plan(TypedDict):
+    """A trade plan: where it fires, where it is wrong, where it is done. All in dollars."""
+
+    direction: Literal["bullish", "bearish"]
+    trigger_price: float
+    stop_price: float
+    target_price: float
+
+
+class PricePoint(TypedDict):
+    """A price on a date."""
+
+    date: str
+    price: float
+
+
+class ScanSetup(TypedDict):
+    """A row of the market-wide scan: a setup with its rank and the numbers behind the rank."""
+
+    setup_id: str
+    """Valid for this session only."""
+    lineage_id: str
+    symbol: str
+    interval: Literal["D"]
+    family: Family
+    family_label: str
+    pattern_type: Literal[
+        "rising_wedge",
+        "falling_wedge",
+        "symmetrical_triangle",
+        "ascending_triangle",
+        "descending_triangle",
+        "squeeze_consolidation",
+    ]
+    direction: Literal["bullish", "bearish"]
+    status: Literal["forming", "in_progress"]
+    pattern_start: str
+    pattern_end: str
+    as_of_session: str
+    last_close: float
+    price_scale: Literal["log"]
+    lines: Lines
+    """Straight over sessions on a log price axis."""
+    trigger_rule: str
+    plans: list[Plan]
+    """Trigger, stop and target of a trade, in dollars."""
+    track_record: TrackRecords
+    attempt: NotRequired[Attempt | None]
+    """`number` above 1: a later attempt, which track records do not count."""
+    sessions_since_trigger: NotRequired[int | None]
+    """Since the breakout bar; null while forming."""
+    last_close_side: NotRequired[Literal["before", "beyond"] | None]
+    """Which side of the next session's trigger, of either plan, the last close is on; null while
+    running.
+    """
+    entry_price: NotRequired[float | None]
+    """Close of the breakout bar, where a running trade began; null while forming. Its stop, target
+    and gain count from here, not from `trigger_price`.
+    """
+    entry_date: NotRequired[str | None]
+    """Session of the entry."""
+    gain_pct: NotRequired[float | None]
+    """Gain of a running trade at the last close, percent of `entry_price`, positive in its favour;
+    null while forming.
+    """
+    gain_r: NotRequired[float | None]
+    """The same as a multiple of the distance from entry to stop."""
+    rank: int
+    """1 has the largest `expected_gain_pct`; that says nothing about the odds."""
+    expected_gain_pct: float | None
+    """Typical gain if it wins, percent."""
+    win_rate_pct: float | None
+    win_rate_trades: int
+    distance_to_trigger_pct: float
+    """From the last close to the trigger; of a running trade, to its entry: for its gain read
+    `gain_pct`.
+    """
+
+
+class Setup(TypedDict):
+    """One current pattern on a ticker."""
+
+    setup_id: str
+    """Valid for this session only."""
+    lineage_id: str
+    symbol: str
+    interval: Literal["D"]
+    family: Family
+    family_label: str
+    pattern_type: Literal[
+        "rising_wedge",
+        "falling_wedge",
+        "symmetrical_triangle",
+        "ascending_triangle",
+        "descending_triangle",
+        "squeeze_consolidation",
+    ]
+    direction: Literal["bullish", "bearish"]
+    status: Literal["forming", "in_progress"]
+    pattern_start: str
+    pattern_end: str
+    as_of_session: str
+    last_close: float
+    price_scale: Literal["log"]
+    lines: Lines
+    """Straight over sessions on a log price axis."""
+    trigger_rule: str
+    plans: list[Plan]
+    """Trigger, stop and target of a trade, in dollars."""
+    track_record: TrackRecords
+    attempt: NotRequired[Attempt | None]
+    """`number` above 1: a later attempt, which track records do not count."""
+    sessions_since_trigger: NotRequired[int | None]
+    """Since the breakout bar; null while forming."""
+    last_close_side: NotRequired[Literal["before", "beyond"] | None]
+    """Which side of the next session's trigger, of either plan, the last close is on; null while
+    running.
+    """
+    entry_price: NotRequired[float | None]
+    """Close of the breakout bar, where a running trade began; null while forming. Its stop, target
+    and gain count from here, not from `trigger_price`.
+    """
+    entry_date: NotRequired[str | None]
+    """Session of the entry."""
+    gain_pct: NotRequired[float | None]
+    """Gain of a running trade at the last close, percent of `entry_price`, positive in its favour;
+    null while forming.
+    """
+    gain_r: NotRequired[float | None]
+    """The same as a multiple of the distance from entry to stop."""
+
+
+class SideRecord(TypedDict):
+    """How the trades of one direction did, in a family that is traded both ways."""
+
+    sample_size: int
+    """Resolved trades."""
+    wins: int
+    win_rate_pct: float
+    win_rate_ci95: NotRequired[list[float] | None]
+    """95% Wilson interval."""
+    avg_win_pct: NotRequired[float | None]
+    """Null when there was no win."""
+    avg_loss_pct: float | None
+    """Negative; null when no trade was lost."""
+    avg_r: float
+    expected_r: float
+    compared: int
+    """Trades with random entries of their own; the next four fields cover only these, and are null
+    if there are none.
+    """
+    placebo_win_rate_pct: float | None
+    placebo_avg_r: float | None
+    lift_r: float | None
+    lift_r_se: float | None
+    verdict: Literal["too_few", "not_distinguishable", "above_random", "below_random"]
+
+
+class Sides(TypedDict):
+    """The records of both directions; null for a direction without a resolved trade."""
+
+    bullish: SideRecord | None
+    bearish: SideRecord | None
+
+
+class TrackRecord(TypedDict):
+    """How the same pattern did: resolved first attempts only, never without its sample."""
+
+    scope: str
+    """`family` for a family record."""
+    family: Family
+    symbol: str | None
+    """Null for a family record."""
+    win_rate_pct: float
+    sample_size: int
+    """Resolved trades."""
+    wins: int
+    losses: int
+    avg_win_pct: float | None
+    """Null when there was no win."""
+    avg_loss_pct: float | None
+    """Negative; null when no trade was lost."""
+    median_win_pct: float | None
+    """Null when there was no win."""
+    avg_trade_pct: float
+    avg_r: float
+    """Average R multiple per trade."""
+    expected_r: float
+    """Average R, each trade within -3 and 10, shrunk with the weight of 60 trades: of a family
+    towards zero; of a ticker, in the direction of its setup, towards the family's in that
+    direction. Drift is in it: compare placebo_avg_r.
+    """
+    profit_factor: float | None
+    """Null when there was no loss."""
+    avg_hold_bars: float
+    """Daily bars from entry to exit, of wins and losses together."""
+    backtest_range: list[str]
+    detector: NotRequired[int | None]
+    """Version of the detector that drew the patterns."""
+    method_version: NotRequired[int | None]
+    """Version of the method that measured the trades."""
+    win_rate_ci95: NotRequired[list[float] | None]
+    """95% Wilson interval of win_rate_pct."""
+    compared: NotRequired[int | None]
+    """Trades with random entries of their own; the next four fields cover only these, and are null
+    if there are none.
+    """
+    placebo_win_rate_pct: NotRequired[float | None]
+    """How often random entries with the same stops and targets reached the target."""
+    placebo_avg_r: NotRequired[float | None]
+    """Average R of these random entries."""
+    lift_r: NotRequired[float | None]
+    """Mean R of the `compared` trades minus that of their own random entries; avg_r is of all
+    trades, so do not subtract placebo_avg_r from it.
+    """
+    lift_r_se: NotRequired[float | None]
+    """Standard error of lift_r, by half years of entry; null with too few trades."""
+    verdict: NotRequired[
+        Literal["too_few", "not_distinguishable", "above_random", "below_random"] | None
+    ]
+    """What lift_r says, corrected for every comparison made."""
+    avg_r_after_costs: NotRequired[AfterCosts | None]
+    """Average R after round trips of 10 and 25 basis points."""
+    by_direction: NotRequired[Sides | None]
+    """Each direction separately; null in a family that is traded one way."""
+    measured: str
+    """What was measured, without open trades."""
+    summary: str
+    """Quote it whole."""
+
+
+class TrackRecords(TypedDict):
+    """The record of the family and, where there is one, of the ticker."""
+
+    family: TrackRecord | None
+    ticker: TrackRecord | None
+
+
+class TrackedTicker(TypedDict):
+    """A tracked ticker and whether tonight's night covers it."""
+
+    symbol: str
+    covered: bool
+
+
+class Envelope(TypedDict):
+    """What every JSON success answer begins with."""
+
+    api_version: Literal["v1"]
+    as_of_session: str | None
+    """Null before the first night."""
+    data_version: dict[str, Any]
+    """Identifier of the nightly manifest that the records were sealed in; null before the first
+    night.
+    """
+    source: dict[str, Any]
+    """Data source."""
+    disclaimer: str
+    """Repeat it where a person might act."""
+    next_session: NotRequired[str | None]
+    """The next session that a night is due for; once it is over, this night is old."""
+
+
+class Me(TypedDict):
+    """The calling account."""
+
+    key: KeyView
+    plan: str
+    """`beta` while the API is in beta."""
+    limits: LimitsView
+    tracked_ticker_count: int
+    docs_url: str
+    mcp_url: str
+
+
+class Scan(TypedDict):
+    """One page of the scan."""
+
+    available: bool
+    """False when no book exists for the session."""
+    status: Literal["forming", "in_progress", "all"]
+    filters: AppliedFilters
+    sort: NotRequired[str]
+    """The order of the rows."""
+    without_evidence: NotRequired[dict[str, int]]
+    """By kind of filter: how many setups of this status, family and direction have no number for it
+    and so cannot match.
+    """
+    notes: NotRequired[list[str]]
+    """What filters mean that count another number than rows show."""
+    count: int
+    """Matches before paging."""
+    limit: int
+    offset: int
+    setups: list[ScanSetup]
+
+
+class Changes(TypedDict):
+    """What changed since the night before, the last one of an earlier session."""
+
+    available: bool
+    """False when there is no earlier night."""
+    since_session: str | None
+    since_version: str | None
+    change: Literal["new", "triggered", "stopped", "reached", "expired"] | None
+    """The kind asked for; null for all."""
+    count: int
+    """Matches before paging."""
+    limit: int
+    offset: int
+    changes: list[Change]
+
+
+class TrackedTickers(TypedDict):
+    """The tracked tickers in the user's order, and the cap."""
+
+    tickers: list[TrackedTicker]
+    count: int
+    cap: int
+    added: list[str]
+    """What this change added."""
+    removed: list[str]
+    """What it dropped."""
+
+
+class Patterns(TypedDict):
+    """The setups of one ticker."""
+
+    symbol: str
+    available: bool
+    reason: NotRequired[Literal["not_covered"] | None]
+    setups: list[Setup]
+
+
+class History(TypedDict):
+    """The past occurrences of one ticker, newest entry first."""
+
+    symbol: str
+    available: bool
+    occurrences: list[HistoryRow]
+    count: int
+    total: int
+
+
+class TickerRecord(TypedDict):
+    """The own records of one ticker, also without a current setup."""
+
+    symbol: str
+    available: bool
+    reason: NotRequired[Literal["not_covered", "not_sealed"] | None]
+    """`not_sealed`: the night was sealed without such records."""
+    records: list[TrackRecord]
+    """One for each family in which the ticker has a resolved trade. `expected_r` of a family that
+    is traded both ways is of both directions, shrunk towards the family's; `by_direction` has
+    that of each.
+    """
+
+
+class Families(TypedDict):
+    """All five families, in their fixed order."""
+
+    families: list[FamilyEntry]
+
+
+class Demo(TypedDict):
+    """The setups of one demo symbol."""
+
+    symbol: str
+    available: bool
+    reason: NotRequired[Literal["not_covered"] | None]
+    setups: list[Setup]
+    demo: Literal[True]
+    next: str
+    """How to get a key."""
+
+
+class Error(TypedDict):
+    """The body of every error response. Branch on `error`, never on `message`."""
+
+    error: Literal[
+        "missing_api_key",
+        "invalid_api_key",
+        "forbidden",
+        "ticker_not_tracked",
+        "rate_limited",
+        "bad_request",
+        "invalid_symbol",
+        "unknown_symbol",
+        "ticker_cap_exceeded",
+        "unknown_family",
+        "setup_not_found",
+        "chart_unavailable",
+        "not_a_demo_symbol",
+        "precondition_failed",
+        "not_found",
+        "method_not_allowed",
+        "payload_too_large",
+        "internal_error",
+        "unavailable",
+    ]
+    message: str
+    """Human text; may change."""
+    fix: str
+    """What to do next."""
+    docs_url: str
+    details: NotRequired[dict[str, Any]]
+    """Present only when there is more to name: rejected, unknown, cap, retry_after_seconds,
+    demo_symbols or allowed.
+    """
+
+
+class MeAnswer(Envelope, Me):
+    """The answer of `GET /me`."""
+
+
+class ScanAnswer(Envelope, Scan):
+    """The answer of `GET /scan`."""
+
+
+class ChangesAnswer(Envelope, Changes):
+    """The answer of `GET /changes`."""
+
+
+class TrackedTickersAnswer(Envelope, TrackedTickers):
+    """The answer of `PUT /tickers`."""
+
+
+class PatternsAnswer(Envelope, Patterns):
+    """The answer of `GET /tickers/{symbol}/patterns`."""
+
+
+class HistoryAnswer(Envelope, History):
+    """The answer of `GET /tickers/{symbol}/history`."""
+
+
+class TickerRecordAnswer(Envelope, TickerRecord):
+    """The answer of `GET /tickers/{symbol}/record`."""
+
+
+class FamiliesAnswer(Envelope, Families):
+    """The answer of `GET /families`."""
+
+
+class FamilyEntryAnswer(Envelope, FamilyEntry):
+    """The answer of `GET /families/{family}/stats`."""
+
+
+class DemoAnswer(Envelope, Demo):
+    """The answer of `GET /demo/{symbol}`."""
