@@ -4,6 +4,7 @@ there whole or not at all.
 
 from __future__ import annotations
 
+import io
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -41,7 +42,9 @@ def write_night(book: Book, form: str, target: Path, *, replace: bool) -> None:
 
 def _write_parquet(book: Book, folder: Path) -> None:
     for table in TABLES:
-        polars_frame(book, table).write_parquet(folder / f"{table}.parquet")
+        body = io.BytesIO()  # of a full disk Polars would tell in words of its own
+        polars_frame(book, table).write_parquet(body)
+        (folder / f"{table}.parquet").write_bytes(body.getbuffer())
 
 
 def _write_csv(book: Book, folder: Path) -> None:

@@ -236,10 +236,14 @@ def fail(message: str, code: int = USAGE) -> NoReturn:
 
 @contextmanager
 def writing(path: Path, option: str) -> Iterator[None]:
-    """End the command with one line if a file cannot be written that an option names."""
+    """End the command with one line if a file cannot be written that an option names; trouble of
+    the disk is left to `plainly`.
+    """
     try:
         yield
     except OSError as error:
+        if is_of_disk(error):
+            raise
         fail(f"{path} cannot be written ({error.strerror}); choose another {option}.")
 
 

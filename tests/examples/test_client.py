@@ -69,8 +69,9 @@ async def asked(service: Service, *wanted: Any) -> list[Any]:
 def test_the_shapes_are_those_of_the_openapi_document() -> None:
     written = shapes(json.loads((GOLDEN / "openapi.json").read_bytes()))
     ruff = str(Path(sys.executable).with_name("ruff"))
+    place = ["--stdin-filename", str(EXAMPLES / "screener_types.py"), "-"]
     text = subprocess.run(
-        [ruff, "format", "-"], input=written, capture_output=True, text=True, check=True
+        [ruff, "format", *place], input=written, capture_output=True, text=True, check=True
     ).stdout
 
     check_golden("../../examples/screener_types.py", text)

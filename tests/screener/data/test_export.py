@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import shlex
 import sqlite3
+import subprocess
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from operator import itemgetter
@@ -21,7 +23,7 @@ from screener.data.rows import cells_of, names_of, table_rows
 from store.nights.book import Book
 from store.wire.records import HistoryRow, SideRecord, TrackRecord
 from tests.resealed import reseal
-from tests.screener.command import check_refusal, run
+from tests.screener.command import COMMAND, check_refusal, environment, run
 from tests.service import Service
 
 READ: Mapping[str, Callable[[str], object]] = {
@@ -239,6 +241,25 @@ def test_an_export_that_fails_leaves_what_was_there(night: Path, tmp_path: Path,
         write_night(closed, form, target, replace=True)
     assert {path: path.read_bytes() for path in target.iterdir()} == before
     assert list(tmp_path.iterdir()) == [target]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_export_for_which_there_is_no_room_is_one_line_and_leaves_nothing(
+    night: Path, tmp_path: Path, form: str
+) -> None:
+    command = shlex.join([*COMMAND, "export", str(tmp_path / "out"), "--format", form])
+    done = subprocess.run(
+        ["sh", "-c", f"ulimit -f 1; exec {command}"],
+        env=environment(night),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+    assert done.returncode in (2, 8)
+    assert len(done.stderr.splitlines()) == 1
+    assert "cannot be written" in done.stderr or "The disk is full" in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_export_of_a_named_night_and_what_cannot_be_exported(
