@@ -19,7 +19,7 @@ from screener.data.rows import names_of, table_rows
 from store.wire.sheets import write_csv
 from store.errors import StoreError
 from store.folder.files import DRAFT, sync_directory, sync_file
-from store.folder.sqlite_file import SqliteTable, write_tables
+from store.folder.sqlite_file import Rows, write_tables
 from store.nights.book import Book
 
 SQLITE_FILE: Final = "night.sqlite"
@@ -55,12 +55,11 @@ def _write_csv(book: Book, folder: Path) -> None:
 
 
 def _write_sqlite(book: Book, folder: Path) -> None:
-    typed = {
-        table: {column.name: SQL.get(column.type, "TEXT") for column in columns}
-        for table, columns in tables().items()
-    }
-    rows = (SqliteTable(table, typed[table], table_rows(book, table)) for table in TABLES)
-    write_tables(folder / SQLITE_FILE, rows)
+    written: dict[str, tuple[dict[str, str], Rows]] = {}
+    for table, columns in tables().items():
+        types = {column.name: SQL.get(column.type, "TEXT") for column in columns}
+        written[table] = types, table_rows(book, table)
+    write_tables(folder / SQLITE_FILE, written)
 
 
 FORMS: Mapping[str, Callable[[Book, Path], None]] = MappingProxyType(
