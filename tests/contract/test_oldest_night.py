@@ -11,6 +11,8 @@ import pytest
 import zstandard
 
 from rest_facade.routes import ROUTES
+from screener.data.columns import TABLES
+from screener.data.night import open_night
 from screener.settings.settings import Settings
 from store.errors import ManifestError
 from store.ledger.manifest import SCHEMA_VERSION, read_manifest
@@ -139,3 +141,18 @@ def test_a_night_of_a_newer_version_is_refused_with_what_to_do(
     assert run(data, "night", "activate", VERSION).returncode == 0
     Book.open(data / "nights" / f"{VERSION}.book", Nights(data).check_active()).close()
     assert Settings(data_dir=data).data_dir == data
+
+
+def test_the_oldest_night_is_exported_with_nulls_for_what_it_lacks(tmp_path: Path) -> None:
+    with open_night(put_oldest(tmp_path)) as night:
+        frames = {table: night.polars(table) for table in TABLES}
+
+    assert {table: len(frame) for table, frame in frames.items() if table != "columns"} == {
+        "night": 1,
+        "setups": 5,
+        "trades": 98,
+        "records": 5,
+        "features": 5,
+    }
+    assert frames["records"]["lift_r"].is_null().all()
+    assert frames["records"]["avg_loss_pct"].is_not_null().all()
