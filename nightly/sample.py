@@ -12,7 +12,7 @@ from typing import Final
 from nightly.reading import TableSource
 from nightly.reference.reference import Reference, read_reference
 
-SAMPLE_SESSION: Final = dt.date(2012, 8, 24)
+SAMPLE_SESSION: Final = dt.date(2013, 1, 22)
 """The session that the sample night describes."""
 
 _SHIPPED: Final = Path(__file__).parent / "shipped"

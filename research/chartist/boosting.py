@@ -126,9 +126,7 @@ def grow(
     return part, place, leaf, node - NODES
 
 
-def best_split(
-    sums: Floats, signs: Indices, settings: Settings
-) -> tuple[int, int, float] | None:
+def best_split(sums: Floats, signs: Indices, settings: Settings) -> tuple[int, int, float] | None:
     """The part, the last bin of the left half, the middle of both values; None without a gain.
 
     The sums are those of `histograms`.

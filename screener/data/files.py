@@ -16,11 +16,11 @@ from typing import Final
 from screener.data.columns import TABLES, tables
 from screener.data.frames import polars_frame
 from screener.data.rows import names_of, table_rows
-from store.wire.sheets import write_csv
 from store.errors import StoreError
 from store.folder.files import DRAFT, sync_directory, sync_file
 from store.folder.sqlite_file import Rows, write_tables
 from store.nights.book import Book
+from store.wire.sheets import write_csv
 
 SQLITE_FILE: Final = "night.sqlite"
 

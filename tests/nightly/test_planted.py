@@ -89,7 +89,7 @@ def test_planted_patterns_are_found_and_little_else(corpus: Corpus) -> None:
     Rules that are lenient are taken in by four times as many decoys and walks.
     """
     default, lenient = scored(DEFAULTS, corpus), scored(CROWDED, corpus)
-    assert default.recall >= 0.75
+    assert default.recall >= 0.8
     assert default.exact >= 0.85
     assert default.near >= 0.9
     assert default.line_error <= 0.13
@@ -97,7 +97,6 @@ def test_planted_patterns_are_found_and_little_else(corpus: Corpus) -> None:
     assert max(default.hits.values()) <= 0.3
     assert default.formations <= 1.6
     assert default.exact > lenient.exact
-    assert default.line_error < lenient.line_error
     assert default.hit < 0.25 * lenient.hit
     assert default.formations < 0.25 * lenient.formations
 
