@@ -449,6 +449,15 @@ class TrackedTicker(TypedDict):
     covered: bool
 
 
+class UnknownListed(TypedDict):
+    """What a list of another program names and the service does not know."""
+
+    given: str
+    """As it stands in the list, cut to 64 characters."""
+    nearest: list[str]
+    """Known symbols that may be meant, the nearest first; looked up for the first 20."""
+
+
 class Envelope(TypedDict):
     """What every JSON success answer begins with."""
 
@@ -527,6 +536,31 @@ class TrackedTickers(TypedDict):
     """What this change added."""
     removed: list[str]
     """What it dropped."""
+
+
+class ImportedTickers(TypedDict):
+    """The tracked tickers after a list was added to them as far as possible."""
+
+    tickers: list[TrackedTicker]
+    count: int
+    cap: int
+    added: list[str]
+    """What this change added."""
+    removed: list[str]
+    """What it dropped."""
+    unknown: list[UnknownListed]
+    """What was not added, since no known symbol is certainly meant."""
+    over_cap: list[str]
+    """What is known, and was not added for want of room."""
+
+
+class ExportedTickers(TypedDict):
+    """The tracked tickers as a text for other programs."""
+
+    format: Literal["tradingview", "csv"]
+    count: int
+    text: str
+    """The content of the file."""
 
 
 class Patterns(TypedDict):
@@ -629,6 +663,14 @@ class ChangesAnswer(Envelope, Changes):
 
 class TrackedTickersAnswer(Envelope, TrackedTickers):
     """The answer of `PUT /tickers`."""
+
+
+class ImportedTickersAnswer(Envelope, ImportedTickers):
+    """The answer of `POST /tickers/import`."""
+
+
+class ExportedTickersAnswer(Envelope, ExportedTickers):
+    """The answer of `GET /tickers/export`."""
 
 
 class PatternsAnswer(Envelope, Patterns):

@@ -186,7 +186,7 @@ def test_the_curl_tour_shows_every_answer_and_saves_a_chart(
         "python examples/mcp_demo_to_chart.py",
         "python examples/morning_scan.py",
         "python examples/morning_scan.py --status all",
-        "python examples/agent_report.py MSFT FB",
+        "python examples/agent_report.py AAPL FB",
     ],
 )
 def test_the_readme_shows_what_its_commands_print_of_the_sample(
@@ -216,11 +216,11 @@ def test_the_curl_tour_shows_what_needs_no_key_and_then_asks_for_one(
 
 
 NIGHTS = {
-    "setups of demo symbols": (("FB", "MSFT"), ("demo-MSFT.png",)),
+    "setups of demo symbols": (("AAPL", "FB"), ("demo-AAPL.png",)),
     "setups of others alone": (("NVDA", "FB"), ()),
     "no demo symbol": (("NVDA",), ()),
 }
-"""Demo symbols over the sample, of which MSFT alone has setups, and the charts of the MCP demo."""
+"""Demo symbols over the sample, of which AAPL alone has setups, and the charts of the MCP demo."""
 
 
 @pytest.mark.parametrize("night", NIGHTS)
@@ -237,7 +237,7 @@ def test_every_example_ends_well_for_a_new_account_whatever_the_night_holds(
         }
         tracked = [row["symbol"] for row in live.get("/tickers", key=key).json()["tickers"]]
 
-    assert "MSFT" in tracked
+    assert "AAPL" in tracked
     check_pictures(tmp_path / "curl_tour.sh", ["chart.png"])
     drawn = {path.name for path in (tmp_path / "mcp_demo_to_chart.py").glob("demo-*.png")}
     assert drawn == set(pictures)
@@ -265,8 +265,8 @@ def test_the_mcp_demo_draws_a_chart_without_a_key(product: Service, tmp_path: Pa
     text = succeed("mcp_demo_to_chart.py", of=product, key="", folder=tmp_path)
 
     check_content_rules(text, SAMPLE_SESSION)
-    check_pictures(tmp_path, ["demo-MSFT.png"])
-    setups = setups_of(product, "MSFT")
+    check_pictures(tmp_path, ["demo-AAPL.png"])
+    setups = setups_of(product, "AAPL")
     assert [setup["status"] for setup in setups] == ["forming", "in_progress"]
     for setup in setups:
         check_lines_by_endpoints(text, setup)

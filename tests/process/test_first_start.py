@@ -25,15 +25,15 @@ def check_password(up: Server, greeting: str) -> None:
 
     assert (changes.status_code, changes.url.path) == (200, "/changes")
     assert (email, came.url.path) == ("me@localhost", "/watchlist")
-    assert re.findall(r'<tr role="row" id="([^"]+)"', came.text) == ["MSFT", "AAPL", "GOOG", "IBM"]
+    assert re.findall(r'<tr role="row" id="([^"]+)"', came.text) == ["AAPL", "GOOG", "IBM", "MSFT"]
     assert all(page.status_code == 200 and not page.history for page in pages)
 
 
 def test_up_makes_everything_and_a_second_up_serves_what_is_there(tmp_path: Path) -> None:
     with serving_process(tmp_path, command="up") as server:
         base = f"{server.url}/api/v1"
-        until(lambda: httpx.get(f"{base}/demo/MSFT").status_code == 200)
-        demo = httpx.get(f"{base}/demo/MSFT").json()
+        until(lambda: httpx.get(f"{base}/demo/AAPL").status_code == 200)
+        demo = httpx.get(f"{base}/demo/AAPL").json()
         until(lambda: "password" in server.stderr.read_text())
         greeting = server.stderr.read_text()
         check_password(server, greeting)
@@ -41,20 +41,20 @@ def test_up_makes_everything_and_a_second_up_serves_what_is_there(tmp_path: Path
 
     with serving_process(tmp_path, command="up") as server:
         answer = httpx.get(
-            f"{server.url}/api/v1/tickers/MSFT/patterns",
+            f"{server.url}/api/v1/tickers/AAPL/patterns",
             headers={"Authorization": f"Bearer {secret}"},
         )
     second = server.stderr.read_text()
 
     assert demo["as_of_session"] == SAMPLE_SESSION.isoformat()
     assert [(setup["family"], setup["status"]) for setup in demo["setups"]] == [
-        ("triangle", "forming"),
+        ("falling_wedge", "forming"),
         ("triangle", "in_progress"),
     ]
     assert "claude mcp add" in greeting
     assert greeting.count(secret) == greeting.splitlines().count(f"  {secret}") == 1
     assert greeting.count('"Authorization: Bearer $SCREENER_KEY"') == 2
     assert "read -rs SCREENER_KEY && export SCREENER_KEY" in greeting
-    assert answer.json()["setups"][0]["symbol"] == "MSFT"
+    assert answer.json()["setups"][0]["symbol"] == "AAPL"
     assert "ps_live_" not in second
     assert "screener key create" in second

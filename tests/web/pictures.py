@@ -50,8 +50,8 @@ DRAWN = (
     Picture("home", Page("/", "stranger", night=True)),
     Picture("home-phone", Page("/", "stranger", night=True), 390, 844, "dark"),
     Picture("screen", Page("/screen", "open", "/screen?status=all", night=True)),
-    Picture("symbol", Page("/symbols/{symbol}", "open", "/symbols/MSFT", night=True)),
-    Picture("family", Page("/families/{family}", "stranger", "/families/triangle", night=True)),
+    Picture("symbol", Page("/symbols/{symbol}", "open", "/symbols/AAPL", night=True)),
+    Picture("family", Page("/families/{family}", "stranger", "/families/falling_wedge", night=True)),
 )
 """Every picture of the documentation; a new one is a row."""
 
@@ -90,7 +90,7 @@ def small(png: bytes) -> bytes:
 def chart_of_the_sample(night: Path) -> bytes:
     """The chart that the README shows: the best-ranked setup of the sample night."""
     with closing(active_book(night)) as book:
-        return draw_setup(book, "MSFT", None, USUAL)[0]
+        return draw_setup(book, "AAPL", None, USUAL)[0]
 
 
 def write(profile: BrowserContext, walk: Walk, night: Path) -> None:

@@ -40,14 +40,14 @@ BODIES: dict[str, Any] = {
     "PATCH": {"add": ["IBM"], "remove": ["GOOG"]},
 }
 ARGUMENTS: dict[str, dict[str, Any]] = {
-    "get_ticker_patterns": {"symbol": "MSFT"},
-    "get_pattern_history": {"symbol": "MSFT", "limit": 1},
-    "get_pattern_chart": {"symbol": "MSFT"},
+    "get_ticker_patterns": {"symbol": "AAPL"},
+    "get_pattern_history": {"symbol": "AAPL", "limit": 1},
+    "get_pattern_chart": {"symbol": "AAPL"},
     "list_tracked_tickers": {},
     "set_tracked_tickers": {"symbols": ["MSFT", "AAPL", "GOOG"]},
     "get_family_track_record": {"family": "triangle"},
-    "demo": {"symbol": "MSFT"},
-    "get_ticker_record": {"symbol": "MSFT"},
+    "demo": {"symbol": "AAPL"},
+    "get_ticker_record": {"symbol": "AAPL"},
     "scan_setups": {
         "status": "all",
         "filters": [{"kind": "price", "op": ">", "value": 10}],
@@ -60,7 +60,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 CHANGING = [
     (re.compile(r"\b(\d{8})-[0-9a-f]{12}\b"), r"\1-0123456789ab"),
-    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:[\d.]+(Z|\+00:00)"), "2012-09-20T06:00:00Z"),
+    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:[\d.]+(Z|\+00:00)"), "2013-02-18T06:00:00Z"),
     (re.compile(r"(ps_live_)\w{8}"), r"\1Ab3dEf7h"),
 ]
 """What differs from run to run."""
@@ -97,19 +97,19 @@ def sampled(product_night: Path, tmp_path_factory: pytest.TempPathFactory) -> It
     """A service over the sample night as the product makes it, on the day after."""
     folder = tmp_path_factory.mktemp("samples")
     copy_night(product_night, folder)
-    day = dt.datetime(2012, 9, 20, 6, tzinfo=dt.UTC)
+    day = dt.datetime(2013, 2, 18, 6, tzinfo=dt.UTC)
     with serving(folder, clock=lambda: day, public_url=HOME) as live:
         yield live
 
 
 def rest(service: Service) -> Iterator[dict[str, str]]:
     """A request and an answer of each route."""
-    setup = service.get("/demo/MSFT", key="").json()["setups"][0]["setup_id"]
+    setup = service.get("/demo/AAPL", key="").json()["setups"][0]["setup_id"]
     routes = [("GET", path) for path in DOCUMENTS]
     routes += [(route.method, route.path) for route in ROUTES]
     for method, path in routes:
         query = f"?setup_id={setup}" if path.endswith(".png") else QUERIES.get(path, "")
-        real = path.format(symbol="MSFT", family="triangle") + query
+        real = path.format(symbol="AAPL", family="triangle") + query
         body = BODIES.get(method)
         keyless = path in DOCUMENTS or path.startswith("/demo")
         answer = service.request(method, real, key="" if keyless else None, json=body)
@@ -145,7 +145,7 @@ def shown(media_type: str, body: bytes) -> str:
 
 async def mcp(service: Service) -> list[dict[str, str]]:
     """A request and a result of each tool."""
-    setup = service.get("/demo/MSFT", key="").json()["setups"][0]["setup_id"]
+    setup = service.get("/demo/AAPL", key="").json()["setups"][0]["setup_id"]
     rows = []
     async with connected(f"{service.mcp_url}/extended", service.key) as client:
         for tool in EXTENDED.tools:
