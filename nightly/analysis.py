@@ -17,7 +17,7 @@ import numpy as np
 
 from nightly.bars import Adjustment, to_day
 from nightly.cleaning.cleaning import Cleaned, clean
-from nightly.cleaning.gates import GAP_DAYS, MIN_BARS, late
+from nightly.cleaning.gates import GAP_DAYS, MIN_BARS, gap_days, late
 from nightly.cleaning.sessions import Window
 from nightly.detector.events import Rows
 from nightly.detector.parameters import Parameters
@@ -33,7 +33,7 @@ from nightly.memo import (
     resume,
 )
 from nightly.reading import BarSource, Loaded
-from nightly.reference.reference import AssetType, Listing
+from nightly.reference.reference import Listing
 from nightly.results.chart_bars import chart_bars
 from nightly.results.features import features
 from nightly.results.history import (
@@ -64,8 +64,8 @@ class Task:
     source: BarSource
     symbols: Sequence[tuple[str, Listing]]
     as_of: dt.date
-    windows: Mapping[AssetType, Window]
-    """By asset type: the last usable day, the session after it, and the last day that has begun."""
+    windows: Mapping[str, Window]
+    """By calendar: the last usable day, the session after it, and the last day that has begun."""
     adjustment: Adjustment
     parameters: Parameters
     code_version: str
@@ -105,7 +105,7 @@ class Task:
         cleaned = clean(
             loaded.bars,
             asset_type=listing.asset_type,
-            window=self.windows[listing.asset_type],
+            window=self.windows[listing.calendar],
             adjustment=listing.adjustment or loaded.adjustment or self.adjustment,
             splits=listing.splits,
         )
@@ -115,8 +115,8 @@ class Task:
 
     def walk(self, series: Series, listing: Listing, memo: WalkMemo | None = None) -> WalkMemo:
         """Walk a series with the detector, from the end of an earlier walk if that is valid."""
-        gap_days = GAP_DAYS[listing.asset_type]
-        return resume(memo, series, self.parameters, gap_days=gap_days, check=self.check)
+        gap = gap_days(listing.calendar)
+        return resume(memo, series, self.parameters, gap_days=gap, check=self.check)
 
 
 def other_currency(loaded: Loaded, listing: Listing) -> Refusal | None:
@@ -176,7 +176,7 @@ class SymbolRun:
     @property
     def window(self) -> Window:
         """The days of the symbol's calendar."""
-        return self.task.windows[self.listing.asset_type]
+        return self.task.windows[self.listing.calendar]
 
     @cached_property
     def memo(self) -> SymbolMemo | None:
@@ -387,7 +387,7 @@ def _fate(last_day: int | None, last_bar: int, listing: Listing, window: Window)
     until = listing.listed_until
     if until is None or until >= window.last or last_bar != last_day:
         return Fate.STOPPED
-    return Fate.DELISTED if abs(to_day(until) - last_bar) <= GAP_DAYS["stock"] else Fate.STOPPED
+    return Fate.DELISTED if abs(to_day(until) - last_bar) <= GAP_DAYS else Fate.STOPPED
 
 
 def _scored_from(parts: Sequence[Series]) -> Iterator[int]:

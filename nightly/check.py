@@ -163,7 +163,7 @@ def check(order: Order, now: dt.datetime, step: Step = silent) -> Check:
 def check_symbols(task: Task) -> list[SymbolCheck]:
     """Load and clean the symbols of a task; runs in a worker process."""
     return [
-        _check_symbol(listing, loaded, cleaned, task.windows[listing.asset_type])
+        _check_symbol(listing, loaded, cleaned, task.windows[listing.calendar])
         for listing, loaded, cleaned in cleaned_symbols(task)
     ]
 

@@ -23,6 +23,7 @@ from nightly.cleaning.sessions import (
     as_of_session,
     last_begun,
     last_completed,
+    last_session,
     upcoming,
     windows,
 )
@@ -30,7 +31,8 @@ from nightly.detector.parameters import DEFAULTS, Parameters
 from nightly.errors import Refusal
 from nightly.pool import INLINE, INLINE_LATER, Pool, batches, local_pool
 from nightly.reading import BarSource, Outline
-from nightly.reference.reference import AssetType, Listing, Reference, as_crypto
+from nightly.reference.exchanges import UTC_DAYS
+from nightly.reference.reference import Listing, Reference, as_crypto
 from nightly.results.setups import RUNNING_SESSIONS
 from nightly.symbols import resolve
 from nightly.version import code_version
@@ -90,8 +92,8 @@ class Plan:
     tasks: Sequence[Task]
     symbols: Sequence[str]
     as_of: dt.date
-    crypto_until: dt.date
-    """The last finished crypto day up to `as_of`, which may be the day before it."""
+    unfinished: Mapping[str, dt.date]
+    """By calendar: its last finished session, where that of `as_of` is not over yet."""
     upcoming: Sequence[dt.date]
     """The sessions after `as_of`, of the calendar that the active symbols follow."""
     refused: Mapping[str, Refusal]
@@ -126,9 +128,9 @@ def plan(order: Order, now: dt.datetime) -> Plan:
         for symbol, raw in ((symbol, resolved.raw_of[symbol]) for symbol in symbols)
     ]
     ends = _ends(order.source, listings, outlines, now)
-    days = [(known.asset_type, day) for known, day in ends]
+    days = [(known.calendar, day) for known, day in ends]
     as_of = as_of_session(days, now=now, requested=order.session, quorum=order.quorum)
-    known = windows(as_of, now)
+    known = windows(as_of, now, {its.calendar for _, its in listings})
     jobs = 1 if len(listings) <= INLINE and order.executor is None else order.jobs
     shared = Task(
         source=order.source,
@@ -149,8 +151,12 @@ def plan(order: Order, now: dt.datetime) -> Plan:
         ],
         symbols,
         as_of,
-        crypto_until=known["crypto"].last,
-        upcoming=upcoming(as_of, _active_kinds(ends, known)),
+        unfinished={
+            name: window.last
+            for name, window in known.items()
+            if window.last < last_session(as_of, name)
+        },
+        upcoming=upcoming(as_of, _active_calendars(ends, known)),
         refused={**order.left, **resolved.refused},
         later=later if order.session is None else (),
         behind=behind,
@@ -190,18 +196,18 @@ def _ends(
 
 
 def _places(
-    ends: Sequence[tuple[Listing, int]], known: Mapping[AssetType, Window], now: dt.datetime
+    ends: Sequence[tuple[Listing, int]], known: Mapping[str, Window], now: dt.datetime
 ) -> tuple[list[str], int, list[str]]:
     """The symbols behind the session, the number that have it, and those with a later one."""
     behind, later, current = [], [], 0
-    completed = {kind: to_day(last_completed(now, kind)) for kind in known}
+    completed = {name: to_day(last_completed(now, name)) for name in known}
     for listing, day in ends:
-        window = known[listing.asset_type]
+        window = known[listing.calendar]
         if day >= to_day(window.last):
             current += 1
         elif day >= to_day(window.active_since):
             behind.append(listing.symbol)
-        if min(day, completed[listing.asset_type]) > to_day(window.last):
+        if min(day, completed[listing.calendar]) > to_day(window.last):
             later.append(listing.symbol)
     return behind, current, later
 
@@ -217,12 +223,10 @@ def _wider(days: Sequence[int], current: int) -> str:
     return f"{held}: `--session {session}` makes a night of them."
 
 
-def _active_kinds(
-    ends: Sequence[tuple[Listing, int]], known: Mapping[AssetType, Window]
-) -> set[AssetType]:
-    """The asset types of the symbols with a bar since their calendar's `active_since`."""
-    since = {kind: to_day(window.active_since) for kind, window in known.items()}
-    return {its.asset_type for its, day in ends if day >= since[its.asset_type]}
+def _active_calendars(ends: Sequence[tuple[Listing, int]], known: Mapping[str, Window]) -> set[str]:
+    """The calendars of the symbols with a bar since their calendar's `active_since`."""
+    since = {name: to_day(window.active_since) for name, window in known.items()}
+    return {its.calendar for its, day in ends if day >= since[its.calendar]}
 
 
 def held_back(order: Order, chosen: Plan) -> str | None:
@@ -255,8 +259,9 @@ def renamed(plan: Plan) -> dict[str, str]:
 
 def inputs_of(order: Order, chosen: Plan, since: str | None = None) -> Inputs:
     """The inputs of a night, as its manifest states them; it is compared with the night `since`."""
-    # This day depends on the clock and not only on the bars, so it must enter the version.
-    cut = {"crypto_until": chosen.crypto_until.isoformat()}
+    # These days depend on the clock and not only on the bars, so they must enter the version.
+    named = {name: "crypto" if name == UTC_DAYS else name for name in chosen.unfinished}
+    cut = {f"{named[name]}_until": str(day) for name, day in sorted(chosen.unfinished.items())}
     # Which dates are in the future depends on the clock too. As time passes there are only fewer
     # of them, so their number identifies the symbols.
     ahead = {"future_dates": chosen.future_dates}
@@ -269,7 +274,7 @@ def inputs_of(order: Order, chosen: Plan, since: str | None = None) -> Inputs:
             "adjustment": order.adjustment,
             "chart_symbols": order.chart_symbols,
             "running_sessions": order.running_sessions,
-            **(cut if chosen.crypto_until < chosen.as_of else {}),
+            **cut,
             **(ahead if chosen.future_dates else {}),
         },
         code_version=code_version(),

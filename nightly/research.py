@@ -8,7 +8,7 @@ from typing import Any
 
 from nightly.analysis import NO_BARS, Task, cleaned_symbols
 from nightly.bars import Bars, to_date
-from nightly.cleaning.gates import GAP_DAYS, MIN_BARS
+from nightly.cleaning.gates import MIN_BARS, gap_days
 from nightly.detector.detector import walk_on
 from nightly.detector.events import EndReason, EventLog, Rows
 from nightly.errors import Refusal
@@ -40,7 +40,7 @@ def versions(task: Task) -> ServedVersions:
     refused: dict[str, Refusal] = {}
     for listing, _, cleaned in cleaned_symbols(task):
         for number, series in enumerate(cleaned.series, 1):
-            walk = walk_on(None, series, task.parameters, gap_days=GAP_DAYS[listing.asset_type])
+            walk = walk_on(None, series, task.parameters, gap_days=gap_days(listing.calendar))
             current = cleaned.covered and number == len(cleaned.series)
             each = _records(listing.symbol, series.bars, walk.log, task.parameters.detector)
             records += [record if current else {**record, "status": None} for record in each]

@@ -13,19 +13,19 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from nightly.cleaning.sessions import last_session, next_session
+from nightly.cleaning.sessions import upcoming
 from nightly.errors import NightlyError, SourceError
 from nightly.night import make_night
 from nightly.plan import Order, inputs_of, plan
 from nightly.reading import Step, file_digest, open_source, silent
-from nightly.reference.reference import AssetType, Reference, read_reference
+from nightly.reference.reference import Reference, read_reference
 from store.errors import LedgerError, StoreError
 from store.folder.checkpoints import Checkpoints
 from store.folder.files import private_folder
@@ -126,24 +126,21 @@ def _others(nights: Nights, these: str, those: str) -> LedgerError:
 
 
 def _sessions(order: Order, days: tuple[dt.date, dt.date], now: dt.datetime) -> Iterator[dt.date]:
-    """The sessions of a range that bars reach: New York's, or every day if all is crypto."""
+    """The sessions of a range that bars reach: their exchanges', or every day if all is crypto."""
     first, last = days
     if first > last:
         raise SourceError("--from must not be later than --to.")
     looked = plan(replace(order, session=last), now)
     known = [listing for task in looked.tasks for _, listing in task.symbols]
-    kind: AssetType = "crypto" if all(listing.crypto for listing in known) else "stock"
-    end = min(looked.as_of, last)
-    return takewhile(lambda day: day <= end, _onwards(first, kind))
+    end, calendars = min(looked.as_of, last), {listing.calendar for listing in known}
+    return takewhile(lambda day: day <= end, _onwards(first, calendars))
 
 
-def _onwards(first: dt.date, kind: AssetType) -> Iterator[dt.date]:
-    day = first
-    if last_session(first, kind) != first:
-        day = next_session(first, kind)
+def _onwards(first: dt.date, calendars: Collection[str]) -> Iterator[dt.date]:
+    day = first - dt.timedelta(days=1)
     while True:
+        day = upcoming(day, calendars)[0]
         yield day
-        day = next_session(day, kind)
 
 
 def compare(folder: Path) -> Grade:

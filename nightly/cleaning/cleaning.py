@@ -20,7 +20,6 @@ import numpy as np
 
 from nightly.bars import Adjustment, Bars, Days, to_date, to_day
 from nightly.cleaning.gates import (
-    GAP_DAYS,
     JUMP,
     SPIKE,
     USUAL_BARS,
@@ -28,6 +27,7 @@ from nightly.cleaning.gates import (
     Idleness,
     absurd_from,
     far_apart,
+    gap_days,
     gates,
     jumps,
     late,
@@ -37,6 +37,7 @@ from nightly.cleaning.gates import (
 )
 from nightly.cleaning.sessions import Window
 from nightly.errors import Refusal
+from nightly.reference.exchanges import NEW_YORK
 from nightly.reference.reference import AssetType, Split
 from nightly.series import Mask, Places, Series, parts
 
@@ -107,14 +108,14 @@ def clean(
         ahead = len(raw) > 0 and raw.date[0] > to_day(window.begun)
         nothing = left.pending or (ALL_AHEAD if ahead else NOTHING_LEFT)
         return Cleaned((), left.findings, nothing, withheld=left.withheld)
-    left.count("gap", int(np.count_nonzero(np.diff(left.bars.date) > GAP_DAYS[asset_type])))
+    left.count("gap", int(np.count_nonzero(np.diff(left.bars.date) > gap_days(window.calendar))))
     owners = reused(left.bars)
     left.note(owners, "ticker_reuse")
     begins = owners | _splits(left, owners, asset_type)
     broken = _broken(left, owners, begins)
     following = _follows(left.bars, asset_type, window)
     series, shut = _cut(left, broken, begins, following)
-    refusal = _distrust(left, broken) or left.pending or shut or late(left.last_day, window)
+    refusal = _distrust(left, broken, window) or left.pending or shut or late(left.last_day, window)
     return Cleaned(series, left.findings, refusal, left.last_day, left.withheld)
 
 
@@ -145,7 +146,9 @@ class Remaining:
         _widen_ranges(self)
         if asset_type != "crypto":
             # Day 0 was a Thursday.
-            self.drop((self.bars.date + 3) % 7 >= 5, "weekend")
+            # Some exchanges open on a Saturday now and then, which their calendars do not have.
+            abroad = window.calendar != NEW_YORK
+            self.drop((self.bars.date + 3) % 7 >= 5, "weekend", blamed=not abroad)
             self.drop(_among(self.bars.date, window.closed), "holiday")
         if splits:
             _apply_splits(self, splits)
@@ -158,17 +161,17 @@ class Remaining:
         if number:
             self.findings[rule] = self.findings.get(rule, 0) + number
 
-    def note(self, hits: Mask, rule: str) -> bool:
+    def note(self, hits: Mask, rule: str, *, blamed: bool = True) -> bool:
         """Count the bars that a rule affects, and say whether there are any."""
         number = int(np.count_nonzero(hits))
         self.count(rule, number)
-        if number and rule in CONTRADICTIONS:
+        if number and blamed and rule in CONTRADICTIONS:
             self.contradictions[self.rows[hits]] = True
         return number > 0
 
-    def drop(self, bad: Mask, rule: str) -> None:
+    def drop(self, bad: Mask, rule: str, *, blamed: bool = True) -> None:
         """Count the bars that a rule affects, and leave them out."""
-        if self.note(bad, rule):
+        if self.note(bad, rule, blamed=blamed):
             self.bars, self.rows = self.bars.take(~bad), self.rows[~bad]
 
 
@@ -341,7 +344,7 @@ def _cut(
     return found, next((gate.refusal for gate in shut if gate.shut[-1]), None)
 
 
-def _distrust(left: Remaining, broken: Mask) -> Refusal | None:
+def _distrust(left: Remaining, broken: Mask, window: Window) -> Refusal | None:
     """Why the bars cannot be trusted from some day on until now."""
     # The last raw bars may all have been dropped.
     ends = np.array([left.rows[-1], len(left.contradictions) - 1])
@@ -352,8 +355,9 @@ def _distrust(left: Remaining, broken: Mask) -> Refusal | None:
         )
         reason = f"{bad} of {given} bars contradict themselves ({', '.join(kinds)})."
         if 2 * left.findings.get("holiday", 0) > bad:
-            reason += " Stocks must have New York's trading days; those of other exchanges cannot "
-            reason += "be used."
+            where = "New York" if window.calendar == NEW_YORK else window.calendar
+            reason += f" {where} did not trade on these holidays; say with --exchange, or in the "
+            reason += "column exchange of --reference, where it is listed."
         return Refusal("bad_bars", reason)
     if not broken[-1]:
         return None

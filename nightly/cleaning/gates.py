@@ -8,7 +8,7 @@ meaningless keeps a symbol out for as long as it lasts. Nothing here changes a b
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -18,12 +18,15 @@ from nightly.bars import Bars, Floats, to_date, to_day
 from nightly.cleaning.sessions import Window
 from nightly.detector.parameters import Parameters
 from nightly.errors import Refusal
-from nightly.reference.reference import AssetType
+from nightly.reference.exchanges import NEW_YORK, UTC_DAYS
 from nightly.series import Mask, Places, bars_since, parts, trailing_mean, trailing_share
 
 MIN_BARS: Final = 60
-GAP_DAYS: Final[Mapping[AssetType, int]] = {"stock": 10, "etf": 10, "crypto": 3}
-"""A longer gap ends all forming setups."""
+GAP_DAYS: Final = 10
+"""A longer gap in calendar days ends all forming setups."""
+GAP_CRYPTO: Final = 3
+GAP_ABROAD: Final = 14
+"""Holidays of Tokyo, Shanghai and Taipei close the exchange for up to 12 days."""
 
 BAD_SHARE: Final = 0.01
 """Bars are refused while a larger share of the raw bars so far contradict themselves."""
@@ -54,6 +57,11 @@ LEVEL_TOLERANCE: Final = 0.25
 ORDINARY_RANGE: Final = 3.0
 """The day of a split has at most this many times the median range of the 20 bars before."""
 USUAL_BARS: Final = 20
+
+
+def gap_days(calendar: str) -> int:
+    """The gap in calendar days that a symbol may have without losing its forming setups."""
+    return {NEW_YORK: GAP_DAYS, UTC_DAYS: GAP_CRYPTO}.get(calendar, GAP_ABROAD)
 
 
 def untrusted(contradictions: Mask, rows: Places) -> Mask:

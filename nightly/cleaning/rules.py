@@ -21,6 +21,7 @@ from nightly.cleaning.gates import (
     BAD_SHARE,
     FLAT_BARS,
     FLAT_SHARE,
+    GAP_CRYPTO,
     GAP_DAYS,
     JUMP,
     JUMP_LIMIT,
@@ -50,7 +51,7 @@ class DataRule:
     done: str
 
 
-_STOCK, _CRYPTO = GAP_DAYS["stock"], GAP_DAYS["crypto"]
+_STOCK, _CRYPTO = GAP_DAYS, GAP_CRYPTO
 _SMALL = ", ".join(str(ratio) for ratio in SPLIT_RATIOS[7:])
 _ATR_BARS, _ATR_FLOOR = Parameters().atr_bars, Parameters().atr_floor
 

@@ -12,7 +12,7 @@ import ccxt
 import polars as pl
 
 from nightly.fetching.provider import SCHEMA, ProviderBusyError, ProviderError, one_line
-from nightly.reference.reference import AssetType
+from nightly.reference.exchanges import UTC_DAYS
 
 DAY_MS: Final = 86_400_000
 PAGE: Final = 500
@@ -30,10 +30,10 @@ class CryptoExchange:
     name: str
     parallel: int = 1
 
-    def asset_type(self, symbol: str) -> AssetType:
-        """Always crypto: every market trades around the clock."""
+    def calendar(self, symbol: str) -> str:
+        """Every market trades around the clock."""
         del symbol
-        return "crypto"
+        return UTC_DAYS
 
     def daily(self, symbol: str, since: dt.date | None, until: dt.date) -> pl.DataFrame:
         """The bars of a symbol; see `Provider`."""

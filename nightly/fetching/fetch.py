@@ -89,7 +89,7 @@ class Updater:
 
     def _update(self, raw: str) -> Fetched:
         symbol = symbol_of(raw)
-        until = last_completed(self.now, self.provider.asset_type(raw))
+        until = last_completed(self.now, self.provider.calendar(raw))
         stored = self.store.read(symbol)
         if stored is not None:
             self._check_same(stored, raw)

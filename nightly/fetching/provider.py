@@ -14,7 +14,6 @@ from typing import Final, Protocol
 import polars as pl
 
 from nightly.errors import NightlyError
-from nightly.reference.reference import AssetType
 
 SCHEMA: Final = pl.Schema(
     {
@@ -56,8 +55,8 @@ class Provider(Protocol):
         """How many symbols may be asked for at once."""
         ...
 
-    def asset_type(self, symbol: str) -> AssetType:
-        """The asset type of a symbol, which determines its calendar."""
+    def calendar(self, symbol: str) -> str:
+        """The name of the calendar that a symbol trades by."""
         ...
 
     def daily(self, symbol: str, since: dt.date | None, until: dt.date) -> pl.DataFrame:

@@ -14,7 +14,7 @@ import yfinance
 from yfinance.exceptions import YFException, YFRateLimitError
 
 from nightly.fetching.provider import SCHEMA, ProviderBusyError, ProviderError, one_line
-from nightly.reference.reference import AssetType, unlisted
+from nightly.reference.reference import unlisted
 from nightly.symbols import normalise
 
 TIMEOUT: Final = 30
@@ -31,9 +31,9 @@ class Yahoo:
     name: str = "yfinance"
     parallel: int = 2
 
-    def asset_type(self, symbol: str) -> AssetType:
-        """Crypto for pairs such as `BTC-USD`, else stock."""
-        return unlisted(normalise(symbol) or symbol).asset_type
+    def calendar(self, symbol: str) -> str:
+        """UTC days for pairs such as `BTC-USD`, else that of the exchange in Yahoo's suffix."""
+        return unlisted(normalise(symbol) or symbol).calendar
 
     def daily(self, symbol: str, since: dt.date | None, until: dt.date) -> pl.DataFrame:
         """The bars of a symbol; see `Provider`."""

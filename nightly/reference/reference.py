@@ -27,6 +27,7 @@ from nightly.bars import ADJUSTMENTS, Adjustment
 from nightly.errors import SourceError
 from nightly.reading import CSV, suffix_of
 from nightly.reading.files import check_regular
+from nightly.reference.exchanges import NEW_YORK, UTC_DAYS, Exchange, exchange_named, exchange_of
 from nightly.symbols import normalise
 from nightly.tables.columns import find_columns, squeeze
 from store.nights.book import LONGEST_NAME
@@ -54,15 +55,6 @@ ASSET_TYPES: Final[Mapping[str, AssetType]] = {
     **dict.fromkeys(("etf", "fund", "etn", "etp", "exchangetradedfund"), "etf"),
     **dict.fromkeys(("crypto", "cryptocurrency", "coin", "token"), "crypto"),
 }
-EXCHANGES: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("xnys", "nyse", "nyq", "newyorkstockexchange", "n"), "XNYS"),
-    **dict.fromkeys(
-        ("xnas", "nasdaq", "nms", "nasdaqgs", "nasdaqgm", "nasdaqcm", "ngm", "ncm", "q"), "XNAS"
-    ),
-    **dict.fromkeys(("arcx", "nysearca", "arca", "pcx", "pse", "p"), "ARCX"),
-    **dict.fromkeys(("bats", "cboe", "batsz", "bzx", "cboebzx", "bts", "z"), "BATS"),
-    **dict.fromkeys(("xase", "amex", "nyseamerican", "nysemkt", "ase", "nyseamex", "a"), "XASE"),
-}
 HOME: Final = frozenset({"us", "usa", "unitedstates", "unitedstatesofamerica", "america"})
 
 _PAIR: Final = re.compile(r"(?=.{6})[A-Z0-9]{2,}(USDT|USDC|FDUSD|BUSD|USD)(\.P)?")
@@ -82,9 +74,9 @@ class Split:
 class Listing:
     """The facts about one symbol; None means unknown.
 
-    `exchange`, `industry` and `country` hold labels of the scan's filters. `market_cap` is in
-    dollars. `adjustment` says for what the symbol's bars are adjusted, `listed_until` is the last
-    day on which the symbol was known to be listed.
+    `exchange` is a MIC; `industry` and `country` hold labels of the scan's filters. `market_cap` is
+    in its currency. `adjustment` says for what the symbol's bars are adjusted, `listed_until` is
+    the last day on which the symbol was known to be listed.
     """
 
     symbol: str
@@ -102,6 +94,16 @@ class Listing:
     splits: tuple[Split, ...] = ()
     quote_currency: str | None = None
     listed_until: dt.date | None = None
+    inferred_calendar: str | None = None
+    """The name of the calendar that its bars alone fit, where the exchange is unknown."""
+
+    @property
+    def calendar(self) -> str:
+        """The name of the calendar that it trades by: UTC days, its exchange's, or New York's."""
+        if self.crypto:
+            return UTC_DAYS
+        known = exchange_named(self.exchange or "")
+        return known.calendar if known else self.inferred_calendar or NEW_YORK
 
     @property
     def crypto(self) -> bool:
@@ -135,14 +137,20 @@ def as_crypto(listing: Listing) -> Listing:
     return replace(listing, asset_type="crypto", industry="Crypto", country="GLOBAL")
 
 
+def listed_at(listing: Listing, exchange: Exchange | None) -> Listing:
+    """The listing of a symbol at an exchange, if one is known."""
+    return listing if exchange is None else replace(listing, exchange=exchange.mic)
+
+
 def unlisted(symbol: str) -> Listing:
-    """A listing from the symbol alone: crypto for a pair in dollars or dollar coins, else stock.
+    """A listing from the symbol alone: crypto for a pair in dollars or dollar coins, else stock, of
+    the exchange that its suffix names.
 
     A pair has at least six characters; no American ticker without a dot is that long.
     """
     if _PAIR.fullmatch(symbol):
         return Listing(symbol, asset_type="crypto", industry="Crypto", country="GLOBAL")
-    return Listing(symbol)
+    return listed_at(Listing(symbol), exchange_of(symbol))
 
 
 def read_reference(path: Path) -> Reference:
@@ -202,13 +210,14 @@ def _read(path: Path) -> pl.DataFrame:
 def _listing(symbol: str, cells: Mapping[str, str]) -> Listing:
     stated = squeeze(cells.get("asset_type", ""))
     asset_type = ASSET_TYPES.get(stated, "stock") if stated else unlisted(symbol).asset_type
-    return Listing(
+    named = cells.get("exchange")
+    exchange = exchange_named(named) if named else exchange_of(symbol)
+    listing = Listing(
         symbol,
         # Strangers wrote them, and agents read them as they are sealed.
         name=short(cells.get("name", ""), LONGEST_NAME) or None,
         asset_type=asset_type,
         stated=bool(stated),
-        exchange=EXCHANGES.get(squeeze(cells.get("exchange", ""))),
         industry=_industry(asset_type, cells),
         sector=short(cells.get("sector", ""), LONGEST_NAME) or None,
         country=_country(asset_type, cells.get("country")),
@@ -218,6 +227,7 @@ def _listing(symbol: str, cells: Mapping[str, str]) -> Listing:
         quote_currency=cells.get("quote_currency", "").upper() or None,
         listed_until=_day(cells.get("listed_until", "")),
     )
+    return listed_at(listing, exchange)
 
 
 def _industry(asset_type: AssetType, cells: Mapping[str, str]) -> str | None:

@@ -48,9 +48,9 @@ def read_market(path: Path, wanted: Callable[[str], bool]) -> Mapping[str, Bars]
     symbol_of = {raw: symbol for symbol, raw in raw_of.items() if wanted(symbol)}
     for loaded in source.load(list(symbol_of)):
         symbol, bars = symbol_of[loaded.name], loaded.bars
-        kind = unlisted(symbol).asset_type
-        window = past_window(to_date(bars.date[-1]), kind)
-        cleaned = clean(bars, asset_type=kind, window=window).series
+        known = unlisted(symbol)
+        window = past_window(to_date(bars.date[-1]), known.calendar)
+        cleaned = clean(bars, asset_type=known.asset_type, window=window).series
         if cleaned:
             market[symbol] = max((series.bars for series in cleaned), key=len)
     return market

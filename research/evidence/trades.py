@@ -93,7 +93,7 @@ def _of_symbol(
 ) -> Iterable[HeldOutTrades]:
     if not cleaned.series:
         return
-    fate = fate_of(cleaned, listing, task.windows[listing.asset_type])
+    fate = fate_of(cleaned, listing, task.windows[listing.calendar])
     for place, series in enumerate(cleaned.series, 1):
         newest = place == len(cleaned.series)
         walked = Walked.of(series, listing, task, fate, newest=newest)

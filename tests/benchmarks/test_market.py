@@ -13,6 +13,7 @@ from benchmarks.night import ANALYSED, LATE
 from nightly.cleaning.cleaning import clean
 from nightly.cleaning.sessions import past_window
 from nightly.reading import TableSource
+from nightly.reference.exchanges import NEW_YORK
 
 SYMBOLS, YEARS = 60, 20
 
@@ -21,7 +22,7 @@ def analysed(file: Path) -> tuple[float, float]:
     """The shares of the symbols and of the bars that the data rules leave to analyse."""
     source = TableSource(file)
     loaded = [item.bars for item in source.load(source.names())]
-    window = past_window(market.LAST_SESSION, "stock")
+    window = past_window(market.LAST_SESSION, NEW_YORK)
     kept = []
     for bars in loaded:
         cleaned = clean(bars, asset_type="stock", window=window)

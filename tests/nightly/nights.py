@@ -59,8 +59,8 @@ def analysed(
     **options: Any,
 ) -> Analysis:
     """What a night of a session finds in the bars of X, whose listing may have ended."""
-    window = past_window(session, kind)
-    windows: dict[AssetType, Any] = {"stock": window, "etf": window, "crypto": window}
+    window = past_window(session, Listing("X", asset_type=kind).calendar)
+    windows = {window.calendar: window}
     source: Any = None
     task = Task(source, [], window.last, windows, "split", parameters, code_version())
     listing = Listing("X", asset_type=kind, listed_until=until)

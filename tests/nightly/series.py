@@ -12,8 +12,9 @@ import numpy.typing as npt
 import polars as pl
 
 from nightly.bars import Bars, Floats, to_day
-from nightly.cleaning.sessions import closed_days
+from nightly.cleaning.calendars import calendar_of
 from nightly.detector.parameters import Parameters
+from nightly.reference.exchanges import NEW_YORK
 from nightly.results.features import COLUMNS, features
 
 # The default's rules with a low score, so that a random walk has enough patterns to look at.
@@ -35,7 +36,7 @@ def weekdays(length: int, last: dt.date = dt.date(2024, 3, 28)) -> npt.NDArray[n
     """So many days up to a date on which New York opened, oldest first."""
     days = np.arange(to_day(last) - 2 * length - 7, to_day(last) + 1, dtype=np.int32)
     opened = days[np.is_busday(days.astype("datetime64[D]"))]
-    found = np.setdiff1d(opened, closed_days(last.year))
+    found = np.setdiff1d(opened, calendar_of(NEW_YORK, last).closed_until(last.year))
     return found[len(found) - length :]
 
 

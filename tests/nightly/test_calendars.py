@@ -91,8 +91,8 @@ def test_at_the_close_in_new_york_the_utc_day_still_runs(tmp_path: Path) -> None
     assert ends_at(order, early) == {"ACME": "2026-11-20", "BTCUSD": "2026-11-19"}
     assert ends_at(order, late) == {"ACME": "2026-11-20", "BTCUSD": "2026-11-20"}
     for task in plan(order, at(late)).tasks:
-        assert task.windows["stock"].following == task.windows["etf"].following == day("2026-11-23")
-        assert task.windows["crypto"].following == day("2026-11-21")
+        assert task.windows["XNYS"].following == day("2026-11-23")
+        assert task.windows["24/7"].following == day("2026-11-21")
     first, second = (
         make_night(order, Nights(tmp_path / name), now=at(now))[0]
         for name, now in (("early", early), ("late", late))

@@ -24,6 +24,7 @@ from nightly.cleaning.cleaning import Cleaned, clean
 from nightly.cleaning.gates import suspected_splits
 from nightly.cleaning.sessions import Window
 from nightly.reading import TableSource
+from nightly.reference.exchanges import NEW_YORK, UTC_DAYS
 from nightly.reference.reference import AssetType, Split
 from tests.nightly.series import changed, multiplied
 
@@ -60,6 +61,7 @@ def cleaned(
     """The bars cleaned on the day of the last one, or on another; no day is a holiday but these."""
     last = as_of if as_of is not None else int(bars.date[-1]) if len(bars) else MONDAY
     window = Window(
+        calendar=UTC_DAYS if asset_type == "crypto" else NEW_YORK,
         last=to_date(last),
         following=to_date(last + 1),
         active_since=to_date(last - 14),

@@ -25,7 +25,8 @@ from nightly.errors import Refusal
 from nightly.memo import SymbolMemo, WalkMemo, kept_of, resume
 from nightly.night import make_night
 from nightly.reading import Loaded
-from nightly.reference.reference import AssetType, Listing, Reference, Split
+from nightly.reference.exchanges import NEW_YORK, UTC_DAYS
+from nightly.reference.reference import Listing, Reference, Split
 from nightly.report import Report
 from nightly.results.history import FirstAttempts, Lineages
 from nightly.results.returns import Returns
@@ -147,8 +148,7 @@ LISTED = Listing("X", splits=(Split(dt.date(2023, 3, 1), 2.0),), listed_until=dt
 
 
 def task_of(session: dt.date = dt.date(2024, 6, 3), **options: Any) -> Task:
-    kinds: tuple[AssetType, ...] = ("stock", "etf", "crypto")
-    windows = {kind: past_window(session, kind) for kind in kinds}
+    windows = {name: past_window(session, name) for name in (NEW_YORK, UTC_DAYS)}
     source: Any = None
     task = Task(source, [], session, windows, "split", LENIENT, code_version())
     return replace(task, earlier={"X": Previous(LAST)}, **options)
@@ -204,9 +204,9 @@ def on_another_day() -> Loaded:
 def closed_on(day: dt.date) -> Task:
     """Nights of an exchange that was closed on one more day."""
     task = task_of()
-    stock = task.windows["stock"]
+    stock = task.windows[NEW_YORK]
     closed = np.sort(np.append(stock.closed, to_day(day))).astype(np.int32)
-    return replace(task, windows={**task.windows, "stock": replace(stock, closed=closed)})
+    return replace(task, windows={**task.windows, NEW_YORK: replace(stock, closed=closed)})
 
 
 CHANGES: Mapping[str, tuple[Loaded, Listing, Task]] = {

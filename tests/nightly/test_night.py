@@ -22,6 +22,7 @@ from nightly.cleaning.sessions import past_window
 from nightly.detector.parameters import DEFAULTS, Parameters
 from nightly.night import make_night
 from nightly.plan import Order
+from nightly.reference.exchanges import NEW_YORK
 from nightly.reference.reference import Reference
 from nightly.sample import SAMPLE_SESSION, sample_reference, sample_source
 from store.ledger.manifest import Manifest
@@ -74,7 +75,7 @@ def sample_bars(symbol: str, book: Book | None = None) -> Bars:
     return clean(
         loaded.bars,
         asset_type="stock",
-        window=past_window(session, "stock"),
+        window=past_window(session, NEW_YORK),
         adjustment=listing.adjustment,
         splits=listing.splits,
     ).bars

@@ -24,11 +24,12 @@ import pytest
 from nightly.analysis import fate_of
 from nightly.bars import Bars, Days, to_date, to_day
 from nightly.cleaning.cleaning import clean
-from nightly.cleaning.sessions import past_window, session_at
+from nightly.cleaning.sessions import last_session, past_window
 from nightly.detector.detector import walk_on
 from nightly.detector.events import EndReason
 from nightly.night import make_night
 from nightly.plan import Order
+from nightly.reference.exchanges import NEW_YORK
 from nightly.reference.reference import AssetType, Listing, read_reference
 from nightly.results.history import Fate
 from nightly.series import Series
@@ -149,7 +150,7 @@ def test_five_nights_in_a_row_lose_no_row_of_history_whatever_turns_bad(tmp_path
     bars = {symbol: flaw(with_history()) for symbol, flaw in FLAWS.items()}
     sessions = [LAST]
     for _ in range(SESSIONS - 1):
-        sessions.insert(0, session_at(sessions[0] - dt.timedelta(days=1)))
+        sessions.insert(0, last_session(sessions[0] - dt.timedelta(days=1), NEW_YORK))
     order = order_over(tmp_path, bars)
     nights, codes = Nights(tmp_path / "data"), set[str]()
     found: list[dict[str, dict[Key, Row]]] = []
@@ -247,14 +248,14 @@ def test_a_setup_of_a_night_that_left_the_symbol_out_opens_no_trade() -> None:
 @pytest.mark.parametrize("symbol", FLAWS)
 def test_a_bar_counts_as_served_just_if_its_own_night_served_the_symbol(symbol: str) -> None:
     bars = FLAWS[symbol](with_history())
-    whole = clean(bars, asset_type="stock", window=past_window(LAST, "stock"))
+    whole = clean(bars, asset_type="stock", window=past_window(LAST, NEW_YORK))
     served = {
         int(day): bool(yes)
         for series in whole.series
         for day, yes in zip(series.bars.date, series.served, strict=True)
     }
     for day in bars.date[-40:].tolist():
-        own = clean(bars, asset_type="stock", window=past_window(to_date(day), "stock"))
+        own = clean(bars, asset_type="stock", window=past_window(to_date(day), NEW_YORK))
         assert served.get(day, False) == (own.covered and day <= to_day(LAST)), to_date(day)
 
 
@@ -273,7 +274,7 @@ def test_a_symbol_is_delisted_only_if_its_trusted_bars_end_with_its_listing(
 ) -> None:
     bars = walk(BARS, seed=5, last=dt.date(2024, 2, 20))
     bars = multiplied(bars, -40, 33.0) if distrusted else bars
-    window = past_window(LAST, "stock")
+    window = past_window(LAST, NEW_YORK)
     found = clean(bars, asset_type="stock", window=window)
     assert fate_of(found, Listing("X", listed_until=until), window) is fate
 
@@ -331,7 +332,7 @@ def test_of_a_lineage_one_forming_setup_and_each_running_attempt_are_served(tmp_
     order = order_over(tmp_path, {f"S{seed}": walk(700, seed=seed) for seed in range(30)})
     nights = Nights(tmp_path / "data")
     for back in range(4):
-        session = session_at(LAST - dt.timedelta(days=back * 7))
+        session = last_session(LAST - dt.timedelta(days=back * 7), NEW_YORK)
         manifest, _ = make_night(replace(order, session=session), nights, now=NOW)
         with book_of(nights, manifest) as book:
             rows = [orjson.loads(body) for body in book.evidence.bodies]

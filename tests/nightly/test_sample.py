@@ -31,7 +31,7 @@ def cleaned(session: dt.date = SAMPLE_SESSION) -> dict[str, Cleaned]:
         found[loaded.name] = clean(
             loaded.bars,
             asset_type=listing.asset_type,
-            window=past_window(session, listing.asset_type),
+            window=past_window(session, listing.calendar),
             adjustment=listing.adjustment,
             splits=listing.splits,
         )

@@ -23,11 +23,12 @@ import orjson
 import pytest
 
 from nightly.bars import Bars, to_date, to_day
-from nightly.cleaning.sessions import next_session, session_at
+from nightly.cleaning.sessions import last_session, next_session
 from nightly.detector.detector import walk_on
 from nightly.detector.parameters import Parameters
 from nightly.night import make_night
 from nightly.plan import Order
+from nightly.reference.exchanges import NEW_YORK
 from nightly.results.history import Lineages
 from nightly.results.setups import RUNNING_SESSIONS
 from nightly.results.transitions import (
@@ -82,7 +83,7 @@ def market(folder: Path, seeds: int) -> Path:
 def sessions_before(last: dt.date, number: int, step: int = 1) -> list[dt.date]:
     found = [last]
     while len(found) < number:
-        found.insert(0, session_at(found[0] - dt.timedelta(days=step)))
+        found.insert(0, last_session(found[0] - dt.timedelta(days=step), NEW_YORK))
     return found
 
 
@@ -361,7 +362,7 @@ def followed_in(bars: Bars, setup: ServedSetup) -> FollowedTrade:
 
 def with_bar(bars: Bars, open_: float, high: float, low: float, close: float) -> Bars:
     """The bars and one more of the next session."""
-    day = np.array([to_day(next_session(to_date(bars.date[-1]), "stock"))], np.int32)
+    day = np.array([to_day(next_session(to_date(bars.date[-1]), NEW_YORK))], np.int32)
     values = (np.array([value]) for value in (open_, high, low, close, 1000.0))
     return Bars.joined([bars, Bars(day, *values)])
 
@@ -447,7 +448,7 @@ def test_what_is_not_resolved_is_followed_while_the_symbol_is_away_and_known_aga
     assert ("new", "found") in back.kinds()
     assert back.since.followed == []
     ended = looked(
-        stopping(bars, trade), to_day(next_session(session, "stock")), still.earlier(session)
+        stopping(bars, trade), to_day(next_session(session, NEW_YORK)), still.earlier(session)
     )
     assert ended.since.outcomes[0].exit_reason == "stop"
     assert ("stopped", "stop") in ended.kinds()
@@ -524,7 +525,7 @@ def test_an_attempt_that_fired_before_a_night_that_leaves_its_symbol_out_is_foll
     assert now.changes[-1].reason == "left_out"
     (trade,) = now.followed
     later = Previous(to_date(bars.date[-1]), (), now.followed)
-    ended = looked(stopping(bars, trade), to_day(next_session(later.session, "stock")), later)
+    ended = looked(stopping(bars, trade), to_day(next_session(later.session, NEW_YORK)), later)
     assert [outcome.key for outcome in ended.since.outcomes] == [setup.key]
     assert ("stopped", "stop") in ended.kinds()
 

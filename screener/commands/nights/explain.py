@@ -12,7 +12,7 @@ from itertools import islice
 
 from nightly.analysis import Task
 from nightly.bars import to_date
-from nightly.cleaning.gates import GAP_DAYS
+from nightly.cleaning.gates import gap_days
 from nightly.detector.events import PatternType, Rule
 from nightly.detector.kernel.naming import Finding
 from nightly.errors import SourceError
@@ -37,7 +37,7 @@ def print_explanation(order: Order, symbol: str) -> None:
     """
     task, raw, listing = _find(plan(order, dt.datetime.now(dt.UTC)), order, symbol)
     series = _series(task, raw, listing, order.session)
-    explained = explain(series, order.parameters, gap_days=GAP_DAYS[listing.asset_type])
+    explained = explain(series, order.parameters, gap_days=gap_days(listing.calendar))
     number, pairs = len(explained.served), len(explained.pairs)
     patterns = "1 pattern is served" if number == 1 else f"{number or 'no'} patterns are served"
     judged = "1 pair of lines was" if pairs == 1 else f"{pairs or 'no'} pairs of lines were"
