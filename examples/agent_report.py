@@ -134,7 +134,7 @@ def report(findings: Sequence[Findings], changes: Sequence[str]) -> list[str]:
 def overview(findings: Iterable[Findings]) -> list[str]:
     """Every setup in one table."""
     rows = [
-        f"| {title(setup)} | {money(setup['last_close'])} | {_family_win_rate(setup)} |"
+        f"| {title(setup)} | {money(setup['last_close'], setup)} | {_family_win_rate(setup)} |"
         for found in findings
         for setup in found.patterns["setups"]
     ]

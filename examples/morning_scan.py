@@ -86,9 +86,9 @@ def table_rows(setup: Json) -> list[tuple[str, ...]]:
             setup["family_label"],
             plan["direction"],
             setup["status"].replace("_", " "),
-            money(plan["trigger_price"]),
-            money(plan["stop_price"]),
-            money(plan["target_price"]),
+            money(plan["trigger_price"], setup),
+            money(plan["stop_price"], setup),
+            money(plan["target_price"], setup),
             standing(setup),
             win_rate(setup["track_record"]["family"]),
         )

@@ -359,9 +359,11 @@ def _notice(line: str) -> None:
 # 4. Lines are given by their dated endpoints: `line`.
 
 
-def money(price: float) -> str:
-    """A price in dollars."""
-    return f"${price:,.2f}" if price >= 1 else f"${price:.4g}"
+def money(price: float, setup: Json) -> str:
+    """A price of a setup, in its currency."""
+    currency = setup.get("currency", "USD")
+    sign = "$" if currency == "USD" else f"{currency} "
+    return f"{sign}{price:,.2f}" if price >= 1 else f"{sign}{price:.4g}"
 
 
 def win_rate(record: Json | None) -> str:
@@ -374,20 +376,21 @@ def win_rate(record: Json | None) -> str:
     return f"{record['win_rate_pct']:.2f}% of {trades}, {losing}"
 
 
-def line(points: Json) -> str:
+def line(points: Json, setup: Json) -> str:
     """A trend line, by its dated endpoints."""
     start, end = points["start"], points["end"]
     return (
-        f"from {money(start['price'])} on {start['date']} to {money(end['price'])} on "
-        f"{end['date']}, {points['touch_count']} touches (straight on a log price axis)"
+        f"from {money(start['price'], setup)} on {start['date']} to "
+        f"{money(end['price'], setup)} on {end['date']}, {points['touch_count']} touches (straight on a log price axis)"
     )
 
 
-def plan(levels: Json) -> str:
+def plan(levels: Json, setup: Json) -> str:
     """A trade plan."""
     return (
-        f"{levels['direction']}: trigger {money(levels['trigger_price'])}, "
-        f"stop {money(levels['stop_price'])}, target {money(levels['target_price'])}"
+        f"{levels['direction']}: trigger {money(levels['trigger_price'], setup)}, "
+        f"stop {money(levels['stop_price'], setup)}, "
+        f"target {money(levels['target_price'], setup)}"
     )
 
 
@@ -401,11 +404,11 @@ def facts(setup: Json) -> list[str]:
     """The facts of a setup, one per line."""
     lines = setup["lines"]
     return [
-        f"Last close: {money(setup['last_close'])} on {setup['as_of_session']}",
+        f"Last close: {money(setup['last_close'], setup)} on {setup['as_of_session']}",
         f"Trigger rule: {setup['trigger_rule']}",
-        *(f"Plan, {plan(levels)}" for levels in setup["plans"]),
-        f"Upper line: {line(lines['upper'])}",
-        f"Lower line: {line(lines['lower'])}",
+        *(f"Plan, {plan(levels, setup)}" for levels in setup["plans"]),
+        f"Upper line: {line(lines['upper'], setup)}",
+        f"Lower line: {line(lines['lower'], setup)}",
     ]
 
 

@@ -22,6 +22,7 @@ from nightly.cleaning.sessions import Window
 from nightly.detector.events import Rows
 from nightly.detector.parameters import Parameters
 from nightly.errors import NightlyError, Refusal
+from nightly.markets.exchanges import NEW_YORK, UTC_DAYS, customary_currency
 from nightly.memo import (
     Kept,
     MemoHead,
@@ -49,8 +50,9 @@ from nightly.results.setups import RUNNING_SESSIONS, CurrentSetups, Formation
 from nightly.results.symbol_results import Analysis
 from nightly.results.transitions import Current, Previous, SymbolFollowUp, follow_up
 from nightly.series import Series
-from nightly.symbols import DOLLARS, quote_of
+from nightly.symbols import COINS, quote_of
 from nightly.version import code_version
+from store.wire.currency import DOLLARS
 
 NO_BARS: Final = Refusal("too_few_bars", "No bar was left after cleaning.")
 LATE: Final = ("behind", "stale")
@@ -69,6 +71,8 @@ class Task:
     adjustment: Adjustment
     parameters: Parameters
     code_version: str
+    currency: str | None = None
+    """That of the prices of which nothing else tells it."""
     running_sessions: int = RUNNING_SESSIONS
     """A trade that has run for more sessions is no longer served as a setup."""
     kept: Mapping[str, Kept] = field(default_factory=dict)
@@ -100,7 +104,7 @@ class Task:
         """The loaded bars of a symbol up to the session, cleaned, with the findings of both; it has
         a series or a refusal.
         """
-        if refusal := loaded.refusal or other_currency(loaded, listing):
+        if refusal := loaded.refusal:
             return Cleaned((), loaded.findings, refusal)
         cleaned = clean(
             loaded.bars,
@@ -119,18 +123,16 @@ class Task:
         return resume(memo, series, self.parameters, gap_days=gap, check=self.check)
 
 
-def other_currency(loaded: Loaded, listing: Listing) -> Refusal | None:
-    """Refuse prices that are known to be in another currency, because all prices are in dollars."""
-    quote = quoted_in(loaded, listing)
-    if quote is None or quote in DOLLARS:
-        return None
-    reason = f"Its prices are in {quote}; prices must be in US dollars."
-    return Refusal("other_currency", reason)
-
-
-def quoted_in(loaded: Loaded, listing: Listing) -> str | None:
-    """The currency of a symbol's prices, if the reference, the file or the name tells it."""
-    return listing.quote_currency or loaded.currency or quote_of(loaded.name)
+def currency_of(loaded: Loaded, listing: Listing, ordered: str | None) -> tuple[str, bool]:
+    """The currency of a symbol's prices, and whether something says it: the reference, the file or
+    the name, or else the order. Otherwise it is that of its exchange. A coin that stands for a
+    dollar counts as one.
+    """
+    # Tickers of other exchanges are words, such as HYUNDAI, which is no pair with the coin DAI.
+    named = None if listing.calendar not in (NEW_YORK, UTC_DAYS) else quote_of(loaded.name)
+    quote = listing.quote_currency or loaded.currency or named or ordered
+    code = quote or customary_currency(listing.calendar)
+    return DOLLARS if code in COINS else code, quote is not None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -179,6 +181,11 @@ class SymbolRun:
         return self.task.windows[self.listing.calendar]
 
     @cached_property
+    def currency(self) -> tuple[str, bool]:
+        """The currency of its prices, and whether something says it."""
+        return currency_of(self.loaded, self.listing, self.task.currency)
+
+    @cached_property
     def memo(self) -> SymbolMemo | None:
         """What the last night kept, if it can be read."""
         kept = self.task.kept.get(self.listing.symbol)
@@ -213,7 +220,9 @@ class SymbolRun:
         if cleaned.series:
             return self._measured(cleaned)
         since = self._follow_up(Current())
-        return Analysis(self.listing, cleaned.refusal, cleaned.findings, since=since)
+        return Analysis(
+            self.listing, cleaned.refusal, cleaned.findings, currency=self.currency[0], since=since
+        )
 
     def _follow_up(self, current: Current) -> SymbolFollowUp | None:
         """What became of the symbol's setups since the last night, if there was one."""
@@ -243,7 +252,8 @@ class SymbolRun:
             began="resumed",
             reused=True,
             fate=fate,
-            in_dollars=quoted_in(self.loaded, self.listing) is not None,
+            currency=self.currency[0],
+            currency_known=self.currency[1],
             adjustment=self.listing.adjustment or self.loaded.adjustment,
             since=self._follow_up(Current(delisted=fate is Fate.DELISTED)),
         )
@@ -256,7 +266,7 @@ class SymbolRun:
         newest = Walked.of(last, listing, task, fate, newest=True, memo=self.memo)
         found.append(newest)
         served, delisted = cleaned.covered, fate is Fate.DELISTED
-        formations = newest.formations(self.window, task) if served else ()
+        formations = newest.formations(self.window, task, self.currency[0]) if served else ()
         current = Current(formations, [walked.lineages for walked in found], served, delisted)
         analysis = Analysis(
             listing,
@@ -271,7 +281,8 @@ class SymbolRun:
             scored_from=next(_scored_from(cleaned.series), None),
             began=newest.end.began,
             fate=fate,
-            in_dollars=quoted_in(self.loaded, listing) is not None,
+            currency=self.currency[0],
+            currency_known=self.currency[1],
             adjustment=listing.adjustment or self.loaded.adjustment,
             returns=Returns.of(cleaned.series)
             if served and listing.asset_type == "stock"
@@ -357,7 +368,7 @@ class Walked:
         attempts = FirstAttempts.of(series, lineages, fate, task.parameters, ended=ended, last=last)
         return cls(series, end, lineages, attempts)
 
-    def formations(self, window: Window, task: Task) -> Sequence[Formation]:
+    def formations(self, window: Window, task: Task, currency: str) -> Sequence[Formation]:
         """The setups that are served of the series on the night."""
         lineages = self.lineages
         current = CurrentSetups(
@@ -369,6 +380,7 @@ class Walked:
             window.following,
             task.parameters,
             task.running_sessions,
+            currency,
         )
         return current.formations()
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from nightly.analysis import Task, cleaned_symbols, other_currency, quoted_in
+from nightly.analysis import Task, cleaned_symbols, currency_of
 from nightly.bars import to_date, to_day
 from nightly.cleaning.cleaning import Cleaned
 from nightly.cleaning.sessions import Window
@@ -22,6 +22,7 @@ from nightly.plan import Order, Plan, held_back, plan, pool_of, renamed
 from nightly.reading import Loaded, Step, silent
 from nightly.reference.reference import Listing
 from nightly.symbols import normalise, resolve
+from store.wire.currency import DOLLARS
 
 CHECKING: Final = "checking bars"
 UNREAD: Final = ("undated_row", "repeated_date")
@@ -49,8 +50,9 @@ class SymbolCheck:
     findings: Mapping[str, int] = field(default_factory=dict)
     adjustment_known: bool = True
     """Whether the reference or the file says what the prices are adjusted for."""
+    currency: str = DOLLARS
     currency_known: bool = True
-    """Whether one of them says the currency."""
+    """Whether one of them says the currency; else it is that of its exchange."""
 
     def as_dict(self) -> dict[str, Any]:
         """What became of its rows, and why it is left out if it is, as JSON values."""
@@ -108,6 +110,8 @@ class Check:
         lasts = [one.last for one in self.symbols if one.last]
         bars = sum(one.bars for one in self.symbols)
         all_rows = bars + sum(counts["rows"] for counts in lost.values())
+        assumed = Counter(one.currency for one in self.symbols if not one.currency_known)
+        markets = chosen.markets if chosen else {}
         read = dict(self.order.rows or {self.order.name: all_rows})
         return {
             "session": chosen.as_of.isoformat() if chosen else None,
@@ -128,8 +132,10 @@ class Check:
                 "crypto": sorted(chosen.inferred) if chosen else [],
                 "adjustment": self.order.adjustment,
                 "adjustment_symbols": sum(not one.adjustment_known for one in self.symbols),
-                "currency": "USD",
-                "currency_symbols": sum(not one.currency_known for one in self.symbols),
+                "currency": DOLLARS,
+                "currency_symbols": assumed.pop(DOLLARS, 0),
+                "currencies": assumed,
+                "markets": {name: sorted(them) for name, them in markets.items()},
             },
             "refused": self.refused,
             "found": {one.symbol: dict(one.findings) for one in self.symbols if one.findings},
@@ -146,7 +152,7 @@ def check(order: Order, now: dt.datetime, step: Step = silent) -> Check:
     step("reading the source", 0, 0)
     bad_names = _bad_names(order)
     try:
-        chosen = plan(order, now)
+        chosen = plan(order, now, step)
     except NightlyError as error:
         dated = any(normalise(name) for name in order.source.outlines())
         trouble = str(error) if dated else "No symbol has a bar that can be read."
@@ -163,17 +169,17 @@ def check(order: Order, now: dt.datetime, step: Step = silent) -> Check:
 def check_symbols(task: Task) -> list[SymbolCheck]:
     """Load and clean the symbols of a task; runs in a worker process."""
     return [
-        _check_symbol(listing, loaded, cleaned, task.windows[listing.calendar])
+        _check_symbol(listing, loaded, cleaned, task.windows[listing.calendar], task.currency)
         for listing, loaded, cleaned in cleaned_symbols(task)
     ]
 
 
 def _check_symbol(
-    listing: Listing, loaded: Loaded, cleaned: Cleaned, window: Window
+    listing: Listing, loaded: Loaded, cleaned: Cleaned, window: Window, currency: str | None
 ) -> SymbolCheck:
-    if unread := loaded.refusal or other_currency(loaded, listing):
+    if unread := loaded.refusal:
         return _refused(listing.symbol, loaded, unread)
-    days = cleaned.bars.date
+    days, (code, stated) = cleaned.bars.date, currency_of(loaded, listing, currency)
     return SymbolCheck(
         listing.symbol,
         _rows(loaded),
@@ -184,7 +190,8 @@ def _check_symbol(
         cleaned.refusal,
         cleaned.findings,
         adjustment_known=not len(days) or bool(listing.adjustment or loaded.adjustment),
-        currency_known=not len(days) or quoted_in(loaded, listing) is not None,
+        currency=code,
+        currency_known=not len(days) or stated,
     )
 
 

@@ -29,6 +29,7 @@ from store.ledger.served import (
     Tally,
     Totals,
 )
+from store.wire.currency import DOLLARS
 from store.wire.families import Family
 from store.wire.records import AsServed, Change
 from store.wire.words import FEW
@@ -95,7 +96,12 @@ class FollowUp:
         outcomes = [outcome for symbol in symbols for outcome in symbol.outcomes]
         followed = [trade for symbol in symbols for trade in symbol.followed]
         settled = [trade for symbol in symbols for trade in symbol.settled]
-        changes = [change for symbol in symbols for change in symbol.changes]
+        quoted = {analysis.symbol: analysis.currency for analysis in analyses}
+        changes = [
+            change.model_copy(update={"currency": quoted.get(change.symbol, DOLLARS)})
+            for symbol in symbols
+            for change in symbol.changes
+        ]
         frozen = dict(chain.from_iterable(symbol.frozen.items() for symbol in symbols))
         formations = chain.from_iterable(analysis.formations for analysis in analyses)
         setups = [served_setup(formation, frozen) for formation in formations]

@@ -31,6 +31,7 @@ from store.ledger.objects import NightHead
 from store.nights.book import stored_histories
 from store.nights.nights import Nights
 from store.nights.publish import BookWriter
+from store.wire.currency import DOLLARS
 from store.wire.method import METHOD
 from store.wire.records import Patterns, TickerRecord
 
@@ -103,7 +104,7 @@ class NightRun:
         with ThreadPoolExecutor(1) as beside:
             # The source remembers its digest, which takes as long as the plan.
             beside.submit(order.source.digest)
-            self.chosen = plan(order, now)
+            self.chosen = plan(order, now, step)
         for name, refusal in self.chosen.refused.items():
             self.leave_out(name, refusal)
         if not order.accept_fall:
@@ -170,9 +171,12 @@ class NightRun:
             later=self.chosen.later,
             wider=self.chosen.wider,
             inferred=self.chosen.inferred,
+            markets=self.chosen.markets,
             since=last.session if last else None,
             changes=follow_up.changes,
         )
+        if abroad := {a.symbol: a.currency for a in analyses if a.currency != DOLLARS}:
+            writer.add_meta("currencies", abroad)
         read = {**order.told, "renamed": renamed(self.chosen)}
         writer.add_meta("report", {**report.as_dict(), "source": read})
         return report, follow_up.entry(detector=detector, method=METHOD, now=self.now)

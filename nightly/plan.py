@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -17,6 +17,7 @@ import numpy as np
 
 from nightly.analysis import Task
 from nightly.bars import Adjustment, to_date, to_day
+from nightly.cleaning.inference import inferred
 from nightly.cleaning.sessions import (
     QUORUM,
     Window,
@@ -29,12 +30,12 @@ from nightly.cleaning.sessions import (
 )
 from nightly.detector.parameters import DEFAULTS, Parameters
 from nightly.errors import Refusal
+from nightly.markets.exchanges import UTC_DAYS, Exchange
 from nightly.pool import INLINE, INLINE_LATER, Pool, batches, local_pool
-from nightly.reading import BarSource, Outline
-from nightly.reference.exchanges import UTC_DAYS
-from nightly.reference.reference import Listing, Reference, as_crypto
+from nightly.reading import BarSource, Outline, Step, silent
+from nightly.reference.reference import Listing, Reference, as_crypto, listed_at
 from nightly.results.setups import RUNNING_SESSIONS
-from nightly.symbols import resolve
+from nightly.symbols import placed, resolve
 from nightly.version import code_version
 from nightly.workers.cluster import cluster_pool
 from store.ledger.manifest import Inputs
@@ -59,6 +60,10 @@ class Order:
     """By form of the files: how many rows were read, whatever became of them."""
     reference: Reference = field(default_factory=Reference)
     reference_sha256: str | None = None
+    exchange: Exchange | None = None
+    """That of the symbols of which nothing else tells it."""
+    currency: str | None = None
+    """That of the prices of which nothing else tells it."""
     adjustment: Adjustment = "split"
     parameters: Parameters = DEFAULTS
     session: dt.date | None = None
@@ -108,25 +113,29 @@ class Plan:
     """Which session covers more symbols, if newer bars of a few made the others stale."""
     inferred: Sequence[str]
     """Symbols that are taken for crypto because they trade on weekends."""
+    markets: Mapping[str, Sequence[str]]
+    """By calendar: the symbols whose bars alone say that they trade by it."""
     future_dates: int
     """How many symbols have a bar dated in the future."""
     workers: int | str
     """The number of processes on this machine, or the address of a Dask scheduler."""
 
 
-def plan(order: Order, now: dt.datetime) -> Plan:
+def plan(order: Order, now: dt.datetime, step: Step = silent) -> Plan:
     """Look through the source and choose the session.
 
     Raises:
         NightlyError: no name in the source is a symbol, or no symbol has a usable bar.
     """
     outlines = order.source.outlines()
-    resolved = resolve(order.source.names())
+    known_at = {symbol: listing.exchange for symbol, listing in order.reference.listings.items()}
+    resolved = resolve(order.source.names(), known_at)
     symbols = sorted(resolved.raw_of)
     listings = [
-        (raw, _listing(order.reference, symbol, outlines.get(raw)))
+        (raw, _listing(order, symbol, raw, outlines.get(raw)))
         for symbol, raw in ((symbol, resolved.raw_of[symbol]) for symbol in symbols)
     ]
+    listings = _with_calendars(order.source, listings, outlines, step)
     ends = _ends(order.source, listings, outlines, now)
     days = [(known.calendar, day) for known, day in ends]
     as_of = as_of_session(days, now=now, requested=order.session, quorum=order.quorum)
@@ -141,6 +150,7 @@ def plan(order: Order, now: dt.datetime) -> Plan:
         parameters=order.parameters,
         code_version=code_version(),
         running_sessions=order.running_sessions,
+        currency=order.currency,
     )
     behind, current, later = _places(ends, known, now)
     begun = to_day(last_begun(now))
@@ -167,17 +177,48 @@ def plan(order: Order, now: dt.datetime) -> Plan:
             for _, its in listings
             if its.crypto and its != order.reference.listing(its.symbol)
         ],
+        markets=_markets(its for _, its in listings),
         future_dates=sum(known.last_day > begun for known in outlines.values()),
         workers=order.executor or jobs,
     )
 
 
-def _listing(reference: Reference, symbol: str, outline: Outline | None) -> Listing:
-    """A symbol's listing; crypto if it trades on weekends and the reference does not object."""
-    listing = reference.listing(symbol)
+def _listing(order: Order, symbol: str, raw: str, outline: Outline | None) -> Listing:
+    """A symbol's listing; crypto if it trades on weekends and the reference does not object. Its
+    exchange is the reference's, else that of its name, else the one that was ordered.
+    """
+    listing = order.reference.listing(symbol)
+    if listing.exchange is None:
+        listing = listed_at(listing, placed(raw)[0] or order.exchange)
     if outline is None or not outline.weekends or listing.stated or listing.crypto:
         return listing
     return as_crypto(listing)
+
+
+def _with_calendars(
+    source: BarSource,
+    listings: Sequence[tuple[str, Listing]],
+    outlines: Mapping[str, Outline],
+    step: Step,
+) -> list[tuple[str, Listing]]:
+    """The listings, of which those without an exchange have the calendar that their bars fit."""
+    unknown = {
+        raw: outlines[raw].abroad
+        for raw, its in listings
+        if raw in outlines and its.exchange is None and not its.crypto
+    }
+    suspects = [raw for raw, abroad in unknown.items() if abroad]
+    others = [raw for raw, abroad in unknown.items() if not abroad]
+    found = inferred(source, suspects, others, step)
+    return [(raw, replace(its, inferred_calendar=found.get(raw))) for raw, its in listings]
+
+
+def _markets(listings: Iterable[Listing]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for listing in listings:
+        if listing.inferred_calendar:
+            found.setdefault(listing.inferred_calendar, []).append(listing.symbol)
+    return found
 
 
 def _ends(
@@ -272,6 +313,8 @@ def inputs_of(order: Order, chosen: Plan, since: str | None = None) -> Inputs:
         parameters={
             **order.parameters._asdict(),
             "adjustment": order.adjustment,
+            **({"exchange": order.exchange.mic} if order.exchange else {}),
+            **({"currency": order.currency} if order.currency else {}),
             "chart_symbols": order.chart_symbols,
             "running_sessions": order.running_sessions,
             **cut,

@@ -13,6 +13,7 @@ from nightly.errors import Refusal, by_code
 from nightly.results.symbol_results import Analysis
 from nightly.statistics.assembly import Statistics
 from nightly.statistics.scan import RankedSetup
+from store.wire.currency import DOLLARS
 from store.wire.families import Family
 from store.wire.records import Change, FamilyEntry
 
@@ -42,6 +43,10 @@ class Report:
     """Symbols that are taken for crypto because they trade on weekends."""
     assumed_dollars: int = 0
     """Symbols of which nothing says that their prices are in dollars."""
+    assumed_currencies: Mapping[str, int] = field(default_factory=dict)
+    """By another currency: the symbols that have it by the custom of their exchange alone."""
+    markets: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """By calendar: the symbols whose bars alone say that they trade by it."""
     since: dt.date | None = None
     """The session of the night that this one is compared with. The book has it elsewhere."""
     changes: Sequence[Change] = ()
@@ -58,6 +63,7 @@ class Report:
     ) -> Report:
         """The report over all analysed symbols."""
         refused_symbols = {a.symbol: a.refusal for a in analyses if a.refusal}
+        assumed = Counter(a.currency for a in analyses if a.bars and not a.currency_known)
         return cls(
             bars=sum(analysis.bars for analysis in analyses),
             covered=sum(analysis.covered for analysis in analyses),
@@ -69,7 +75,8 @@ class Report:
             dividend_adjusted=sum(
                 (a.adjustment or adjustment) == "split+div" for a in analyses if a.bars
             ),
-            assumed_dollars=sum(not a.in_dollars for a in analyses if a.bars),
+            assumed_dollars=assumed.pop(DOLLARS, 0),
+            assumed_currencies=assumed,
             walks=_walks(analyses),
         )
 
@@ -90,6 +97,7 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """The report as JSON values, as stored in the book."""
+        currencies = dict(sorted(self.assumed_currencies.items()))
         return {
             "bars": self.bars,
             "covered": self.covered,
@@ -102,6 +110,8 @@ class Report:
             "forming": {family.value: n for family, n in self.forming.items()},
             "running": {family.value: n for family, n in self.running.items()},
             **({"wider": self.wider} if self.wider else {}),
+            **({"assumed_currencies": currencies} if currencies else {}),
+            **({"markets": dict(self.markets)} if self.markets else {}),
         }
 
 

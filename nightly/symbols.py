@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from nightly.errors import Refusal
+from nightly.markets.exchanges import Exchange, exchange_named
 from store.wire.records import LONGEST_SYMBOL
 
 QUOTES: Final = frozenset(
@@ -22,11 +24,11 @@ QUOTES: Final = frozenset(
 )
 """Currencies at the end of a pair: `BTC-USD` is a pair, but `BRK-B` is a class of shares."""
 
-_SEPARATOR: Final = re.compile(r"[-/_ ]")
+_SEPARATOR: Final = re.compile(r"[-/_ &]")
 _SYMBOL: Final = re.compile(r"[A-Z0-9]+(\.[A-Z0-9]+)*")
 
-DOLLARS: Final = frozenset({"USD", "USDT", "USDC", "BUSD", "FDUSD", "TUSD", "DAI"})
-"""Quote currencies that count as US dollars: the coins among them stand for one dollar each."""
+COINS: Final = frozenset({"USDT", "USDC", "BUSD", "FDUSD", "TUSD", "DAI"})
+"""Coins that stand for one dollar each, so that prices in them count as in US dollars."""
 
 PAIR_LENGTH: Final = 6
 """A pair without a separator has at least so many characters; no American ticker has."""
@@ -35,14 +37,22 @@ SHAPE: Final = f"letters, digits and dots, {LONGEST_SYMBOL} at most"
 """The form of a symbol, in words."""
 
 
+def placed(raw: str) -> tuple[Exchange | None, str]:
+    """The exchange that stands before a ticker, as in `NSE:INFY`, and the ticker."""
+    before, colon, ticker = raw.partition(":")
+    exchange = exchange_named(before) if colon else None
+    return (exchange, ticker) if exchange else (None, raw)
+
+
 def normalise(raw: str) -> str | None:
     """The served symbol of a raw name: upper-case letters, digits and dots. None if the name cannot
-    be written so, or is longer than `LONGEST_SYMBOL`.
+    be written so, or is longer than `LONGEST_SYMBOL`. An exchange before it is left out, as NSE of
+    `NSE:INFY`.
 
     A separator before a quote currency is removed (`BTC/USD` becomes `BTCUSD`); any other becomes a
     dot (`BRK-B` becomes `BRK.B`).
     """
-    first, *rest = _SEPARATOR.split(raw.strip().upper())
+    first, *rest = _SEPARATOR.split(placed(raw)[1].strip().upper())
     symbol = first
     for part in rest:
         symbol += part if part.split(".", 1)[0] in QUOTES else f".{part}"
@@ -62,6 +72,12 @@ def quote_of(raw: str) -> str | None:
     return max(ends, key=len, default=None)
 
 
+def _abroad(raw: str) -> str:
+    """The MIC of an exchange abroad that a name states; else empty."""
+    exchange = placed(raw)[0]
+    return exchange.mic if exchange and exchange.abroad else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Resolved:
     """The raw name of each symbol, and the refused raw names."""
@@ -70,12 +86,26 @@ class Resolved:
     refused: Mapping[str, Refusal]
 
 
-def resolve(names: Iterable[str]) -> Resolved:
-    """Assign each raw name its symbol. If two names give one symbol, the second is refused."""
+def resolve(
+    names: Iterable[str], listed: Mapping[str, str | None] = MappingProxyType({})
+) -> Resolved:
+    """Assign each raw name its symbol. If two names give one symbol, the second is refused.
+
+    If the names, or those `listed` with their MIC, have a ticker of two exchanges, that of an
+    exchange abroad gets its suffix.
+    """
+    raws = list(names)
+    places: dict[str | None, set[str]] = {}
+    for raw in raws:
+        places.setdefault(normalise(raw), set()).add(_abroad(raw))
     raw_of: dict[str, str] = {}
     refused: dict[str, Refusal] = {}
-    for raw in names:
-        symbol = normalise(raw)
+    for raw in raws:
+        symbol, exchange = normalise(raw), placed(raw)[0]
+        if symbol and exchange and exchange.abroad:
+            elsewhere = listed.get(symbol) not in (None, exchange.mic)
+            if elsewhere or len(places[symbol]) > 1:
+                symbol = normalise(f"{symbol}.{exchange.suffixes[0]}")
         if symbol is None:
             refused[raw] = Refusal("bad_symbol", f"A symbol consists of {SHAPE}; rename it.")
         elif raw_of.setdefault(symbol, raw) != raw:

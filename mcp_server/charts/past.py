@@ -20,6 +20,7 @@ from store.errors import LedgerError
 from store.ledger.ledger import Ledger
 from store.ledger.served import TradeKey
 from store.nights.book import Book, Prices
+from store.wire.currency import money
 from store.wire.families import pattern_words
 
 AFTER = 20
@@ -110,6 +111,7 @@ def bare_view(
         name=name,
         disclaimer=book.disclaimer,
         source=book.source,
+        currency=book.currency(symbol),
     )
 
 
@@ -154,7 +156,9 @@ def past_words(book: Book, past: Past) -> str | None:
     if trade is None:
         return f"{shown} {MARKS} {book.disclaimer}"
     levels = ", ".join(
-        f"{level} ${trade[f'{level}_price']}" for level in LEVELS if trade[f"{level}_price"]
+        f"{level} {money(trade[f'{level}_price'], view.currency)}"
+        for level in LEVELS
+        if trade[f"{level}_price"]
     )
     return f"{shown} {levels}. {book.disclaimer}"
 

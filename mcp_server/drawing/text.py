@@ -15,6 +15,7 @@ from PIL import Image, ImageDraw, ImageFont
 from mcp_server.drawing.canvas import Box, Canvas, Ink, Pixels, steps
 from mcp_server.drawing.sheet import FactRow, Sheet
 from mcp_server.drawing.view import ChartView
+from store.wire.currency import currency_words
 from store.wire.words import age_words, attempt_words, change, percent, ratio, status_words
 
 Weight: TypeAlias = Literal["Regular", "SemiBold"]
@@ -156,7 +157,7 @@ def facts(view: ChartView, pack: int, since: int | None) -> dict[str, str]:
         "levels": moves,
         "short_reward": reward,
         "reward": f"{reward} from the entry" if reward and entered else reward,
-        "axis": f"{bars}, log price axis",
+        "axis": ", ".join(filter(None, (bars, "log price axis", currency_words(view.currency)))),
         "record": _record(view),
         "short_record": _record(view, short=True),
         "disclaimer": view.disclaimer,

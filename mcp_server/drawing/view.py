@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
+from store.wire.currency import DOLLARS
 from store.wire.view import PlanView
 
 Theme: TypeAlias = Literal["light", "dark"]
@@ -59,7 +60,7 @@ def look_of(theme: str, width: str, averages: str = "") -> Look | None:
 
 
 Point: TypeAlias = tuple[dt.date, float]
-"""A price (dollars, or the quote currency) on a session."""
+"""A price on a session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ class TradeMark:
 @dataclass(frozen=True, slots=True)
 class ChartView:
     """Bars, at least one and oldest first, with a setup, a past trade, or neither; all prices
-    positive, in dollars or quote currency.
+    positive, in one currency.
 
     `upper` and `lower` are both None where no lines are drawn. Without a stop and a target no level
     but the last close is. A trade has `entry`, its breakout session and the price it was entered
@@ -135,6 +136,7 @@ class ChartView:
     record: Record | None = None
     disclaimer: str = ""
     source: str = ""
+    currency: str = DOLLARS
 
     def index(self, point: Point) -> int | None:
         """The bar of a point on a session; None where the bars begin later or end before."""

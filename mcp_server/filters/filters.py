@@ -155,7 +155,7 @@ def _read_boolean(raw: object) -> bool:
 
 def _read_choice(kind: Kind, raw: object) -> str:
     if isinstance(raw, str):
-        for choice in kind.choices:
+        for choice in kind.accepted:
             if raw.strip().casefold() == choice.casefold():
                 return choice
     raise PredicateError(f"value must be one of {', '.join(kind.choices)}")

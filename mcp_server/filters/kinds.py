@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from store.wire.labels import ASSET_TYPES, COUNTRIES, EXCHANGES, INDUSTRIES
+from store.wire.labels import ASSET_TYPES, COUNTRIES, EXCHANGES, EXCHANGES_ABROAD, INDUSTRIES
 
 Period = int | str
 
@@ -29,8 +29,15 @@ class Kind:
     meaning: str
     periods: tuple[Period, ...] = ()
     choices: tuple[str, ...] = ()
+    unlisted: tuple[str, ...] = ()
+    """Choices beside these, which no document lists."""
     apart: bool = False
     """Whether it counts another number than the one that rows show under such a name."""
+
+    @property
+    def accepted(self) -> tuple[str, ...]:
+        """All its choices."""
+        return self.choices + self.unlisted
 
     @property
     def spans(self) -> str:
@@ -49,8 +56,10 @@ def _number(
     return Kind(name, "number", unit, meaning, periods, apart=apart)
 
 
-def _choice(name: str, choices: tuple[str, ...], meaning: str = "") -> Kind:
-    return Kind(name, "choice", "", meaning, choices=choices)
+def _choice(
+    name: str, choices: tuple[str, ...], meaning: str = "", unlisted: tuple[str, ...] = ()
+) -> Kind:
+    return Kind(name, "choice", "", meaning, choices=choices, unlisted=unlisted)
 
 
 def _boolean(name: str, meaning: str, periods: tuple[Period, ...] = ()) -> Kind:
@@ -129,7 +138,12 @@ _ROWS = (
     _number("distance_from_high", "%", "Percent below the period's high.", EXTREME),
     _number("distance_from_low", "%", "Percent above the period's low.", EXTREME),
     _choice("asset_type", ASSET_TYPES),
-    _choice("exchange", EXCHANGES),
+    _choice(
+        "exchange",
+        EXCHANGES,
+        "Or the MIC of an exchange abroad, such as XNSE.",
+        unlisted=EXCHANGES_ABROAD,
+    ),
     _choice("industry", INDUSTRIES),
     _choice("country", COUNTRIES),
     _number("win_rate", "%", "Win rate as rows show it: of the ticker or, usually, its family."),

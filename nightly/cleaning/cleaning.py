@@ -37,7 +37,7 @@ from nightly.cleaning.gates import (
 )
 from nightly.cleaning.sessions import Window
 from nightly.errors import Refusal
-from nightly.reference.exchanges import NEW_YORK
+from nightly.markets.exchanges import NEW_YORK
 from nightly.reference.reference import AssetType, Split
 from nightly.series import Mask, Places, Series, parts
 

@@ -18,7 +18,7 @@ from nightly.bars import Bars, Floats, to_date, to_day
 from nightly.cleaning.sessions import Window
 from nightly.detector.parameters import Parameters
 from nightly.errors import Refusal
-from nightly.reference.exchanges import NEW_YORK, UTC_DAYS
+from nightly.markets.exchanges import NEW_YORK, UTC_DAYS
 from nightly.series import Mask, Places, bars_since, parts, trailing_mean, trailing_share
 
 MIN_BARS: Final = 60

@@ -39,7 +39,6 @@ from nightly.cleaning.gates import (
 )
 from nightly.cleaning.sessions import ACTIVE_SESSIONS
 from nightly.detector.parameters import Parameters
-from nightly.symbols import DOLLARS
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +67,15 @@ FINDINGS: Final = (
         "the range is widened; a contradiction",
     ),
     DataRule("future_date", "a bar dated in the future anywhere on earth; counted once", "dropped"),
-    DataRule("weekend", "a weekend bar of a stock or ETF", "dropped; a contradiction"),
+    DataRule(
+        "weekend",
+        "a weekend bar of a stock or ETF",
+        "dropped; a contradiction, unless it is listed abroad",
+    ),
     DataRule(
         "holiday",
-        "a bar of a stock or ETF on a weekday on which New York did not open, from 1953 on",
+        "a bar of a stock or ETF on a weekday on which its exchange did not open, as far back as "
+        "its calendar is known (New York's from 1953 on)",
         "dropped; a contradiction",
     ),
     DataRule("split_applied", "a split in the reference, if the bars are unadjusted", "applied"),
@@ -131,11 +135,9 @@ REFUSALS: Final = (
         "none of its files holds daily prices; files beside daily ones are only counted",
         "left out",
     ),
-    DataRule("foreign_listing", "a Stooq listing abroad, with other trading days", "left out"),
     DataRule(
-        "other_currency",
-        "the reference, the file or the pair says that prices are in another currency than dollars "
-        f"or a coin that stands for one ({', '.join(sorted(DOLLARS))})",
+        "foreign_listing",
+        "a Stooq listing of a country whose trading days are not known",
         "left out",
     ),
     DataRule(

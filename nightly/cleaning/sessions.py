@@ -1,6 +1,6 @@
 """Sessions: the day a night is as of, and each calendar's last and next session on that day.
 
-Stocks and funds follow the calendar of their exchange (`nightly.cleaning.calendars`), crypto
+Stocks and funds follow the calendar of their exchange (`nightly.markets.calendars`), crypto
 follows UTC days. The clock is passed in. Nothing here knows bars or files.
 """
 
@@ -15,9 +15,9 @@ from typing import Final
 import numpy as np
 
 from nightly.bars import Days, to_date, to_day
-from nightly.cleaning.calendars import calendar_of
 from nightly.errors import SourceError
-from nightly.reference.exchanges import NEW_YORK, UTC_DAYS
+from nightly.markets.calendars import calendar_of
+from nightly.markets.exchanges import NEW_YORK, UTC_DAYS
 
 QUORUM: Final = 0.8
 """Share of the active symbols that must be current on the day that a night is as of. If all were

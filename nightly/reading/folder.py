@@ -14,6 +14,7 @@ import polars as pl
 
 from nightly.bars import Adjustment
 from nightly.errors import Refusal, SourceError
+from nightly.markets.exchanges import exchange_of
 from nightly.reading.files import file_digest
 from nightly.reading.formats import read_bars
 from nightly.reading.pieces import Piece, PieceReader, pieces_of
@@ -258,8 +259,8 @@ def at_home(name: str) -> str:
 
 
 def stooq_refusal(name: str) -> Refusal | None:
-    """Refuse a Stooq symbol that is listed abroad, because its trading days differ."""
+    """Refuse a Stooq symbol of a country whose trading days are not known."""
     country = name.upper().rpartition(".")[2] if "." in name else "US"
-    if country in AT_HOME:
+    if country in AT_HOME or exchange_of(name):
         return None
-    return Refusal("foreign_listing", f"Stooq lists it under .{country}; only .US and .V are read.")
+    return Refusal("foreign_listing", f"The trading days of Stooq's .{country} are not known.")

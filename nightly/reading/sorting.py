@@ -23,7 +23,7 @@ from nightly.bars import Adjustment
 from nightly.errors import Refusal, SourceError
 from nightly.reading.files import file_digest
 from nightly.reading.formats import readable
-from nightly.reading.source import NUMBERS, Loaded, Outline, to_bars
+from nightly.reading.source import NUMBERS, Loaded, Outline, outline_columns, to_bars
 from nightly.tables.layout import TIME
 
 RUN_ROWS: Final = 2_000_000
@@ -32,12 +32,6 @@ PART_ROWS: Final = 262_144
 """The most rows of a part, unless one symbol has more: 10 MB."""
 GROUP_ROWS: Final = 65_536
 
-_OUTLINE: Final = (
-    pl.col("date").max().alias("last_day"),
-    pl.col("date").count().alias("bars"),
-    ((pl.col("date") + 3) % 7 >= 5).sum().alias("on_weekends"),
-)
-"""The arguments of `Outline.of`, from the days of one symbol."""
 _OF_THE_DISK: Final = re.compile(r"\(os error (\d+)\)")
 """How polars tells the error number of what the system refused."""
 
@@ -142,7 +136,7 @@ class ExternalSort:
         new = self._folder / "new.parquet"
         self._write(rows, new)
         part = self._named(new)
-        for name, *facts in rows.group_by("symbol").agg(*_OUTLINE).iter_rows():
+        for name, *facts in rows.group_by("symbol").agg(*outline_columns()).iter_rows():
             entry = self._index[name]
             entry.part = part
             if facts[0] is not None:

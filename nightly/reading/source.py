@@ -6,6 +6,7 @@ reads their bars itself. Nothing here knows a file.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,8 @@ import polars as pl
 
 from nightly.bars import Adjustment, Bars
 from nightly.errors import Refusal
+from nightly.markets.calendars import calendar_of
+from nightly.markets.exchanges import NEW_YORK
 from nightly.tables.columns import BARS
 from nightly.tables.layout import TIME, BarsTable
 from nightly.tables.spacing import other_interval
@@ -27,6 +30,11 @@ EMPTY: Final = Bars(np.zeros(0, np.int32), *(np.zeros(0) for _ in NUMBERS))
 
 WEEKEND_SHARE: Final = 0.2
 """A series with a larger share of its bars on weekends trades every day; 2 of 7 is all of them."""
+
+HOLIDAY_SHARE: Final = 0.01
+"""A series with a larger share of its bars on New York's holidays trades elsewhere. It would be
+refused otherwise."""
+IN_THIS_CENTURY: Final = dt.date(2000, 1, 1)
 
 SORTING: Final = "sorting the bars by symbol"
 UNUSED: Final = "files left out"
@@ -49,11 +57,25 @@ class Outline:
     """The day number of its newest bar."""
     weekends: bool = False
     """Whether it trades on weekends, as crypto does and no American exchange."""
+    abroad: bool = False
+    """Whether it trades on New York's holidays."""
 
     @classmethod
-    def of(cls, last_day: int, bars: int, on_weekends: int) -> Self:
-        """The outline of some bars, of which a number are on Saturdays and Sundays."""
-        return cls(last_day, on_weekends > WEEKEND_SHARE * bars)
+    def of(cls, last_day: int, bars: int, on_weekends: int, on_holidays: int) -> Self:
+        """The outline of some bars, of which numbers are on weekends and on New York's holidays."""
+        abroad = on_holidays > max(1, HOLIDAY_SHARE * bars)
+        return cls(last_day, on_weekends > WEEKEND_SHARE * bars, abroad)
+
+
+def outline_columns() -> list[pl.Expr]:
+    """The arguments of `Outline.of`, from the days of one symbol."""
+    closed = pl.Series(calendar_of(NEW_YORK, IN_THIS_CENTURY).closed).implode()
+    return [
+        pl.col("date").max().alias("last_day"),
+        pl.col("date").count().alias("bars"),
+        ((pl.col("date") + 3) % 7 >= 5).sum().alias("on_weekends"),
+        pl.col("date").is_in(closed).sum().alias("on_holidays"),
+    ]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,12 +14,11 @@ from nightly.errors import Refusal, SourceError
 from nightly.reading.files import file_digest
 from nightly.reading.formats import readable, scan_bars
 from nightly.reading.sorting import by_symbol
-from nightly.reading.source import Loaded, Outline, to_bars
+from nightly.reading.source import Loaded, Outline, outline_columns, to_bars
 from nightly.tables.layout import BarsTable
 
 NEAR: Final = 8_192
 """Ranges of rows with fewer rows between them are read together."""
-_WEEKDAY: Final = (pl.col("date") + 3) % 7
 
 Place = tuple[int, int]
 """Where the rows of a symbol lie together in a table: the first, and the one behind the last."""
@@ -117,9 +116,7 @@ def survey(path: Path) -> Survey:
             pl.col("row").min().alias("start"),
             pl.col("row").max().alias("last"),
             pl.len().alias("rows"),
-            pl.col("date").max().alias("last_day"),
-            pl.col("date").count().alias("bars"),
-            (_WEEKDAY >= 5).sum().alias("on_weekends"),
+            *outline_columns(),
         )
         found = sums.collect(engine="streaming")
     outlines: dict[str, Outline | None] = {}

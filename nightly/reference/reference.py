@@ -13,6 +13,7 @@ import csv
 import datetime as dt
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -25,10 +26,17 @@ import polars as pl
 
 from nightly.bars import ADJUSTMENTS, Adjustment
 from nightly.errors import SourceError
+from nightly.markets.exchanges import (
+    NEW_YORK,
+    UTC_DAYS,
+    Exchange,
+    currency_code,
+    exchange_named,
+    exchange_of,
+)
 from nightly.reading import CSV, suffix_of
 from nightly.reading.files import check_regular
-from nightly.reference.exchanges import NEW_YORK, UTC_DAYS, Exchange, exchange_named, exchange_of
-from nightly.symbols import normalise
+from nightly.symbols import normalise, resolve
 from nightly.tables.columns import find_columns, squeeze
 from store.nights.book import LONGEST_NAME
 from store.wire.labels import INDUSTRIES
@@ -163,21 +171,29 @@ def read_reference(path: Path) -> Reference:
     columns = find_columns(frame.columns, tuple(SPELLINGS), SPELLINGS)
     if "symbol" not in columns:
         raise SourceError(f"{path} has no column symbol; add one to the reference table.")
-    listings: dict[str, Listing] = {}
-    findings: dict[str, int] = {}
+    rows: list[tuple[str, dict[str, str]]] = []
     texts = frame.select(pl.col(name).cast(pl.String).alias(to) for to, name in columns.items())
     for row in texts.iter_rows(named=True):
         cells = {name: value.strip() for name, value in row.items() if value and value.strip()}
-        symbol = normalise(cells.get("symbol", ""))
-        if symbol is None:
-            findings["bad_symbol"] = findings.get("bad_symbol", 0) + 1
-        elif symbol in listings:
-            findings["repeated_symbol"] = findings.get("repeated_symbol", 0) + 1
+        rows.append((_name(cells), cells))
+    symbol_of = {raw: symbol for symbol, raw in resolve(name for name, _ in rows).raw_of.items()}
+    listings: dict[str, Listing] = {}
+    findings: Counter[str] = Counter()
+    for name, cells in rows:
+        symbol = symbol_of.get(name)
+        if symbol is None or symbol in listings:
+            findings["repeated_symbol" if normalise(name) else "bad_symbol"] += 1
         else:
             listings[symbol] = _listing(symbol, cells)
     if not listings:
         raise SourceError(f"{path} lists no symbol; check the reference table.")
     return Reference(MappingProxyType(listings), MappingProxyType(findings))
+
+
+def _name(cells: Mapping[str, str]) -> str:
+    """The symbol of a row, behind its exchange if that is abroad."""
+    symbol, exchange = cells.get("symbol", ""), exchange_named(cells.get("exchange", ""))
+    return f"{exchange.mic}:{symbol}" if exchange and exchange.abroad else symbol
 
 
 def parse_splits(text: str) -> tuple[Split, ...]:
@@ -224,7 +240,7 @@ def _listing(symbol: str, cells: Mapping[str, str]) -> Listing:
         market_cap=_amount(cells.get("market_cap", "")),
         adjustment=_adjustment(cells.get("adjustment", "")),
         splits=parse_splits(cells.get("splits", "")),
-        quote_currency=cells.get("quote_currency", "").upper() or None,
+        quote_currency=currency_code(cells.get("quote_currency", "")),
         listed_until=_day(cells.get("listed_until", "")),
     )
     return listed_at(listing, exchange)

@@ -35,6 +35,7 @@ from nightly.results.views import (
     type_name,
 )
 from store.ledger.served import TradeKey
+from store.wire.currency import DOLLARS, money
 from store.wire.records import (
     Attempt,
     CloseSide,
@@ -46,7 +47,6 @@ from store.wire.records import (
     TrackRecords,
 )
 from store.wire.view import PlanView, gain
-from store.wire.words import dollars
 
 ARMED_PCT: Final = 1.0
 """A forming setup is armed if its trigger is within this distance or within one ATR."""
@@ -96,6 +96,7 @@ class CurrentSetups:
     parameters: Parameters = DEFAULTS
     """Those of the walk, so that touches and plans are what it saw."""
     running_sessions: int = RUNNING_SESSIONS
+    currency: str = DOLLARS
 
     def formations(self) -> list[Formation]:
         """Forming setups first, then by descending quality.
@@ -126,7 +127,7 @@ class CurrentSetups:
         plans = [self._plan(version, atr, side) for side in ((sign, -sign) if both else (sign,))]
         distance = 100 * abs(plans[0].trigger_price / self._close - 1)
         close = price(self._close)
-        rule = forming_rule(version, plans, self.next_session, close)
+        rule = forming_rule(version, plans, self.next_session, close, self.currency)
         armed = distance <= max(ARMED_PCT, 100 * atr)
         setup = self._setup(row, self._last, plans, rule, side=side_of(plans, close))
         return self._formation(row, setup, self._last, "armed" if armed else "forming", distance)
@@ -151,7 +152,8 @@ class CurrentSetups:
             target_price=view.target_price,
         )
         entry_price = float(trade["entry_price"])
-        rule = running_rule(plan, view.entry_date, entry_price, int(version["attempt"]))
+        attempt = int(version["attempt"])
+        rule = running_rule(plan, view.entry_date, entry_price, attempt, self.currency)
         setup = self._setup(row, entry - 1, [plan], rule, trade=view)
         distance = 100 * abs(entry_price / self._close - 1)
         return self._formation(row, setup, entry - 1, "confirmed", distance)
@@ -195,6 +197,7 @@ class CurrentSetups:
             sessions_since_trigger=self._last - end - 1 if trade else None,
             last_close_side=side,
             entry_price=entry_price,
+            currency=self.currency,
             entry_date=trade.entry_date if trade else None,
             gain_pct=gain_pct,
             gain_r=gain_r,
@@ -300,11 +303,13 @@ def pole_points(bars: Bars, version: Rows, parameters: Parameters = DEFAULTS) ->
     }
 
 
-def forming_rule(version: Rows, plans: Sequence[Plan], session: dt.date, last_close: float) -> str:
+def forming_rule(
+    version: Rows, plans: Sequence[Plan], session: dt.date, last_close: float, currency: str
+) -> str:
     """What fires a forming setup in a session, and where the last close stands."""
     sides = [_side(version, plan) for plan in plans]
     levels = [
-        f"{dollars(plan.trigger_price)} and moves {move}% a day"
+        f"{money(plan.trigger_price, currency)} and moves {move}% a day"
         for plan, (_, move) in zip(plans, sides, strict=True)
     ]
     if len(plans) == 1:
@@ -314,7 +319,8 @@ def forming_rule(version: Rows, plans: Sequence[Plan], session: dt.date, last_cl
             f"A daily close {sides[0][0]} or {sides[1][0]}; for {session} the first level is "
             f"{levels[0]}, the second is {levels[1]}."
         )
-    return f"{rule} The last close, {dollars(last_close)}, is {_standing(plans, last_close)}."
+    close = money(last_close, currency)
+    return f"{rule} The last close, {close}, is {_standing(plans, last_close)}."
 
 
 def side_of(plans: Sequence[Plan], last_close: float) -> CloseSide:
@@ -346,11 +352,14 @@ def _side(version: Rows, plan: Plan) -> tuple[str, str]:
     return f"{beyond} the {side} line", f"{move:+.2f}"
 
 
-def running_rule(plan: Plan, entry: dt.date, entry_price: float, attempt: int) -> str:
+def running_rule(
+    plan: Plan, entry: dt.date, entry_price: float, attempt: int, currency: str
+) -> str:
     """What fired a running trade."""
     beyond = "above the upper" if plan.direction == "bullish" else "below the lower"
     again = f" This is attempt {attempt} of the formation." if attempt > 1 else ""
     return (
-        f"A daily close {beyond} line fired on {entry} at {dollars(entry_price)}; the line stood "
-        f"at {dollars(plan.trigger_price)}, and stop and target are frozen.{again}"
+        f"A daily close {beyond} line fired on {entry} at "
+        f"{money(entry_price, currency)}; the line stood "
+        f"at {money(plan.trigger_price, currency)}, and stop and target are frozen.{again}"
     )

@@ -17,6 +17,7 @@ from nightly.results.returns import Returns
 from nightly.results.setups import Formation
 from nightly.results.transitions import SymbolFollowUp
 from store.nights.book import Prices
+from store.wire.currency import DOLLARS
 
 Began = Literal["resumed", "anew", "drifted"]
 """How a walk began: `resumed` from the memo, `anew` at the first bar, or `drifted`: at the first
@@ -46,8 +47,10 @@ class Analysis:
     reused: bool = False
     """Whether the results are those of the last night, whose memo and history rows stay."""
     fate: Fate = Fate.CURRENT
-    in_dollars: bool = False
-    """Whether something says that the prices are in dollars; else they are assumed to be."""
+    currency: str = DOLLARS
+    """Of its prices."""
+    currency_known: bool = False
+    """Whether something says so; else it is that of its exchange."""
     adjustment: Adjustment | None = None
     """What the file or the reference says that the prices are adjusted for."""
     returns: Returns | None = None

@@ -18,10 +18,16 @@ from nightly.results.features import COLUMNS
 from nightly.results.setups import Formation
 from nightly.results.views import multiple, percent
 from nightly.statistics.summary import GroupSummary
+from store.wire.currency import DOLLARS
 from store.wire.records import ScanSetup, Setup
 
 PRIOR_WINS = 10
 """Weight of the family's median win in the typical gain, in wins."""
+
+IN_DOLLARS = (
+    *("price", "market_cap", "dollar_volume", "dollar_volume_30d", "current_dollar_volume"),
+)
+"""What filters count in US dollars; amounts in another currency are no evidence for them."""
 
 TICKER_SAMPLE = 20
 """With at least this many trades in a setup's direction the ticker's win rate is shown, else its
@@ -96,6 +102,7 @@ class RankedSetup:
             "pre_pattern_move": formation.pre_pattern_move_pct,
             "market_cap": self.listing.market_cap,
             **dict(zip(COLUMNS, self.features.tolist(), strict=True)),
+            **({} if self.setup.currency == DOLLARS else dict.fromkeys(IN_DOLLARS)),
         }
 
     def labels(self) -> dict[str, str | None]:

@@ -15,7 +15,8 @@ import polars as pl
 
 from nightly.bars import Adjustment
 from nightly.errors import Refusal, SourceError
-from nightly.tables.columns import BARS, PRICES, squeeze
+from nightly.markets.exchanges import currency_code
+from nightly.tables.columns import BARS, PRICES
 from nightly.tables.dates import CRYPTO_TICKER, day_of, session_of, time_of
 from nightly.tables.decimals import number_columns
 from nightly.tables.mapping import ColumnMapping, map_columns
@@ -141,5 +142,5 @@ def _currency(raw: RawTable, roles: ColumnMapping) -> str | None:
     column = roles.used.get("currency")
     if column is None or raw.schema[column] != pl.String:
         return None
-    named = raw.head[column].drop_nulls().str.strip_chars().str.to_uppercase().unique()
-    return str(named[0]) if len(named) == 1 and squeeze(named[0]) else None
+    named = {currency_code(text) for text in raw.head[column].drop_nulls().unique()}
+    return named.pop() if len(named) == 1 else None

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
+from nightly.markets.exchanges import exchange_named, exchange_of
 from nightly.symbols import QUOTES
 from nightly.tables.columns import unaccented
 
@@ -36,7 +37,8 @@ PATTERNS: Final = tuple(
         r"(?P<symbol>.+)-(?P<interval>\d+[smhdwM]o?)-(?P<period>\d{4}-\d\d(-\d\d)?)",
         r"(?P<symbol>.+?)-(?P<interval>\d+[mhdwMy])(-(?P<kind>[a-z_]+))?",
         # TradingView: NASDAQ_AAPL, 1D  BATS_AAPL, 1D_a1b2c  CME_MINI_ES1!, 60
-        r"(?:[A-Z0-9_]+_)?(?P<symbol>[^,_]+), (?P<interval>\d*[A-Za-z]?)(_[0-9a-f]{5})?",
+        r"(?:(?P<exchange>[A-Z0-9_]+)_)?"
+        r"(?P<symbol>[^,_]+), (?P<interval>\d*[A-Za-z]?)(_[0-9a-f]{5})?",
         # MetaTrader 5: AAPL_Daily_202001020000_202401020000  AAPL_D1
         r"(?P<symbol>.+)_(?P<interval>Daily|Weekly|Monthly|[MHDW]\d+|MN1?)(_\d{12}_\d{12})?",
         # MetaTrader 4: EURUSD1440
@@ -50,7 +52,7 @@ PATTERNS: Final = tuple(
         r"(?P<symbol>.+?)_(?:(?P<interval>daily|weekly|monthly|quarterly|yearly|intraday)[\w-]*_)?"
         r"(?:price-history|historical-data|historical-prices)-\d\d-\d\d-\d{4}",
         # MarketWatch: Download Data - STOCK_US_XNAS_AAPL
-        r"Download Data - [A-Z]+_[A-Z]{2}_[A-Z]{4}_(?P<symbol>\S+)",
+        r"Download Data - [A-Z]+_[A-Z]{2}_(?P<exchange>[A-Z]{4})_(?P<symbol>\S+)",
         # Investing.com: AAPL Historical Data  EUR_USD Historical Data  Datos historicos AAPL
         rf"(?P<symbol>[A-Z0-9][A-Z0-9.=_-]*)(?: [A-Z]\w+)?[ -]+{_HISTORY}",
         rf"{_HISTORY}[ -]+(?P<symbol>[A-Z0-9][A-Z0-9.=_-]*)",
@@ -71,7 +73,7 @@ DAYS: Final = frozenset({"", "1d", "d", "day", "daily", "d1", "1440", "1day"})
 """How names say that bars are daily, in lower case."""
 
 WORDS: Final = re.compile(
-    r"adj(usted)?|all|bars|candles|chart|close|csv|daily|data|days?|download|eod|equit(y|ies)|etfs?"
+    r"adj(usted)?|all|bars|candles|chart|close|csv|daily|data|days?|download|eod|eq|equit(y|ies)|etfs?"
     r"|export|from|full|histor(y|ic|ical)|intraday|klines|latest|market|max|ohlcv?|past|prices?"
     r"|quotes?|raw|series|shares?|split|stocks?|tickers?|to|unadjusted|amex|arca|bats|nasdaq|nyse"
     r"|alphavantage|binance|bitfinex|bitstamp|bybit|coinbase|eodhd|google|investing|kaggle|kraken"
@@ -122,8 +124,9 @@ def read_name(path: str) -> FileName | None:
     symbol = _symbol(parts.get("symbol") or stem, parts.get("kind"))
     found = [symbol] if parts.get("kind") else _tickers(symbol)
     said = f"may be of {' or '.join(found[:3])}" if found else "gives no symbol"
+    where = parts.get("exchange") or PurePosixPath(path).parent.name
     return FileName(
-        found[0] if len(found) == 1 else "",
+        _at(where, found[0]) if len(found) == 1 else "",
         suffix,
         _interval(parts.get("interval") or ""),
         parts.get("period") or "",
@@ -132,8 +135,18 @@ def read_name(path: str) -> FileName | None:
     )
 
 
+def _at(where: str, ticker: str) -> str:
+    """A ticker behind the exchange abroad that the file's name states, or the folder's by its MIC:
+    `XNSE:INFY`.
+    """
+    exchange = exchange_named(where)
+    return f"{exchange.mic}:{ticker}" if exchange and exchange.abroad else ticker
+
+
 def _tickers(name: str) -> list[str]:
     """The parts of a name that can be its symbol; in capitals, if any is."""
+    if exchange_of(name) and not re.search(r"[ _,]", name):
+        return [name]  # as BAJAJ-AUTO.NS
     parts = list(re.finditer(r"[^-_ ,]+", name))
     if len(parts) > 1:
         parts = [part for part in parts if not _NUMBER.fullmatch(part[0])]

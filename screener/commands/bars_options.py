@@ -13,6 +13,7 @@ from typing import Annotated, Any, Concatenate, Literal, ParamSpec, cast, get_ar
 import typer
 
 from nightly.errors import SourceError
+from nightly.markets.exchanges import currency_code, exchange_named, exchanges
 from screener.settings.console import fail
 
 P = ParamSpec("P")
@@ -30,6 +31,21 @@ def _adjustment(text: str) -> Adjustment:
     if text not in get_args(Adjustment):
         fail(f"--adjustment {text!r} is not one of {', '.join(get_args(Adjustment))}.")
     return cast(Adjustment, text)
+
+
+def _exchange(text: str) -> str:
+    exchange = exchange_named(text)
+    if exchange is None:
+        known = ", ".join(each.mic for each in exchanges())
+        fail(f"--exchange {text!r} is not one of {known}.")
+    return exchange.mic
+
+
+def _currency(text: str) -> str:
+    code = currency_code(text)
+    if code is None:
+        fail(f"--currency {text!r} is not a code of three letters, such as INR.")
+    return code
 
 
 def _local(text: str) -> Path:
@@ -84,6 +100,22 @@ class BarsOptions:
             help="What the bars are: split, none (raw) or split+div.",
         ),
     ] = "split"
+    exchange: Annotated[
+        str | None,
+        typer.Option(
+            parser=_exchange,
+            metavar="MIC",
+            help="Where symbols are listed of which nothing else says it, as XNSE.",
+        ),
+    ] = None
+    currency: Annotated[
+        str | None,
+        typer.Option(
+            parser=_currency,
+            metavar="CODE",
+            help="Of prices whose currency nothing else says, as INR, or GBX for pence.",
+        ),
+    ] = None
     session: Annotated[
         dt.date | None,
         typer.Option(

@@ -48,6 +48,7 @@ def setup_rows(
             **row,
             **compact(view),
             "name": names.get(view.symbol),
+            "currency": view.currency,
             "stop_pct": view.plan.stop_pct,
             "target_pct": view.plan.target_pct,
             **{f"opposite_{name}": value for name, value in opposite.items()},
@@ -81,6 +82,7 @@ def _trades(book: Book) -> Iterator[Fields]:
                 "symbol": symbol,
                 "attempt": attempt["number"],
                 "attempts": attempt["count"],
+                "currency": book.currency(symbol),
             }
 
 

@@ -17,12 +17,12 @@ from store.wire.families import Direction, Family
 from store.wire.records import (
     Change,
     Count,
-    Dollars,
     ExitReason,
     Number,
     PatternType,
     Percent,
     Plan,
+    Price,
     PricePoint,
     Record,
     Status,
@@ -59,12 +59,12 @@ class Keyed(Record):
 
 
 class Terms(Record):
-    """Entry, stop and target of a trade, as they were served first; prices in dollars."""
+    """Entry, stop and target of a trade, as they were served first."""
 
     entry_date: dt.date
-    entry_price: Dollars
-    stop_price: Dollars
-    target_price: Dollars
+    entry_price: Price
+    stop_price: Price
+    target_price: Price
 
 
 class ServedLines(Record):
@@ -84,7 +84,7 @@ class FollowedTrade(Keyed):
     terms: Terms
     last_session: dt.date
     """The day of the last bar up to which the trade is known to be open."""
-    last_close: Dollars
+    last_close: Price
     """The close of that bar; another one later may tell that prices were rescaled."""
     anchor: PricePoint | None = None
     """The high of a day of the pattern. It tells a new scale from one corrected close."""
@@ -100,11 +100,11 @@ class ServedSetup(Keyed):
     direction: Direction
     status: Status
     last_session: dt.date
-    last_close: Dollars
+    last_close: Price
     lines: ServedLines
     plans: Annotated[list[Plan], Field(min_length=1, max_length=2)]
     entry_date: dt.date | None = None
-    entry_price: Dollars | None = None
+    entry_price: Price | None = None
     anchor: PricePoint | None = None
     """Of a running trade, the high of a day of its pattern."""
     frozen: FollowedTrade | None = None
@@ -147,7 +147,7 @@ class ServedOutcome(Keyed):
     terms: Terms
     exit_reason: ExitReason
     exit_date: dt.date
-    exit_price: Dollars
+    exit_price: Price
     move_pct: Percent
     r_multiple: Number
 

@@ -27,6 +27,7 @@ from store.folder.files import open_unchanging
 from store.ledger.manifest import Manifest
 from store.nights.evidence import Evidence
 from store.wire.briefs import Briefs
+from store.wire.currency import DOLLARS
 from store.wire.families import Family
 from store.wire.method import Method
 from store.wire.records import FamilyEntry
@@ -317,6 +318,17 @@ class Book:
         """The sessions after the night's, about a year of them; none in a night sealed before."""
         body = self._value("SELECT value FROM meta WHERE name = 'upcoming'")
         return [dt.date.fromisoformat(day) for day in orjson.loads(body)] if body else []
+
+    @cached_property
+    def currencies(self) -> Mapping[str, str]:
+        """The currency of each symbol whose prices are not in dollars."""
+        body = self._value("SELECT value FROM meta WHERE name = 'currencies'")
+        currencies: Mapping[str, str] = orjson.loads(body or b"{}")
+        return currencies
+
+    def currency(self, symbol: str) -> str:
+        """The currency of a symbol's prices."""
+        return self.currencies.get(symbol, DOLLARS)
 
     def method(self) -> Method | None:
         """The method record (trades beside their placebo); None if the book has none."""

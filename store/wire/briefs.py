@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
+from store.wire.currency import DOLLARS
 from store.wire.view import PlanView, SetupView
 
 Numbers = npt.NDArray[np.float64]
@@ -42,6 +43,7 @@ def compact(view: SetupView, others: Sequence[SetupView] = ()) -> dict[str, Any]
         "symbol": view.symbol,
         **brief(view),
         **_running(view, ("entry_price", "entry_date")),
+        **({} if view.currency == DOLLARS else {"currency": view.currency}),
         "last_close": view.last_close,
         **levels(plan),
         "reward_to_risk": plan.reward_to_risk,

@@ -11,6 +11,14 @@ if TYPE_CHECKING:
 ASSET_TYPES = ("crypto", "etf", "stock")
 COUNTRIES = ("US", "GLOBAL")
 EXCHANGES = ("XNYS", "XNAS", "ARCX", "BATS", "XASE")
+EXCHANGES_ABROAD = (
+    *("XNSE", "XBOM", "XLON", "XETR", "XFRA", "XPAR", "XAMS", "XBRU", "XLIS"),
+    *("XMIL", "XMAD", "XDUB", "XWBO", "XHEL", "XSWX", "XSTO", "XCSE", "XOSL"),
+    *("XICE", "XWAR", "XPRA", "XBUD", "XIST", "XTSE", "XTSX", "XTKS", "XHKG"),
+    *("XSHG", "XSHE", "XTAI", "XKRX", "XKOS", "XSES", "XASX", "XNZE", "XKLS"),
+    *("XBKK", "XIDX", "XPHS", "XKAR", "XJSE", "BVMF", "XMEX", "XBUE", "XSGO"),
+)
+"""Labels of the same column, which documents do not list."""
 INDUSTRIES = (
     "Semiconductors",
     "Software",
@@ -79,7 +87,6 @@ LEFT_OUT: Final[Mapping[str, str]] = {
     "unreadable_file": "its file cannot be read",
     "other_interval": "its bars are not daily",
     "foreign_listing": "a listing abroad, with other trading days",
-    "other_currency": "its prices are not in dollars",
     "bad_bars": "too many of its bars contradict themselves",
     "price_jumps": "its price jumps too often or too far",
     "unconfirmed_close": "its last close is far from the one before; the next bar will tell",

@@ -24,6 +24,7 @@ from pydantic.config import JsonDict
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
+from store.wire.currency import DOLLARS
 from store.wire.families import Direction, Family
 
 SHORT: Final = "x-short"
@@ -38,7 +39,8 @@ def short(words: str = "") -> JsonDict:
 LONGEST_SYMBOL: Final = 24
 """Characters of a symbol at most."""
 
-Dollars = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Price = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Currency = Annotated[str, Field(pattern=r"^[A-Z]{3,5}$")]
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Percent = Annotated[float, Field(allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
@@ -107,7 +109,7 @@ class PricePoint(Record):
     """A price on a date."""
 
     date: dt.date
-    price: Dollars
+    price: Price
 
 
 class Line(Record):
@@ -127,12 +129,12 @@ class Lines(Record):
 
 
 class Plan(Record):
-    """A trade plan: where it fires, where it is wrong, where it is done. All in dollars."""
+    """A trade plan: where it fires, where it is wrong, where it is done."""
 
     direction: Direction
-    trigger_price: Dollars
-    stop_price: Dollars
-    target_price: Dollars
+    trigger_price: Price
+    stop_price: Price
+    target_price: Price
 
 
 class AfterCosts(Record):
@@ -282,13 +284,13 @@ class Setup(Record):
     pattern_start: dt.date
     pattern_end: dt.date
     as_of_session: dt.date
-    last_close: Dollars
+    last_close: Price
     price_scale: Literal["log"]
     lines: Lines
     """Straight over sessions on a log price axis."""
     trigger_rule: str
     plans: Annotated[list[Plan], Field(min_length=1)]
-    """Trigger, stop and target of a trade, in dollars."""
+    """Trigger, stop and target of a trade, in `currency`."""
     track_record: TrackRecords
     attempt: Attempt | None = None
     """`number` above 1: a later attempt, which track records do not count."""
@@ -298,7 +300,7 @@ class Setup(Record):
     """Which side of the next session's trigger, of either plan, the last close is on; null while
     running.
     """
-    entry_price: Dollars | None = Field(
+    entry_price: Price | None = Field(
         default=None,
         json_schema_extra=short("Of a running trade: stop, target and gain count from here."),
     )
@@ -315,6 +317,8 @@ class Setup(Record):
     """
     gain_r: Number | None = Field(default=None, json_schema_extra=short("The same as R."))
     """The same as a multiple of the distance from entry to stop."""
+    currency: Currency = Field(default=DOLLARS, json_schema_extra=short("Of all prices."))
+    """Of all prices: an ISO 4217 code, or `GBX` for pence."""
 
 
 class ScanSetup(Setup):
@@ -343,12 +347,12 @@ class HistoryRow(Record):
     direction: Direction | None
     outcome: Outcome
     entry_date: dt.date | None
-    entry_price: Dollars | None
+    entry_price: Price | None
     """Close of the breakout bar."""
-    stop_price: Dollars | None
-    target_price: Dollars | None
+    stop_price: Price | None
+    target_price: Price | None
     exit_date: dt.date | None
-    exit_price: Dollars | None
+    exit_price: Price | None
     realized_move_pct: Percent | None
     target_move_pct: Percent | None
     r_multiple: Number | None
@@ -441,6 +445,8 @@ class History(Record):
     occurrences: list[HistoryRow]
     count: Count
     total: Count
+    currency: Currency = Field(default=DOLLARS, json_schema_extra=short())
+    """Of all prices."""
 
 
 class AsServed(Record):
@@ -597,7 +603,7 @@ class ScanRows(Record):
     (from the entry once running), expected_r and verdict (against random entries),
     expected_gain_pct (if it wins), and win_rate_pct with win_rate_scope, win_rate_trades and
     avg_loss_pct; other_attempts: setup_ids of the same formation; opposite_plan: of a triangle that
-    may break either way.
+    may break either way; currency: of all prices, if not USD.
     """
 
 
@@ -620,8 +626,10 @@ class Change(Record):
     """Which attempt of the lineage."""
     session: dt.date | None
     """Of the breakout or the exit, if there was one."""
-    price: Dollars | None
+    price: Price | None
     """Entry or exit price."""
+    currency: Currency = DOLLARS
+    """Of `price`."""
     r_multiple: Number | None
     """Of a trade that ended."""
 

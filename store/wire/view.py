@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from store.wire.currency import DOLLARS
 from store.wire.families import Direction, pattern_words
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ NOTHING: Fields = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class PlanView:
-    """A trade plan, in dollars or quote currency."""
+    """A trade plan, in the currency of its setup."""
 
     direction: Direction
     trigger: float
@@ -130,6 +131,8 @@ class SetupView:
     pattern_start: str
     pattern_end: str
     as_of: str
+    currency: str
+    """Of all its prices; dollars in a night that was sealed without one."""
     last_close: float
     last_close_side: CloseSide | None
     trigger_rule: str
@@ -167,6 +170,7 @@ class SetupView:
             attempt=attempt.get("number"),
             attempts=attempt.get("count"),
             as_of=row["as_of_session"],
+            currency=row.get("currency", DOLLARS),
             last_close_side=row.get("last_close_side"),
             plans=plans,
             entry_date=entry_date,

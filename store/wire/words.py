@@ -6,9 +6,11 @@ is described from its view.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
+
+from store.wire.currency import money
 
 if TYPE_CHECKING:
     from store.wire.records import Verdict
@@ -55,14 +57,6 @@ def named(names: Sequence[str], most: int = FEW_NAMES) -> str:
     """Some names in one line, and how many more there are."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
-
-
-def dollars(price: float) -> str:
-    """A price: with cents from one dollar up, five significant digits below."""
-    if price >= 1:
-        return f"${price:,.2f}"
-    digits = 4 - math.floor(math.log10(price))
-    return f"${price:.{digits}f}"
 
 
 def large_dollars(value: float) -> str:
@@ -166,9 +160,10 @@ def plan_words(view: SetupView) -> str:
     """The levels of its plan: entry or trigger, stop, target and reward to risk."""
     plan = view.plan
     entered = f" on {view.entry_date}" if view.entry_date else ""
+    price = partial(money, currency=view.currency)
     return (
-        f"{plan.start_name} {dollars(plan.start)}{entered}, stop {dollars(plan.stop)} "
-        f"({change(plan.stop_pct)}), target {dollars(plan.target)} ({change(plan.target_pct)}), "
+        f"{plan.start_name} {price(plan.start)}{entered}, stop {price(plan.stop)} "
+        f"({change(plan.stop_pct)}), target {price(plan.target)} ({change(plan.target_pct)}), "
         f"reward to risk {ratio(plan.reward_to_risk)}"
     )
 
@@ -223,7 +218,8 @@ def expected_words(view: SetupView) -> str:
 def caption(view: SetupView, disclaimer: str) -> str:
     """What a chart shows, in words, for a reader who cannot see it."""
     placed = place_words(view)
+    close = money(view.last_close, view.currency)
     return (
-        f"{setup_words(view)}, as of {view.as_of}. Last close {dollars(view.last_close)}"
+        f"{setup_words(view)}, as of {view.as_of}. Last close {close}"
         f"{', ' if placed else ''}{placed}; {plan_words(view)}. {view.trigger_rule} {disclaimer}"
     )

@@ -107,7 +107,7 @@ def test_a_win_rate_is_phrased_with_its_sample_and_the_loss_or_that_there_was_no
 
 
 def test_a_price_below_a_dollar_keeps_its_digits() -> None:
-    assert [client.money(price) for price in (1234.5, 1.0, 0.061234)] == [
+    assert [client.money(price, {}) for price in (1234.5, 1.0, 0.061234)] == [
         "$1,234.50",
         "$1.00",
         "$0.06123",

@@ -122,7 +122,7 @@ def walks_of(task: Task) -> Iterator[Walk]:
             continue
         cleaned = task.clean(loaded, listing)
         for place, series in enumerate(cleaned.series, 1):
-            fate = fate_of(cleaned, listing, task.windows[listing.asset_type])
+            fate = fate_of(cleaned, listing, task.windows[listing.calendar])
             log = task.walk(series, listing).walk.log
             newest = place == len(cleaned.series)
             yield Walk(listing, series, log, fate, newest, newest and cleaned.refusal is None)

@@ -12,9 +12,9 @@ import numpy.typing as npt
 import polars as pl
 
 from nightly.bars import Bars, Floats, to_day
-from nightly.cleaning.calendars import calendar_of
 from nightly.detector.parameters import Parameters
-from nightly.reference.exchanges import NEW_YORK
+from nightly.markets.calendars import calendar_of
+from nightly.markets.exchanges import NEW_YORK
 from nightly.results.features import COLUMNS, features
 
 # The default's rules with a low score, so that a random walk has enough patterns to look at.

@@ -126,17 +126,15 @@ def test_rows_of_odd_files_are_lost_by_the_rules_that_they_break(tmp_path: Path)
         "bad_bars": 47,  # three contradictions are accepted
         "bad_symbol": 31 + 7 + 4,
         "duplicate_symbol": 25 + 12,
-        "foreign_listing": 11,
         "future_date": 2,
         "halted": 6,
         "holiday": 1,
-        "other_currency": 30,
         "other_interval": 48,
         "price_jumps": 50,
         "repeated_date": 3,
         "unconfirmed_close": 1,
         "undated_row": 2,
-        "weekend": 1,
+        "weekend": 1 + 2,
     }
     assert facts["lost"]["bad_symbol"]["symbols"] == 3
     assert facts["series"]["ODD"]["bars"] == 200

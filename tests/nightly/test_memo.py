@@ -22,10 +22,10 @@ from nightly.detector.detector import Walk, detect, walk_on
 from nightly.detector.events import Outcome
 from nightly.detector.parameters import DEFAULTS, Parameters
 from nightly.errors import Refusal
+from nightly.markets.exchanges import NEW_YORK, UTC_DAYS
 from nightly.memo import SymbolMemo, WalkMemo, kept_of, resume
 from nightly.night import make_night
 from nightly.reading import Loaded
-from nightly.reference.exchanges import NEW_YORK, UTC_DAYS
 from nightly.reference.reference import Listing, Reference, Split
 from nightly.report import Report
 from nightly.results.history import FirstAttempts, Lineages

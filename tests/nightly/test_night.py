@@ -20,9 +20,9 @@ from nightly.bars import Bars, to_date, to_day
 from nightly.cleaning.cleaning import clean
 from nightly.cleaning.sessions import past_window
 from nightly.detector.parameters import DEFAULTS, Parameters
+from nightly.markets.exchanges import NEW_YORK
 from nightly.night import make_night
 from nightly.plan import Order
-from nightly.reference.exchanges import NEW_YORK
 from nightly.reference.reference import Reference
 from nightly.sample import SAMPLE_SESSION, sample_reference, sample_source
 from store.ledger.manifest import Manifest

@@ -26,9 +26,9 @@ from nightly.bars import Bars, to_date, to_day
 from nightly.cleaning.sessions import last_session, next_session
 from nightly.detector.detector import walk_on
 from nightly.detector.parameters import Parameters
+from nightly.markets.exchanges import NEW_YORK
 from nightly.night import make_night
 from nightly.plan import Order
-from nightly.reference.exchanges import NEW_YORK
 from nightly.results.history import Lineages
 from nightly.results.setups import RUNNING_SESSIONS
 from nightly.results.transitions import (

@@ -147,19 +147,23 @@ def test_bars_within_a_day_are_told_by_what_they_hold(tmp_path: Path, name: str,
     assert "not daily" in loaded.refusal.reason
 
 
-def test_a_foreign_listing_is_refused_and_a_coin_kept_as_it_is(tmp_path: Path) -> None:
+def test_a_listing_of_an_unknown_country_is_refused_and_a_coin_kept_as_it_is(
+    tmp_path: Path,
+) -> None:
     stocks = series(crypto=False)
     path = shelves.stooq(tmp_path / "bars", stocks)
     text = "\n".join(shelves.stooq_lines("AAPL", stocks["AAPL"]))
-    for name in ("7203.jp", "btc.v"):
+    for name in ("7203.jp", "btc.v", "x.zz"):
         (path / f"{name}.txt").write_text(text.replace("AAPL.US", name.upper()))
     source = open_source(path, tmp_path / "work").source
-    japan, coin = source.load(["7203.jp", "btc.v"])
-    assert japan.refusal is not None
-    assert (japan.refusal.code, len(japan.bars)) == ("foreign_listing", 0)
+    japan, coin, other = source.load(["7203.jp", "btc.v", "x.zz"])
+    assert other.refusal is not None
+    assert (other.refusal.code, len(other.bars)) == ("foreign_listing", 0)
+    assert japan.refusal is None
     assert coin.refusal is None
     assert resolve(["btc.v"]).raw_of == {"BTC.V": "btc.v"}
-    assert "7203.jp" not in source.outlines()
+    assert source.outlines().keys() >= {"7203.jp", "btc.v"}
+    assert "x.zz" not in source.outlines()
 
 
 def test_a_day_file_without_its_place_in_new_york_is_dated_by_utc_for_coins(

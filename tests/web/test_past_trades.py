@@ -22,7 +22,7 @@ from screener.settings.settings import Settings
 from store.ledger.ledger import Ledger
 from store.ledger.objects import encoded
 from store.nights.book import Book, Prices
-from store.wire.words import dollars
+from store.wire.currency import money
 from tests.conftest import CROWDED, seal_night
 from tests.contract.market import active_book
 from tests.resealed import reseal
@@ -102,7 +102,7 @@ def test_each_trade_of_a_history_has_a_page_with_its_numbers_and_a_chart_or_why_
         assert f'href="{address("GOOG", trade)}"' in history
         page = browser.get(address("GOOG", trade)).text
         prices_told = (
-            dollars(trade[f"{name}_price"]) for name in ("entry", "stop", "target", "exit")
+            money(trade[f"{name}_price"], "USD") for name in ("entry", "stop", "target", "exit")
         )
         assert all(told in page for told in (*prices_told, trade["entry_date"], trade["exit_date"]))
         picture = browser.get(f"/symbols/GOOG/chart.png?trade={trade['lineage_id']}")

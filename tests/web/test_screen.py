@@ -148,7 +148,7 @@ def _fill(controls: Controls, kind: Kind, evidence: dict[str, Any]) -> dict[str,
         value.value = "true"
         chosen["value"] = True
     else:
-        assert value.options == ["", *kind.choices]
+        assert value.options == ["", *kind.accepted]
         value.value = chosen["value"] = kind.choices[0]
     return chosen | ({"period": last} if last is not None else {})
 

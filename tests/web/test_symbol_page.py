@@ -13,8 +13,8 @@ from mcp_server.drawing import THEMES, Theme
 from mcp_server.drawing.canvas import Ink
 from store.accounts.accounts import AccountPlan
 from store.nights.book import Book
+from store.wire.currency import money
 from store.wire.method import Distribution
-from store.wire.words import dollars
 from tests.resealed import reseal
 from tests.service import Service, copy_night, serving
 from tests.web.browser import Browser
@@ -34,7 +34,7 @@ def test_who_may_scan_reads_what_the_scan_says_and_no_history(closed: Service, b
     assert setup["trigger_rule"] in text
     assert setup["track_record"]["family"]["summary"] in text
     for price in (plan["stop_price"], plan["target_price"]):
-        assert dollars(price) in text
+        assert money(price, "USD") in text
     assert "Reward to risk" in text
     assert "in progress" in text
     assert f"As of {book.session}" in text

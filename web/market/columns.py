@@ -6,13 +6,14 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 from markupsafe import Markup
 
 from store.nights.book import Book
 from store.wire import words
 from store.wire.briefs import compact
+from store.wire.currency import money
 from store.wire.view import SetupView
 
 TONES = {"+": " up", "-": " down"}
@@ -40,6 +41,7 @@ class Row:
             **compact(view),
             "name": self.name,
             "as_of_session": view.as_of,
+            "currency": view.currency,
             "daily_change": self.daily_change,
             "market_cap": self.market_cap,
             "pattern": view.pattern,
@@ -79,6 +81,13 @@ def _place(row: Row) -> str:
     return words.gain_words(row.view) or distance or NONE
 
 
+def _level(row: Row, name: Literal["stop", "target"]) -> str:
+    """A level of the plan, with the price move to it."""
+    plan = row.view.plan
+    price, move = (plan.stop, plan.stop_pct) if name == "stop" else (plan.target, plan.target_pct)
+    return f"{money(price, row.view.currency)} {words.change(move)}"
+
+
 def _status(row: Row) -> str:
     """The status, with how many sessions it runs or that the close is beyond the trigger."""
     view = row.view
@@ -109,7 +118,10 @@ COLUMNS: Mapping[str, Column] = {
         "who",
     ),
     "price": Column(
-        "Price", "price", lambda row: words.dollars(row.view.last_close), ("last_close",)
+        "Price",
+        "price",
+        lambda row: money(row.view.last_close, row.view.currency),
+        ("last_close", "currency"),
     ),
     "change": Column(
         "Day", "daily_change", lambda row: _change(row.daily_change), ("daily_change",)
@@ -131,21 +143,21 @@ COLUMNS: Mapping[str, Column] = {
     "trigger": Column(
         "Trigger or entry",
         "trigger",
-        lambda row: words.dollars(row.view.plan.start),
+        lambda row: money(row.view.plan.start, row.view.currency),
         ("trigger_price", "entry_price"),
     ),
     "stop": Column(
         "Stop",
         "stop",
-        lambda row: f"{words.dollars(row.view.plan.stop)} {words.change(row.view.plan.stop_pct)}",
+        lambda row: (
+            f"{money(row.view.plan.stop, row.view.currency)} {words.change(row.view.plan.stop_pct)}"
+        ),
         ("stop_price", "stop_pct"),
     ),
     "target": Column(
         "Target",
         "target",
-        lambda row: (
-            f"{words.dollars(row.view.plan.target)} {words.change(row.view.plan.target_pct)}"
-        ),
+        lambda row: _level(row, "target"),
         ("target_price", "target_pct"),
     ),
     "reward_to_risk": Column(

@@ -97,7 +97,7 @@ class Field:
 
 
 def _field(kind: Kind) -> Field:
-    choices = tuple((choice, choice) for choice in kind.choices)
+    choices = tuple((choice, choice) for choice in kind.accepted)
     if kind.takes == "boolean":
         choices = tuple(ANSWERS.items())
     periods = tuple((str(period), _period(kind, period)) for period in kind.periods)

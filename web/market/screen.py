@@ -20,6 +20,7 @@ from mcp_server.operations.handlers.scan import Matches, notes, page, select
 from mcp_server.operations.services import Services
 from mcp_server.presentation.offer import Offer
 from store.nights.book import Book
+from store.wire.currency import DOLLARS
 from store.wire.families import Family
 from store.wire.sheets import csv_text
 from store.wire.view import SetupView
@@ -173,6 +174,7 @@ def _results(book: Book, query: Query, name: Callable[[str], str]) -> Context:
     return {
         "lines": _lines(query, rows),
         "size": len(rows),
+        "abroad": any(row.view.currency != DOLLARS for row in rows),
         "count": count,
         "notes": list(dict.fromkeys(notes(book, arguments, found, positions))),
         "without_evidence": {LABELS[k]: n for k, n in found.without_evidence.items()},

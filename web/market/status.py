@@ -81,7 +81,11 @@ def summary_of(report: Mapping[str, Any]) -> Context:
         "forming": sum(report.get("forming", {}).values()),
         "running": sum(report.get("running", {}).values()),
         "dividend_adjusted": report.get("dividend_adjusted", 0),
-        "assumed_dollars": report.get("assumed_dollars", 0),
+        "assumed_currencies": {
+            "US dollars": report.get("assumed_dollars", 0),
+            **report.get("assumed_currencies", {}),
+        },
+        "markets": {name: len(them) for name, them in report.get("markets", {}).items()},
     }
 
 

@@ -94,6 +94,7 @@ async def trade(visit: Visit, site: Site) -> Page:
             past=await run_sync(with_lines, past, site.ledger),
             caption=past_words(book, past),
             prices=book.prices(symbol),
+            currency=book.currency(symbol),
         )
 
 
@@ -159,6 +160,7 @@ def _context(
         "drawable": book.prices(symbol) is not None,
         "bare": None if setups else past_words(book, Past(symbol)),
         "demo": is_demo(symbol, site),
+        "currency": book.currency(symbol),
         "past": _history(book, symbol, page) if page else None,
     }
 

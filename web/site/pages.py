@@ -29,6 +29,7 @@ from store.ledger.ledger import Withdrawn
 from store.nights.active_night import ActiveNight
 from store.nights.book import Book
 from store.wire import words
+from store.wire.currency import money
 from store.wire.method import FEW_HALF_YEARS
 from store.wire.words import harmless
 from web.site.assets import load_assets
@@ -186,7 +187,7 @@ def environment() -> Environment:
         auto_reload=False,
     )
     made.filters.update(
-        dollars=words.dollars,
+        money=money,
         percent=words.percent,
         change=words.change,
         multiple=words.multiple,

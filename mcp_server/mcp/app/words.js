@@ -61,7 +61,7 @@ function chartText(data, price) {
       `${price(end.price)} on ${end.date}, ${touches.length} touches.`;
   });
   return [
-    `Daily candles of ${data.symbol} on a log price axis, with volume.`,
+    `${[`Daily candles of ${data.symbol} on a log price axis`, ...pricedIn(data), "with volume"].join(", ")}.`,
     `${data.pattern}, ${directionText(data)}, ${statusText(data.status)}, as of ${data.as_of_session}.`,
     `Last close ${price(data.last_close)}.`, ...lines, ...plans,
   ].join(" ").trim();
@@ -79,8 +79,13 @@ function titleParts(data) {
     element("span", kind(data.status, ["forming", "in_progress"]), capital(statusText(data.status)))];
 }
 
+/** The currency of all prices, where it is not dollars. */
+function pricedIn(data) {
+  return data.currency === "USD" ? [] : [`prices in ${data.currency}`];
+}
+
 function factsText(data) {
-  const facts = [`As of ${dateText(isoDate(data.as_of_session))}`, "daily bars", "log price axis"];
+  const facts = [`As of ${dateText(isoDate(data.as_of_session))}`, "daily bars", "log price axis", ...pricedIn(data)];
   const { number, count } = data.attempt ?? {};
   if (number > 1 || count > 1) facts.push(`attempt ${number} of ${count}`);
   return facts.join("  ·  ");

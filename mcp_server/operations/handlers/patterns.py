@@ -53,7 +53,8 @@ def history_body(book: Book, arguments: HistoryArguments) -> bytes:
         matches = [row for row in matches if _is_asked_for(orjson.loads(row), arguments)]
     page = matches[: arguments.limit]
     head = {"symbol": arguments.symbol, "available": stored is not None}
-    tail = {"count": len(page), "total": len(matches)}
+    currency = book.currency(arguments.symbol)
+    tail = {"count": len(page), "total": len(matches), "currency": currency}
     return b'%b,"occurrences":[%b],%b' % (
         orjson.dumps(head)[:-1],
         b",".join(page),

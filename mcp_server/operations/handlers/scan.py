@@ -167,6 +167,8 @@ def notes(
     """What a reader of these rows could take for something else."""
     kinds = (predicate.kind for predicate in matches.predicates)
     yield from (f"{kind.name}: {kind.meaning}" for kind in kinds if kind.apart)
+    if book.currencies and any(one.kind.unit == "$" for one in matches.predicates):
+        yield "Filters in $ count US dollars; setups in another currency never match them."
     views = [book.scan.rows[row] for row in rows]
     if any((view.attempt or 1) > 1 for view in views):
         yield "Rows with an attempt above 1 are later attempts; records count first attempts only."

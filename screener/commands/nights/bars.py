@@ -141,7 +141,7 @@ def list_bars(store: Store = None) -> None:
 
 
 @bars_app.command("check")
-@reading_bars("symbol", "reference", "adjustment", "jobs")
+@reading_bars("symbol", "reference", "adjustment", "exchange", "currency", "jobs")
 def check_bars(
     options: BarsOptions,
     path: Annotated[

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from nightly.reading import Step
 
 
-@reading_bars("symbol", "reference", "adjustment", "session", "jobs", "executor")
+@reading_bars(
+    "symbol", "reference", "adjustment", "exchange", "currency", "session", "jobs", "executor"
+)
 def detect(
     options: BarsOptions,
     named: Annotated[

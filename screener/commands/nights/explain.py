@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import islice
 
-from nightly.analysis import Task
+from nightly.analysis import Task, currency_of
 from nightly.bars import to_date
 from nightly.cleaning.gates import gap_days
 from nightly.detector.events import PatternType, Rule
@@ -23,7 +23,8 @@ from nightly.results.views import direction_name, family_of_type, type_name
 from nightly.series import Series
 from nightly.symbols import normalise
 from screener.settings.console import Table, out
-from store.wire.words import dollars, named
+from store.wire.currency import money
+from store.wire.words import named
 
 MOST = 10
 """Drawings that are shown: those that came furthest."""
@@ -36,7 +37,7 @@ def print_explanation(order: Order, symbol: str) -> None:
         SourceError: the symbol has no bars that can be explained, or none at the session.
     """
     task, raw, listing = _find(plan(order, dt.datetime.now(dt.UTC)), order, symbol)
-    series = _series(task, raw, listing, order.session)
+    series, currency = _series(task, raw, listing, order.session)
     explained = explain(series, order.parameters, gap_days=gap_days(listing.calendar))
     number, pairs = len(explained.served), len(explained.pairs)
     patterns = "1 pattern is served" if number == 1 else f"{number or 'no'} patterns are served"
@@ -45,8 +46,8 @@ def print_explanation(order: Order, symbol: str) -> None:
     if order.session not in (None, explained.session):
         out.print(f"There is no bar for {order.session}; this is as of the last bar before it.")
     for served in explained.served:
-        _print_served(served)
-    _print_pairs(explained.pairs)
+        _print_served(served, currency)
+    _print_pairs(explained.pairs, currency)
 
 
 def _find(planned: Plan, order: Order, symbol: str) -> tuple[Task, str, Listing]:
@@ -63,7 +64,7 @@ def _find(planned: Plan, order: Order, symbol: str) -> tuple[Task, str, Listing]
     )
 
 
-def _series(task: Task, raw: str, listing: Listing, session: dt.date | None) -> Series:
+def _series(task: Task, raw: str, listing: Listing, session: dt.date | None) -> tuple[Series, str]:
     """The newest series of a symbol up to the session, as a night would walk it."""
     (loaded,) = task.source.load([raw])
     if loaded.refusal is not None:
@@ -79,10 +80,10 @@ def _series(task: Task, raw: str, listing: Listing, session: dt.date | None) -> 
         raise SourceError(
             f"No pattern on {listing.symbol} is served on {task.as_of}: {cleaned.refusal.reason}"
         )
-    return cleaned.series[-1]
+    return cleaned.series[-1], currency_of(loaded, listing, task.currency)[0]
 
 
-def _print_served(served: ServedPattern) -> None:
+def _print_served(served: ServedPattern, currency: str) -> None:
     version, trade = served.version, served.trade
     direction = direction_name(int((version if trade is None else trade)["direction"]))
     state = "forming" if trade is None else "broken out, its trade is open"
@@ -91,10 +92,12 @@ def _print_served(served: ServedPattern) -> None:
         f"Served: {kind_name(PatternType(int(version['type'])))}, {direction}, {state}; when it "
         f"was drawn on {served.since} its score was {float(version['quality']):.1f}%."
     )
-    out.print(f"Upper line {_line(served.upper)}; lower line {_line(served.lower)}.")
+    out.print(
+        f"Upper line {_line(served.upper, currency)}; lower line {_line(served.lower, currency)}."
+    )
 
 
-def _print_pairs(pairs: Sequence[JudgedPair]) -> None:
+def _print_pairs(pairs: Sequence[JudgedPair], currency: str) -> None:
     """Print the pairs of lines by how far they came, those together that look the same."""
     if not pairs:
         out.print(
@@ -103,7 +106,7 @@ def _print_pairs(pairs: Sequence[JudgedPair]) -> None:
         return
     lines = ("upper line to today", "lower line to today")
     table = Table("pairs", "scale", "pattern", *lines, "score", "rule", "value", "bound")
-    drawings = Counter(map(_cells, pairs))
+    drawings = Counter(_cells(pair, currency) for pair in pairs)
     for cells, number in islice(drawings.items(), MOST):
         table.add_row(str(number), *cells)
     out.print()
@@ -114,13 +117,13 @@ def _print_pairs(pairs: Sequence[JudgedPair]) -> None:
     out.print(table)
 
 
-def _cells(pair: JudgedPair) -> tuple[str, ...]:
+def _cells(pair: JudgedPair, currency: str) -> tuple[str, ...]:
     failed = pair.decision is Decision.FAILED
     return (
         pair.scale.name.lower(),
         kind_name(pair.kind) if pair.kind else "-",
-        _line(pair.upper),
-        _line(pair.lower),
+        _line(pair.upper, currency),
+        _line(pair.lower, currency),
         "-" if pair.score is None else f"{pair.score:.1f}%",
         *(rule_cells(pair.finding) if failed else (pair.decision.value, "", "")),
     )
@@ -145,5 +148,5 @@ def kind_name(kind: PatternType) -> str:
     return type_name(kind).replace("_", " ")
 
 
-def _line(line: DrawnLine) -> str:
-    return f"{line.start} to {dollars(line.price)}"
+def _line(line: DrawnLine, currency: str) -> str:
+    return f"{line.start} to {money(line.price, currency)}"

@@ -74,7 +74,7 @@ def nightly(
     chosen, bars, reference = settings(), options.bars, options.reference
     with notifying(chosen, bars, reference, dry_run=dry_run) as publish:
         if wait_for_session:
-            wait(dt.timedelta(minutes=settle_minutes))
+            wait(dt.timedelta(minutes=settle_minutes), options.exchange)
         began = time.perf_counter()
         with (
             working(chosen, options.executor) as (work, watch),

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from nightly.cleaning.sessions import settled_at
 from nightly.errors import SourceError
+from nightly.markets.exchanges import NEW_YORK, exchange_named
 from nightly.night import LeaveOut, make_night
 from nightly.plan import Order, held_back, plan
 from nightly.pool import default_jobs
@@ -85,6 +86,8 @@ def order_of(
         rows=opened.rows,
         reference=read_reference(reference) if reference else known,
         reference_sha256=file_digest(reference) if reference else None,
+        exchange=exchange_named(options.exchange or ""),
+        currency=options.currency,
         adjustment=options.adjustment,
         session=session,
         quorum=settings.session_quorum,
@@ -194,9 +197,12 @@ def try_out(
     return manifest, report, late or (fall_behind(active, manifest) if active else None)
 
 
-def wait_for_session(settle: dt.timedelta) -> None:
-    """Wait until the newest session that has begun is over and has settled; says until when."""
-    until = settled_at(dt.datetime.now(dt.UTC), settle)
+def wait_for_session(settle: dt.timedelta, exchange: str | None = None) -> None:
+    """Wait until the newest session of an exchange (its MIC), or of New York, that has begun is
+    over and has settled; says until when.
+    """
+    known = exchange_named(exchange or "")
+    until = settled_at(dt.datetime.now(dt.UTC), settle, known.calendar if known else NEW_YORK)
     if until > dt.datetime.now(dt.UTC):
         err.print(f"Waiting until {until:%Y-%m-%d %H:%M} UTC; Ctrl-C ends it.")
     while (left := (until - dt.datetime.now(dt.UTC)).total_seconds()) > 0:

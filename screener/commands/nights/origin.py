@@ -37,6 +37,8 @@ class NightOrigin(BaseModel):
     symbol: str | None
     reference: Path | None
     adjustment: Adjustment
+    exchange: str | None = None
+    currency: str | None = None
 
     @classmethod
     def of(cls, options: BarsOptions, manifest: Manifest) -> Self:
@@ -50,6 +52,8 @@ class NightOrigin(BaseModel):
             symbol=options.symbol,
             reference=reference.absolute() if reference else None,
             adjustment=options.adjustment,
+            exchange=options.exchange,
+            currency=options.currency,
         )
 
 
@@ -83,6 +87,8 @@ def as_the_night(settings: Settings, options: BarsOptions, bars: str | None) -> 
         symbol=options.symbol or origin.symbol,
         reference=options.reference or origin.reference,
         adjustment=origin.adjustment if options.adjustment == "split" else options.adjustment,
+        exchange=options.exchange or origin.exchange,
+        currency=options.currency or origin.currency,
         session=options.session or origin.session,
     )
 

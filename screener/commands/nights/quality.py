@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from nightly.cleaning.rules import RULES, DataRule
 from nightly.errors import Refusal
 from screener.settings.console import or_dash, out
+from store.wire.currency import DOLLARS
 from store.wire.words import FEW_NAMES, named
 
 if TYPE_CHECKING:
@@ -224,7 +225,8 @@ def _assumed(facts: Mapping[str, Any]) -> Iterator[str]:
             f"Taken as adjusted {ADJUSTED[kind]}, since nothing says so: {number:,} symbols; "
             "--adjustment says otherwise."
         )
-    yield from taken_for_dollars(assumed["currency_symbols"])
+    yield from taken_markets(assumed["markets"])
+    yield from taken_currencies({DOLLARS: assumed["currency_symbols"], **assumed["currencies"]})
 
 
 def taken_for_crypto(symbols: Sequence[str]) -> Iterator[str]:
@@ -236,10 +238,25 @@ def taken_for_crypto(symbols: Sequence[str]) -> Iterator[str]:
         )
 
 
-def taken_for_dollars(number: int) -> Iterator[str]:
-    """The prices of how many symbols are taken for dollars, if any are."""
-    if number:
-        yield f"Taken to be in US dollars, since nothing says so: {number:,} symbols."
+def taken_markets(markets: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Which symbols trade by which calendar by their bars alone, if any do."""
+    for calendar, symbols in sorted(markets.items()):
+        yield (
+            f"Taken to trade on the days of {calendar}, which alone fits their bars: "
+            f"{len(symbols):,} symbols ({named(symbols)}); --exchange, or an exchange in "
+            "--reference, says otherwise."
+        )
+
+
+def taken_currencies(numbers: Mapping[str, int]) -> Iterator[str]:
+    """The prices of how many symbols are taken to be in which currency, if any are."""
+    for code, number in numbers.items():
+        if number:
+            name = "US dollars" if code == DOLLARS else code
+            yield (
+                f"Taken to be in {name}, since nothing says so: {number:,} symbols; --currency "
+                "says otherwise."
+            )
 
 
 def later_sessions(symbols: Sequence[str]) -> Iterator[str]:

@@ -6,8 +6,14 @@ import resource
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from screener.commands.nights.quality import later_sessions, taken_for_crypto, taken_for_dollars
+from screener.commands.nights.quality import (
+    later_sessions,
+    taken_currencies,
+    taken_for_crypto,
+    taken_markets,
+)
 from screener.settings.console import Table, or_dash, out
+from store.wire.currency import DOLLARS
 from store.wire.labels import CHANGE_KINDS, CHANGE_REASONS
 from store.wire.words import named
 
@@ -59,7 +65,8 @@ def _reasons(report: Report) -> Iterator[str]:
     for rule, (bars, symbols_touched) in report.findings.items():
         yield f"Found, {rule}: bars {bars:,}, symbols {symbols_touched:,}."
     yield from taken_for_crypto(report.inferred)
-    yield from taken_for_dollars(report.assumed_dollars)
+    yield from taken_markets(report.markets)
+    yield from taken_currencies({DOLLARS: report.assumed_dollars, **report.assumed_currencies})
     yield from later_sessions(report.later)
 
 

@@ -71,7 +71,7 @@ def _predicate(text: str) -> Mapping[str, object]:
     try:
         return read_predicate(kind, _raw(kind, period, op, value.strip())).canonical
     except PredicateError as error:
-        meant = _meant(value.strip(), kind.choices) if kind.choices else ""
+        meant = _meant(value.strip(), kind.accepted) if kind.choices else ""
         written = f"; write it as {example(kind)}" if period is None and kind.periods else ""
         fail(f"--filter {text!r}: {error}{meant}{written}.")
 

@@ -8,12 +8,14 @@ are left out.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from screener.settings.console import Table, or_dash
+from store.wire.currency import money
 from store.wire.families import pattern_words
 from store.wire.view import RecordView, SetupView
-from store.wire.words import change, dollars, harmless, multiple, percent, ratio
+from store.wire.words import change, harmless, multiple, percent, ratio
 
 Cells: TypeAlias = Mapping[str, str]
 """The cells of a row by the names of their columns."""
@@ -110,9 +112,9 @@ def setup_table(
     return SetupTable(_filled(shown, cells), legend)
 
 
-def history_table(trades: Sequence[Mapping[str, Any]], width: int) -> Table:
+def history_table(trades: Sequence[Mapping[str, Any]], currency: str, width: int) -> Table:
     """Past trades of one symbol, newest first, in a table of at most `width` columns."""
-    rows = [past_cells(trade) for trade in trades]
+    rows = [past_cells(trade, currency) for trade in trades]
     return _filled(_fitting(HISTORY, PAST_SPARED, rows, width), rows)
 
 
@@ -130,10 +132,10 @@ def setup_cells(setup: SetupView, name: str) -> Cells:
         "distance": _distance(setup),
         "gain": or_dash(setup.gain_pct, change),
         "gain R": or_dash(setup.gain_r, multiple),
-        "trigger": dollars(plan.start),
-        "entry": dollars(plan.start),
-        "stop": dollars(plan.stop),
-        "target": dollars(plan.target),
+        "trigger": money(plan.start, setup.currency),
+        "entry": money(plan.start, setup.currency),
+        "stop": money(plan.stop, setup.currency),
+        "target": money(plan.target, setup.currency),
         "r/r": ratio(plan.reward_to_risk),
         "sessions": or_dash(setup.sessions_running, "{:,}".format),
         "won": or_dash(record and record.win_rate_pct, percent),
@@ -145,9 +147,10 @@ def setup_cells(setup: SetupView, name: str) -> Cells:
     }
 
 
-def past_cells(trade: Mapping[str, Any]) -> Cells:
+def past_cells(trade: Mapping[str, Any], currency: str) -> Cells:
     """Every cell of a past trade, a row of the history."""
     r = trade["unrealized_r"] if trade["r_multiple"] is None else trade["r_multiple"]
+    shown = partial(money, currency=currency)
     prices = {name: trade[f"{name}_price"] for name in ("entry", "stop", "target", "exit")}
     return {
         "entered": or_dash(trade["entry_date"]),
@@ -159,7 +162,7 @@ def past_cells(trade: Mapping[str, Any]) -> Cells:
         "R": or_dash(r, multiple),
         "sessions": or_dash(trade["hold_bars"]),
         "exited": or_dash(trade["exit_date"]),
-        **{name: or_dash(price, dollars) for name, price in prices.items()},
+        **{name: or_dash(price, shown) for name, price in prices.items()},
         "attempt": or_dash(trade["attempt"]["number"]),
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 import orjson
@@ -13,6 +14,7 @@ from screener.commands.patterns.setups import age_of
 from screener.commands.patterns.tables import history_table
 from screener.settings.console import out, terminal_width
 from store.nights.book import Book, company_name, entries_of
+from store.wire.currency import money
 from store.wire.families import Family
 from store.wire.view import PlanView, SetupView
 from store.wire.words import (
@@ -21,7 +23,6 @@ from store.wire.words import (
     attempt_words,
     chance_words,
     change,
-    dollars,
     expected_words,
     loss_words,
     place_words,
@@ -89,12 +90,15 @@ def _print_setup(setup: SetupView, lines: Fields) -> None:
     kind = f"{setup.pattern}, {setup.direction}, {status_words(setup.status)}"
     out.print_text(f"{kind} (setup {setup.setup_id})")
     _fact("drawn", "; ".join(filter(None, _times(setup))))
-    _fact("last close", ", ".join(filter(None, (dollars(setup.last_close), place_words(setup)))))
+    _fact(
+        "last close",
+        ", ".join(filter(None, (money(setup.last_close, setup.currency), place_words(setup)))),
+    )
     for side in ("upper", "lower"):
-        _fact(f"{side} line", _line(lines[side]))
+        _fact(f"{side} line", _line(lines[side], setup.currency))
     _fact("trigger", setup.trigger_rule)
     for plan in setup.plans:
-        _fact("plan", _plan(plan))
+        _fact("plan", _plan(plan, setup.currency))
     if record := setup.record:
         _fact("record", f"{win_words(record)}, {loss_words(record)}: {sample_words(setup, record)}")
         _fact("", "; ".join(filter(None, (chance_words(record), expected_words(setup)))))
@@ -111,18 +115,19 @@ def _fact(label: str, text: str) -> None:
     out.print_text(text, f"  {label:<{LABELLED - 2}}")
 
 
-def _line(line: Fields) -> str:
+def _line(line: Fields, currency: str) -> str:
     start, end = line["start"], line["end"]
     return (
-        f"{start['date']} at {dollars(start['price'])} to {end['date']} at "
-        f"{dollars(end['price'])}, touches: {line['touch_count']}"
+        f"{start['date']} at {money(start['price'], currency)} to {end['date']} at "
+        f"{money(end['price'], currency)}, touches: {line['touch_count']}"
     )
 
 
-def _plan(plan: PlanView) -> str:
-    stop = f"stop {dollars(plan.stop)} ({change(plan.stop_pct)})"
-    target = f"target {dollars(plan.target)} ({change(plan.target_pct)})"
-    start = f"{plan.direction} from the {plan.start_name}, {dollars(plan.start)}"
+def _plan(plan: PlanView, currency: str) -> str:
+    price = partial(money, currency=currency)
+    stop = f"stop {price(plan.stop)} ({change(plan.stop_pct)})"
+    target = f"target {price(plan.target)} ({change(plan.target_pct)})"
+    start = f"{plan.direction} from the {plan.start_name}, {price(plan.start)}"
     return f"{start}: {stop}, {target}; reward to risk {ratio(plan.reward_to_risk)}"
 
 
@@ -173,6 +178,6 @@ def _print_history(symbol: str, history: Fields) -> None:
         return
     more = ", newest first" if len(rows) == total else f", the newest {len(rows)}"
     out.print(f"Past trades: {total}{more}.")
-    out.print(history_table(rows, terminal_width()))
+    out.print(history_table(rows, history["currency"], terminal_width()))
     if len(rows) < total:
         out.print(f"More: `screener show {symbol} --history 100`.")

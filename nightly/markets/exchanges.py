@@ -8,6 +8,7 @@ that means two exchanges is in no row.
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -15,12 +16,15 @@ from importlib import resources
 from types import MappingProxyType
 from typing import Final
 
-from nightly.tables.columns import squeeze
-
 NEW_YORK: Final = "XNYS"
 """The calendar of a symbol of which nothing else is known."""
 UTC_DAYS: Final = "24/7"
 """The calendar of crypto: each UTC day is a session."""
+
+_MINOR: Final = {"GBp": "GBX", "p": "GBX", "ZAc": "ZAC"}
+"""How vendors write hundredths in which some exchanges quote."""
+
+_CODE: Final = re.compile(r"[A-Z]{3,5}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,7 @@ class Exchange:
 
 def exchange_named(text: str) -> Exchange | None:
     """The exchange of a MIC or of another name, in any case; None if there is none such."""
-    return _named().get(squeeze(text))
+    return _named().get(_key(text))
 
 
 def exchange_of(symbol: str) -> Exchange | None:
@@ -50,9 +54,26 @@ def exchange_of(symbol: str) -> Exchange | None:
     return _suffixes().get(suffix) if ticker else None
 
 
+def currency_code(text: str) -> str | None:
+    """The code of a currency as vendors write it: GBp, GBX and p. are pence. None if it is none."""
+    code = text.strip().rstrip(".")
+    code = _MINOR.get(code) or code.upper()
+    return code if _CODE.fullmatch(code) else None
+
+
+@cache
+def customary_currency(calendar: str) -> str:
+    """The currency in which the exchanges of a calendar quote; dollars for crypto."""
+    return next((known.currency for known in exchanges() if known.calendar == calendar), "USD")
+
+
 def exchanges() -> tuple[Exchange, ...]:
     """All exchanges of the table."""
     return tuple(exchange for exchange, _ in _rows())
+
+
+def _key(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text.casefold())
 
 
 @cache
@@ -74,7 +95,7 @@ def _rows() -> tuple[tuple[Exchange, tuple[str, ...]], ...]:
     return tuple(
         (
             Exchange(row["mic"], row["calendar"], row["currency"], tuple(row["suffixes"].split())),
-            (squeeze(row["mic"]), *row["names"].split()),
+            (_key(row["mic"]), *row["names"].split()),
         )
         for row in rows
     )

@@ -69,15 +69,21 @@ def calendar_of(name: str, day: dt.date) -> Calendar:
     """The calendar of a name around a day: from 1953, or from a year before the day, to a year
     after it.
     """
-    return _calendar_of_decade(name, day.year - day.year % 10)
+    # The library needs as long for one year as for a century.
+    century = day.year - day.year % 100
+    start = min(FIRST_CLOSING, dt.date(century - 1, 1, 1))
+    return _calendar(name, start, dt.date(century + 101, 12, 31))
+
+
+def sessions_between(name: str, first: int, last: int) -> Days:
+    """The sessions of the years of two days, as day numbers."""
+    years = (to_date(first).year, to_date(last).year)
+    return _calendar(name, dt.date(years[0], 1, 1), dt.date(years[1], 12, 31)).sessions
 
 
 @lru_cache(maxsize=128)
-def _calendar_of_decade(name: str, year: int) -> Calendar:
-    """That of the decade that begins with a year. The library needs as long for one year as for a
-    century, and days of one night hardly ever lie in two decades.
-    """
-    start, end = min(FIRST_CLOSING, dt.date(year - 1, 1, 1)), dt.date(year + 11, 12, 31)
+def _calendar(name: str, start: dt.date, end: dt.date) -> Calendar:
+    """That between two days."""
     begin, stop, sessions, opens, closes = _loaded(name, start, end)
     known = _weekdays(max(to_day(FIRST_CLOSING), begin), stop)
     # What the library does not know yet, or no longer, are taken to be weekdays of ordinary hours.

@@ -1,0 +1,95 @@
+"""Inference: whose trading days a symbol has, where nothing but its bars can tell.
+
+A bar on a day on which an exchange was closed, and a session without a bar, speak against its
+calendar. The calendar with the least against it is a symbol's if every other has clearly more. A
+young symbol seldom shows that much; it takes the best of the calendars that others of its source
+have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from nightly.bars import Days, to_date
+from nightly.markets.calendars import calendar_of, sessions_between
+from nightly.markets.exchanges import NEW_YORK, customary_currency, exchanges
+from nightly.reading.source import BarSource, Step
+
+COMPARING: Final = "comparing trading days"
+LATEST: Final = 1250
+"""Bars that are compared: about five years. Some calendars differ by a day a year."""
+CLEARLY: Final = 2
+"""So many days must speak against every other calendar, and as many times those against the best.
+"""
+ODD_SHARE: Final = 0.01
+"""No calendar fits bars of which a larger share lies on its holidays."""
+BATCH: Final = 256
+"""Symbols whose bars are held at a time."""
+
+Calendars = Mapping[str, Days]
+
+
+def inferred(
+    source: BarSource, suspects: Sequence[str], others: Sequence[str], step: Step
+) -> dict[str, str]:
+    """The calendar of each symbol that has another one than New York's, by raw name.
+
+    `suspects` have bars on New York's holidays; `others` have hardly any, but nothing says either
+    where they are listed.
+    """
+    days = dict(_latest(source, suspects))
+    if not days:
+        return {}
+    calendars = _calendars(days, step)
+    fits = {name: fitting(mine, calendars) for name, mine in days.items()}
+    found = {name: calendar for name, calendar in fits.items() if calendar}
+    if not found:
+        return {}
+    latest = to_date(max(int(mine[-1]) for mine in days.values()))
+    few = {name: calendar_of(name, latest).sessions for name in {NEW_YORK, *found.values()}}
+    for name, mine in _latest(source, [name for name in (*suspects, *others) if name not in found]):
+        if calendar := fitting(mine, few, clearly=1):
+            found[name] = calendar
+    return {name: calendar for name, calendar in found.items() if calendar != NEW_YORK}
+
+
+def fitting(days: Days, calendars: Calendars, clearly: int = CLEARLY) -> str | None:
+    """The calendar that fits some days, if clearly more speaks against every other. Those of one
+    currency with the same sessions in that time count as one.
+    """
+    first, last = days[0], days[-1]
+    found: dict[tuple[str, bytes], tuple[int, int, str]] = {}
+    for name, sessions in calendars.items():
+        within = sessions[(sessions >= first) & (sessions <= last)]
+        both = len(np.intersect1d(days, within, assume_unique=True))
+        odd = len(days) - both
+        against = odd + len(within) - both, odd, name
+        found.setdefault((customary_currency(name), within.tobytes()), against)
+    (best, odd, name), *others = sorted(found.values())
+    clear = all(other >= clearly * (best + 1) for other, _, _ in others[:1])
+    return name if clear and odd <= ODD_SHARE * len(days) else None
+
+
+def _latest(source: BarSource, names: Sequence[str]) -> Iterator[tuple[str, Days]]:
+    """The weekdays of the latest bars of some names that have any."""
+    for start in range(0, len(names), BATCH):
+        for loaded in source.load(names[start : start + BATCH]):
+            days = loaded.bars.date[-LATEST:]
+            days = days[(days + 3) % 7 < 5]
+            if len(days):
+                yield loaded.name, days
+
+
+def _calendars(days: Mapping[str, Days], step: Step) -> Calendars:
+    """The sessions by every calendar around some days."""
+    first = min(int(mine[0]) for mine in days.values())
+    last = max(int(mine[-1]) for mine in days.values())
+    names = list(dict.fromkeys(exchange.calendar for exchange in exchanges()))
+    found = {}
+    for number, name in enumerate(names):
+        step(COMPARING, number, len(names))
+        found[name] = sessions_between(name, first, last)
+    return found

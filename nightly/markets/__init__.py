@@ -1,0 +1,1 @@
+"""Markets: exchanges, and on which days they trade."""
