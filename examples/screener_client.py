@@ -381,7 +381,8 @@ def line(points: Json, setup: Json) -> str:
     start, end = points["start"], points["end"]
     return (
         f"from {money(start['price'], setup)} on {start['date']} to "
-        f"{money(end['price'], setup)} on {end['date']}, {points['touch_count']} touches (straight on a log price axis)"
+        f"{money(end['price'], setup)} on {end['date']}, {points['touch_count']} touches "
+        "(straight on a log price axis)"
     )
 
 

@@ -105,6 +105,8 @@ class Change(TypedDict):
     """Of the breakout or the exit, if there was one."""
     price: float | None
     """Entry or exit price."""
+    currency: NotRequired[str]
+    """Of `price`."""
     r_multiple: float | None
     """Of a trade that ended."""
 
@@ -205,7 +207,7 @@ class Lines(TypedDict):
 
 
 class Plan(TypedDict):
-    """A trade plan: where it fires, where it is wrong, where it is done. All in dollars."""
+    """A trade plan: where it fires, where it is wrong, where it is done."""
 
     direction: Literal["bullish", "bearish"]
     trigger_price: float
@@ -249,7 +251,7 @@ class ScanSetup(TypedDict):
     """Straight over sessions on a log price axis."""
     trigger_rule: str
     plans: list[Plan]
-    """Trigger, stop and target of a trade, in dollars."""
+    """Trigger, stop and target of a trade, in `currency`."""
     track_record: TrackRecords
     attempt: NotRequired[Attempt | None]
     """`number` above 1: a later attempt, which track records do not count."""
@@ -271,6 +273,8 @@ class ScanSetup(TypedDict):
     """
     gain_r: NotRequired[float | None]
     """The same as a multiple of the distance from entry to stop."""
+    currency: NotRequired[str]
+    """Of all prices: an ISO 4217 code, or `GBX` for pence."""
     rank: int
     """1 has the largest `expected_gain_pct`; that says nothing about the odds."""
     expected_gain_pct: float | None
@@ -312,7 +316,7 @@ class Setup(TypedDict):
     """Straight over sessions on a log price axis."""
     trigger_rule: str
     plans: list[Plan]
-    """Trigger, stop and target of a trade, in dollars."""
+    """Trigger, stop and target of a trade, in `currency`."""
     track_record: TrackRecords
     attempt: NotRequired[Attempt | None]
     """`number` above 1: a later attempt, which track records do not count."""
@@ -334,6 +338,8 @@ class Setup(TypedDict):
     """
     gain_r: NotRequired[float | None]
     """The same as a multiple of the distance from entry to stop."""
+    currency: NotRequired[str]
+    """Of all prices: an ISO 4217 code, or `GBX` for pence."""
 
 
 class SideRecord(TypedDict):
@@ -580,6 +586,8 @@ class History(TypedDict):
     occurrences: list[HistoryRow]
     count: int
     total: int
+    currency: NotRequired[str]
+    """Of all prices."""
 
 
 class TickerRecord(TypedDict):
