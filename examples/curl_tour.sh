@@ -103,9 +103,9 @@ step "With your key: your plan, your limits, and where the docs and the MCP endp
 keyed /me
 pretty
 
-step "The best setup of the market that trades below \$100, forming or with its trade running"
+step "The best setup of the market that trades above \$10, forming or with its trade running"
 keyed /scan -G \
-    --data-urlencode 'filters=[{"kind":"price","op":"<","value":100}]' \
+    --data-urlencode 'filters=[{"kind":"price","op":">","value":10}]' \
     --data-urlencode status=all --data-urlencode limit=1
 pretty
 

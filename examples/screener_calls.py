@@ -16,10 +16,12 @@ from urllib.parse import quote
 from screener_types import (
     ChangesAnswer,
     DemoAnswer,
+    ExportedTickersAnswer,
     FamiliesAnswer,
     Family,
     FamilyEntryAnswer,
     HistoryAnswer,
+    ImportedTickersAnswer,
     MeAnswer,
     PatternsAnswer,
     ScanAnswer,
@@ -110,6 +112,19 @@ def edit_tracked_tickers(
 ) -> Call[TrackedTickersAnswer]:
     """Add and remove tracked tickers."""
     return Call("/tickers", {}, "PATCH", {"add": list(add), "remove": list(remove)})
+
+
+def import_tickers(text: str) -> Call[ImportedTickersAnswer]:
+    """Add what a list of TradingView, Finviz or a spreadsheet names; the rest is named."""
+    return Call("/tickers/import", {}, "POST", {"text": text})
+
+
+def export_tickers(
+    *,
+    format: Literal["tradingview", "csv"] | None = None,  # noqa: A002 (the name of the API)
+) -> Call[ExportedTickersAnswer]:
+    """The tracked list as the text of a file."""
+    return Call("/tickers/export", {"format": format})
 
 
 def get_ticker_patterns(symbol: str) -> Call[PatternsAnswer]:

@@ -154,25 +154,31 @@ def test_every_file_of_the_examples_is_run_and_told_of() -> None:
 
 
 @pytest.mark.parametrize(
-    ("live", "session", "rank"), [("product", SAMPLE_SESSION, 1), ("service", NIGHT_SESSION, 2)]
+    ("live", "session", "symbol", "best"),
+    [("product", SAMPLE_SESSION, "AAPL", "AAPL"), ("service", NIGHT_SESSION, "MSFT", "GOOG")],
 )
 def test_the_curl_tour_shows_every_answer_and_saves_a_chart(
-    live: str, session: dt.date, rank: int, request: pytest.FixtureRequest, tmp_path: Path
+    live: str,
+    session: dt.date,
+    symbol: str,
+    best: str,
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
 ) -> None:
     service: Service = request.getfixturevalue(live)
-    text = succeed("curl_tour.sh msft.png", of=service, folder=tmp_path)
+    text = succeed("curl_tour.sh drawn.png", of=service, folder=tmp_path)
 
-    check_pictures(tmp_path, ["msft.png"])
+    check_pictures(tmp_path, ["drawn.png"])
     assert text.count("\n== ") == 10
     assert text.count('"win_rate_pct"') == text.count('"win_rate_trades"') + text.count(
         '"avg_loss_pct"'
     )
     for fact in (
         *(f'"as_of_session": "{session}"', DISCLAIMER, '"error": "bad_request"', "HTTP 400"),
-        f'"rank": {rank}',
+        f'"symbol": "{best}"',
     ):
         assert fact in text
-    setups = setups_of(service, "MSFT")
+    setups = setups_of(service, symbol)
     assert f"setup_id={setups[0]['setup_id']}'" in text, "the chart is that of the first"
     for summary in summaries_of(setups, "family", "ticker"):
         assert summary in text

@@ -18,14 +18,14 @@ def check_password(up: Server, greeting: str) -> None:
     email, password = (words[words.index(name) + 1] for name in ("address", "password"))
     with httpx.Client(base_url=up.url, follow_redirects=True, timeout=30) as browser:
         changes = browser.get("/changes")
-        fields = Forms(browser.get("/watchlist").text).found[0].fields
+        fields = Forms(browser.get("/watchlist").text).found[-1].fields
         form = {**fields, "email": email, "password": password}
         came = browser.post("/sign-in", data=form, headers={"Origin": up.url})
         pages = [browser.get(path) for path in ("/keys", "/account", "/usage", "/changes")]
 
     assert (changes.status_code, changes.url.path) == (200, "/changes")
     assert (email, came.url.path) == ("me@localhost", "/watchlist")
-    assert re.findall(r'<tr role="row" id="([^"]+)"', came.text) == ["AAPL", "GOOG", "IBM", "MSFT"]
+    assert re.findall(r'<tr role="row" id="([^"]+)"', came.text) == ["MSFT", "AAPL", "GOOG", "IBM"]
     assert all(page.status_code == 200 and not page.history for page in pages)
 
 

@@ -51,7 +51,7 @@ DRAWN = (
     Picture("home-phone", Page("/", "stranger", night=True), 390, 844, "dark"),
     Picture("screen", Page("/screen", "open", "/screen?status=all", night=True)),
     Picture("symbol", Page("/symbols/{symbol}", "open", "/symbols/AAPL", night=True)),
-    Picture("family", Page("/families/{family}", "stranger", "/families/falling_wedge", night=True)),
+    Picture("family", Page("/families/{family}", "stranger", "/families/triangle", night=True)),
 )
 """Every picture of the documentation; a new one is a row."""
 

@@ -281,8 +281,8 @@ def test_setups_in_opposite_directions_are_said_to_be_two_readings(
     copy_night(product_night, tmp_path)
     opposite = "Its setups point in opposite directions."
     with serving(tmp_path, open_pages=True) as live:
-        both = Browser(live).get("/symbols/MSFT").text
-        none = Browser(live).get("/symbols/AAPL").text
+        both = Browser(live).get("/symbols/AAPL").text
+        none = Browser(live).get("/symbols/MSFT").text
 
     assert opposite in words(both)
     assert opposite not in words(none)

@@ -169,15 +169,17 @@ def keys_of(service: Service, browser: Browser, vault: Vault) -> str:
 def feed_of(browser: Browser, vault: Vault) -> str:
     """Make a feed twice, and read both addresses; the newer one."""
     browser.submit(form_of(browser, "/screen", "/screens", vault), name="A screen")
+    address = ""
     for status in (404, 200):
         form = form_of(browser, "/screens/1", "/screens/1", vault)
         page = browser.submit(form, feed="new").text
         found = re.search(r'<code id="secret">([^<]+/feeds/([^<]+))</code>', page)
         assert found
+        address = found[1]
         vault.keep(found[2])
         if status == 200:
-            assert httpx.get(found[1], timeout=30).status_code == status
-    return found[1]
+            assert httpx.get(address, timeout=30).status_code == status
+    return address
 
 
 def calls(service: Service, key: str, vault: Vault) -> None:
