@@ -20,19 +20,23 @@ FIRST_DAY = "2024-03-18"
 """The session of the first night, some sessions before the last one of the bars."""
 
 
-def patterned(seed: int) -> Bars:
-    """A random walk, a triangle that broke out, and one that forms at the last bar."""
+def patterned(seed: int, left: int = 0) -> Bars:
+    """A random walk, a triangle that broke out, and one that forms at the last bar.
+
+    `left` is the number of bars that it has left until it may break out.
+    """
     over, now = (wedge_or_triangle(-0.3, 0.3, approach=1, broken=broken) for broken in (1, -1))
-    forming = now.bars.take(slice(0, now.break_bar(-1)))
+    forming = now.bars.take(slice(0, now.break_bar(-1) - left))
     before = random_walk(seed, BARS - len(over.bars) - len(forming))
     bars = joined(before, over.bars, forming)
     return replace(bars, date=weekdays(len(bars)))
 
 
 def write_market(folder: Path, symbols: int) -> Path:
-    """Write a file of bars for each symbol."""
+    """Write a file of bars for each symbol; the triangle of S7 is found after the first day."""
     for number in range(symbols):
-        made = patterned(number) if number % 2 else walk(BARS, seed=number)
+        left = 9 if number == 7 else 0
+        made = patterned(number, left) if number % 2 else walk(BARS, seed=number)
         write_csv(folder / f"S{number}.csv", made)
     return folder
 

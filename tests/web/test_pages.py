@@ -61,8 +61,8 @@ def test_home_shows_a_record_where_no_demo_symbol_has_a_setup(
 
 def test_home_leads_to_a_demo_symbol_that_has_a_setup(product_night: Path, tmp_path: Path) -> None:
     copy_night(product_night, tmp_path)
-    with serving(tmp_path, demo_symbols=("NVDA", "FB", "MSFT")) as live:
-        assert f"curl {live.base}/demo/MSFT" in Browser(live).get("/").text
+    with serving(tmp_path, demo_symbols=("NVDA", "FB", "AAPL")) as live:
+        assert f"curl {live.base}/demo/AAPL" in Browser(live).get("/").text
         assert live.get("/demo/NVDA", key="").json()["available"] is False
         assert Browser(live).get("/symbols/NVDA").status_code == 404
 
