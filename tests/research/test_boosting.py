@@ -8,7 +8,7 @@ import pytest
 from nightly.detector.events import PatternType
 from nightly.detector.judgement import PARTS, UNUSED, read_trees
 from nightly.detector.kernel.shape import Shape, judged
-from research.chartist.boosting import Settings, boosted, odds_of
+from research.chartist.boosting import BINS, Settings, boosted, edges_of, odds_of
 
 SETTINGS = Settings(trees=60, rate=0.2, ridge=1.0, least=5.0)
 RNG = np.random.default_rng(5)
@@ -21,6 +21,17 @@ def test_trees_learn_that_two_numbers_count_only_together() -> None:
     trees = boosted(NUMBERS, accepted, np.ones(2000), np.zeros(3, np.int64), SETTINGS)
 
     assert np.mean((odds_of(trees, NUMBERS) > 0) == (accepted > 0)) > 0.95
+
+
+def test_no_bound_lies_on_a_value_so_the_last_digits_of_a_number_decide_nothing() -> None:
+    """Half of the rows are 0, as where a line goes through both its touches."""
+    column = np.round(np.concatenate([np.zeros(500), RNG.uniform(0, 1, 500)]), 3)
+
+    edges = edges_of(column)
+
+    values = np.unique(column)
+    assert (np.abs(edges[:, None] - values).min(axis=1) > 4e-4).all()
+    assert 10 < len(edges) < BINS
 
 
 @pytest.mark.parametrize("sign", [1, -1])

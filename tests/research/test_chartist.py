@@ -14,7 +14,7 @@ from PIL import Image
 
 from nightly.bars import Bars, to_date
 from nightly.detector.judgement import PARTS
-from research.chartist.charts import Chart, DrawnLine, charts_of, sample
+from research.chartist.charts import Chart, DrawnLine, charts_of, is_among, sample
 from research.chartist.controls import SLACK, controls
 from research.chartist.fit import is_set_aside
 from research.chartist.pictures import BLUE, HEIGHT, WIDTH, frame_of, picture, read_key, write_set
@@ -103,6 +103,17 @@ def test_a_sample_has_one_chart_of_a_symbol() -> None:
     drawn = sample(charts, 4, np.random.default_rng(1))
     assert len({chart.symbol for chart in drawn}) == len(drawn) == 4
     assert len(sample(charts, 9, np.random.default_rng(1))) == 5
+
+
+def test_a_chart_that_shares_a_day_with_a_rated_one_of_its_symbol_is_not_fresh() -> None:
+    chart = a_chart()  # of bars 100 to 150
+    day = [to_date(number).isoformat() for number in chart.bars.date]
+
+    assert is_among(chart, {"AAA": [(day[150], day[170])]})
+    assert is_among(chart, {"AAA": [(day[90], day[100])]})
+    assert is_among(chart, {"AAA": [(day[120], day[120])]})
+    assert not is_among(chart, {"AAA": [(day[50], day[99]), (day[151], day[160])]})
+    assert not is_among(chart, {"BBB": [(day[100], day[150])]})
 
 
 def test_a_picture_shows_both_lines_from_their_own_start_to_the_last_bar() -> None:
