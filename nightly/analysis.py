@@ -22,7 +22,6 @@ from nightly.cleaning.sessions import Window
 from nightly.detector.events import Rows
 from nightly.detector.parameters import Parameters
 from nightly.errors import NightlyError, Refusal
-from nightly.markets.exchanges import NEW_YORK, UTC_DAYS, customary_currency
 from nightly.memo import (
     Kept,
     MemoHead,
@@ -53,6 +52,7 @@ from nightly.series import Series
 from nightly.symbols import COINS, quote_of
 from nightly.version import code_version
 from store.wire.currency import DOLLARS
+from store.wire.exchanges import NEW_YORK, UTC_DAYS, customary_currency
 
 NO_BARS: Final = Refusal("too_few_bars", "No bar was left after cleaning.")
 LATE: Final = ("behind", "stale")

@@ -30,7 +30,6 @@ from nightly.cleaning.sessions import (
 )
 from nightly.detector.parameters import DEFAULTS, Parameters
 from nightly.errors import Refusal
-from nightly.markets.exchanges import UTC_DAYS, Exchange
 from nightly.pool import INLINE, INLINE_LATER, Pool, batches, local_pool
 from nightly.reading import BarSource, Outline, Step, silent
 from nightly.reference.reference import Listing, Reference, as_crypto, listed_at
@@ -39,6 +38,7 @@ from nightly.symbols import placed, resolve
 from nightly.version import code_version
 from nightly.workers.cluster import cluster_pool
 from store.ledger.manifest import Inputs
+from store.wire.exchanges import UTC_DAYS, Exchange
 
 MAX_RENAMED = 1000
 NAMED = 8

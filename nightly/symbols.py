@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Final
 
 from nightly.errors import Refusal
-from nightly.markets.exchanges import Exchange, exchange_named
+from store.wire.exchanges import Exchange, exchange_named
 from store.wire.records import LONGEST_SYMBOL
 
 QUOTES: Final = frozenset(

@@ -17,6 +17,13 @@ from typing import Final
 from mcp_server.calls.errors import ApiError
 from mcp_server.filters.directory import Directory
 from store.nights.book import Entry
+from store.wire.exchanges import (
+    NEW_YORK,
+    exchange_named,
+    exchange_with_suffix,
+    exchanges,
+    exchanges_listing,
+)
 from store.wire.sheets import csv_text
 
 MAX_LIST: Final = 64 * 1024
@@ -31,45 +38,11 @@ MOST_PREAMBLE: Final = 10
 SYMBOL_HEADS: Final = ("symbol", "ticker", "symbols", "tickers", "nse code", "instrument")
 EXCHANGE_HEADS: Final = ("exchange", "mic")
 
-UNITED_STATES: Final = frozenset({"XNYS", "XNAS", "XASE", "ARCX", "BATS", "OTC"})
-"""A listing moves between these, and vendors name any of them for it."""
+OVER_THE_COUNTER: Final = "OTC"
+"""TradingView's prefix of American shares that no exchange lists."""
 
-_EXCHANGES: Final = (
-    ("NASDAQ", "XNAS", ""), ("NYSE", "XNYS", ""), ("AMEX", "XASE", ""), ("NYSEARCA", "ARCX", ""),
-    ("CBOE", "BATS", ""), ("OTC", "OTC", ""),
-    ("TSX", "XTSE", "TO"), ("TSXV", "XTSX", "V"), ("NEO", "NEOE", "NE"), ("BMV", "XMEX", "MX"),
-    ("BMFBOVESPA", "BVMF", "SA"), ("BYMA", "XBUE", "BA"),
-    ("LSE", "XLON", "L"), ("XETR", "XETR", "DE"), ("FWB", "XFRA", "F"),
-    ("EURONEXT", "XPAR", "PA"), ("EURONEXT", "XAMS", "AS"), ("EURONEXT", "XBRU", "BR"),
-    ("EURONEXT", "XLIS", "LS"), ("EURONEXT", "XDUB", "IR"), ("EURONEXT", "XOSL", "OL"),
-    ("MIL", "XMIL", "MI"), ("BME", "XMAD", "MC"), ("SIX", "XSWX", "SW"), ("VIE", "XWBO", "VI"),
-    ("OMXSTO", "XSTO", "ST"), ("OMXCOP", "XCSE", "CO"), ("OMXHEX", "XHEL", "HE"),
-    ("GPW", "XWAR", "WA"), ("BIST", "XIST", "IS"), ("TASE", "XTAE", "TA"), ("JSE", "XJSE", "JO"),
-    ("TADAWUL", "XSAU", "SR"), ("NSE", "XNSE", "NS"), ("BSE", "XBOM", "BO"), ("PSX", "XKAR", "KA"),
-    ("TSE", "XTKS", "T"), ("HKEX", "XHKG", "HK"), ("SSE", "XSHG", "SS"), ("SZSE", "XSHE", "SZ"),
-    ("KRX", "XKRX", "KS"), ("TWSE", "XTAI", "TW"), ("SGX", "XSES", "SI"), ("IDX", "XIDX", "JK"),
-    ("MYX", "XKLS", "KL"), ("SET", "XBKK", "BK"), ("ASX", "XASX", "AX"), ("NZX", "XNZE", "NZ"),
-)  # fmt: skip
-"""TradingView's prefix, the MIC (ISO 10383; `OTC` has none) and Yahoo's suffix."""
-
-_PREFIXES: Final = {**{mic: prefix for prefix, mic, _ in _EXCHANGES}, "ARCX": "AMEX"}
 _UNDERSCORED: Final = frozenset({"XNSE", "XBOM", "XSTO", "XCSE"})
 """Where TradingView writes `M_M` and `VOLV_B` for what is `M.M` and `VOLV.B` here."""
-
-_SUFFIXES: Final = {suffix: mic for _, mic, suffix in _EXCHANGES if suffix}
-
-
-def _exchanges() -> dict[str, frozenset[str]]:
-    """The MICs that each prefix, and each MIC, may stand for."""
-    found: dict[str, frozenset[str]] = {"BATS": UNITED_STATES}
-    for prefix, mic, _ in _EXCHANGES:
-        same = UNITED_STATES if mic in UNITED_STATES else frozenset({mic})
-        found[mic] = same
-        found[prefix] = found.get(prefix, frozenset()) | same
-    return found
-
-
-EXCHANGES: Final = _exchanges()
 
 
 def text_of(body: bytes) -> str:
@@ -119,7 +92,7 @@ def _cells(rows: Iterable[Sequence[str]], column: int, exchange: int | None) -> 
             row[exchange].strip().upper() if exchange is not None and exchange < len(row) else ""
         )
         if not symbol.startswith("#"):
-            yield f"{stated}:{symbol}" if symbol and stated in EXCHANGES else symbol
+            yield f"{stated}:{symbol}" if symbol and _markets(stated) else symbol
 
 
 def _of_pieces(lines: Iterable[str]) -> Iterator[str]:
@@ -141,8 +114,9 @@ def meaning(listed: str, directory: Directory, is_known: Callable[[str], bool]) 
     base, _, suffix = dotted.rpartition(".")
     tried = [(ticker, exchange), (dotted, exchange)]
     tried += [(f"{dotted}.{end}", "") for end in _suffixes(exchange)]
-    if not exchange and suffix in _SUFFIXES:
-        tried.append((base, _SUFFIXES[suffix]))
+    if not exchange and (named := exchange_with_suffix(suffix)):
+        tried.append((base, named.mic))
+        tried += [(f"{base}.{end}", "") for end in _suffixes(named.mic)]
     entry = directory.entry(joined) or {}
     if entry.get("asset_type") == "crypto":
         tried.append((joined, exchange))
@@ -152,20 +126,31 @@ def meaning(listed: str, directory: Directory, is_known: Callable[[str], bool]) 
     return None
 
 
+def _markets(exchange: str) -> frozenset[str]:
+    """The MICs that the name, prefix or MIC of a list may stand for; none for one of crypto. A
+    listing moves between the American ones, and vendors name any of them for it.
+    """
+    meant = exchanges_listing(exchange)
+    if exchange == OVER_THE_COUNTER or not all(each.abroad for each in meant):
+        return frozenset(each.mic for each in exchanges() if not each.abroad)
+    return frozenset(each.mic for each in meant)
+
+
 def _suffixes(exchange: str) -> list[str]:
-    mics = EXCHANGES.get(exchange, frozenset())
-    return [suffix for suffix, mic in _SUFFIXES.items() if mic in mics]
+    mics = _markets(exchange)
+    found = (each for each in exchanges() if each.mic in mics)
+    return [suffix for each in found for suffix in (*each.suffixes, *each.class_suffixes)]
 
 
 def _is_listed(directory: Directory, symbol: str, exchange: str) -> bool:
     """Whether a symbol may be of an exchange; any that is not in the table is one of crypto."""
-    entry = directory.entry(symbol) or {}
+    entry, markets = directory.entry(symbol) or {}, _markets(exchange)
     if not exchange or entry.get("asset_type") == "crypto":
-        return exchange not in EXCHANGES
+        return not markets
     if not directory.has_exchanges:
-        return exchange in EXCHANGES
+        return bool(markets)
     # Where a table of symbols says nothing of one, it is of New York.
-    return (entry.get("exchange") or "XNYS") in EXCHANGES.get(exchange, ())
+    return (entry.get("exchange") or NEW_YORK) in markets
 
 
 def tradingview_text(symbols: Iterable[str], directory: Directory) -> str:
@@ -174,12 +159,14 @@ def tradingview_text(symbols: Iterable[str], directory: Directory) -> str:
 
 
 def _prefixed(symbol: str, entry: Entry) -> str:
-    exchange = entry.get("exchange") or ""
+    exchange = exchange_named(entry.get("exchange") or "")
+    if exchange is None or not exchange.tradingview:
+        return symbol
     base, _, suffix = symbol.rpartition(".")
-    plain = base if _SUFFIXES.get(suffix) == exchange else symbol
-    if exchange in _UNDERSCORED:
+    plain = base if exchange_with_suffix(suffix) is exchange else symbol
+    if exchange.mic in _UNDERSCORED:
         plain = plain.replace(".", "_")
-    return f"{_PREFIXES[exchange]}:{plain}" if exchange in _PREFIXES else symbol
+    return f"{exchange.tradingview}:{plain}"
 
 
 def table_text(symbols: Iterable[str], directory: Directory) -> str:

@@ -37,9 +37,9 @@ from nightly.cleaning.gates import (
 )
 from nightly.cleaning.sessions import Window
 from nightly.errors import Refusal
-from nightly.markets.exchanges import NEW_YORK
 from nightly.reference.reference import AssetType, Split
 from nightly.series import Mask, Places, Series, parts
+from store.wire.exchanges import NEW_YORK
 
 REUSE_DAYS: Final = 90
 """A longer gap in calendar days separates two owners of one ticker."""

@@ -18,8 +18,8 @@ from nightly.bars import Bars, Floats, to_date, to_day
 from nightly.cleaning.sessions import Window
 from nightly.detector.parameters import Parameters
 from nightly.errors import Refusal
-from nightly.markets.exchanges import NEW_YORK, UTC_DAYS
 from nightly.series import Mask, Places, bars_since, parts, trailing_mean, trailing_share
+from store.wire.exchanges import NEW_YORK, UTC_DAYS
 
 MIN_BARS: Final = 60
 GAP_DAYS: Final = 10

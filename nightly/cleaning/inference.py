@@ -15,8 +15,8 @@ import numpy as np
 
 from nightly.bars import Days, to_date
 from nightly.markets.calendars import calendar_of, sessions_between
-from nightly.markets.exchanges import NEW_YORK, customary_currency, exchanges
 from nightly.reading.source import BarSource, Step
+from store.wire.exchanges import NEW_YORK, customary_currency, exchanges
 
 COMPARING: Final = "comparing trading days"
 LATEST: Final = 1250

@@ -17,7 +17,7 @@ import numpy as np
 from nightly.bars import Days, to_date, to_day
 from nightly.errors import SourceError
 from nightly.markets.calendars import calendar_of
-from nightly.markets.exchanges import NEW_YORK, UTC_DAYS
+from store.wire.exchanges import NEW_YORK, UTC_DAYS
 
 QUORUM: Final = 0.8
 """Share of the active symbols that must be current on the day that a night is as of. If all were

@@ -12,7 +12,7 @@ import ccxt
 import polars as pl
 
 from nightly.fetching.provider import SCHEMA, ProviderBusyError, ProviderError, one_line
-from nightly.markets.exchanges import UTC_DAYS
+from store.wire.exchanges import UTC_DAYS
 
 DAY_MS: Final = 86_400_000
 PAGE: Final = 500

@@ -1,1 +1,1 @@
-"""Markets: exchanges, and on which days they trade."""
+"""Markets: on which days exchanges trade."""

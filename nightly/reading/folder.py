@@ -14,7 +14,6 @@ import polars as pl
 
 from nightly.bars import Adjustment
 from nightly.errors import Refusal, SourceError
-from nightly.markets.exchanges import exchange_of
 from nightly.reading.files import file_digest
 from nightly.reading.formats import read_bars
 from nightly.reading.pieces import Piece, PieceReader, pieces_of
@@ -22,6 +21,7 @@ from nightly.symbols import normalise
 from nightly.tables.layout import BarsTable
 from nightly.tables.names import DAILY, FileName, read_name
 from nightly.tables.raw import MASSIVE, STOOQ
+from store.wire.exchanges import exchange_of
 
 Fact = TypeVar("Fact")
 

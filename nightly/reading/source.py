@@ -18,10 +18,10 @@ import polars as pl
 from nightly.bars import Adjustment, Bars
 from nightly.errors import Refusal
 from nightly.markets.calendars import calendar_of
-from nightly.markets.exchanges import NEW_YORK
 from nightly.tables.columns import BARS
 from nightly.tables.layout import TIME, BarsTable
 from nightly.tables.spacing import other_interval
+from store.wire.exchanges import NEW_YORK
 
 NUMBERS: Final = BARS[1:]
 

@@ -26,7 +26,12 @@ import polars as pl
 
 from nightly.bars import ADJUSTMENTS, Adjustment
 from nightly.errors import SourceError
-from nightly.markets.exchanges import (
+from nightly.reading import CSV, suffix_of
+from nightly.reading.files import check_regular
+from nightly.symbols import normalise, resolve
+from nightly.tables.columns import find_columns, squeeze
+from store.nights.book import LONGEST_NAME
+from store.wire.exchanges import (
     NEW_YORK,
     UTC_DAYS,
     Exchange,
@@ -34,11 +39,6 @@ from nightly.markets.exchanges import (
     exchange_named,
     exchange_of,
 )
-from nightly.reading import CSV, suffix_of
-from nightly.reading.files import check_regular
-from nightly.symbols import normalise, resolve
-from nightly.tables.columns import find_columns, squeeze
-from store.nights.book import LONGEST_NAME
 from store.wire.labels import INDUSTRIES
 from store.wire.words import short
 

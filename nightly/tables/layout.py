@@ -15,7 +15,6 @@ import polars as pl
 
 from nightly.bars import Adjustment
 from nightly.errors import Refusal, SourceError
-from nightly.markets.exchanges import currency_code
 from nightly.tables.columns import BARS, PRICES
 from nightly.tables.dates import CRYPTO_TICKER, day_of, session_of, time_of
 from nightly.tables.decimals import number_columns
@@ -23,6 +22,7 @@ from nightly.tables.mapping import ColumnMapping, map_columns
 from nightly.tables.raw import DATABENTO, MASSIVE, RawTable
 from nightly.tables.spacing import stated_interval
 from nightly.tables.wide import is_wide, to_long
+from store.wire.exchanges import currency_code
 
 TIME: Final = "time"
 """The canonical column with the time of the day, in tables whose rows differ in it."""

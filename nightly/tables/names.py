@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
-from nightly.markets.exchanges import exchange_named, exchange_of
 from nightly.symbols import QUOTES
 from nightly.tables.columns import unaccented
+from store.wire.exchanges import exchange_named, exchange_of
 
 DAILY: Final = "1d"
 SUFFIXES: Final = (

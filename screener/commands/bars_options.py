@@ -13,8 +13,8 @@ from typing import Annotated, Any, Concatenate, Literal, ParamSpec, cast, get_ar
 import typer
 
 from nightly.errors import SourceError
-from nightly.markets.exchanges import currency_code, exchange_named, exchanges
 from screener.settings.console import fail
+from store.wire.exchanges import currency_code, exchange_named, exchanges
 
 P = ParamSpec("P")
 

@@ -12,8 +12,8 @@ from benchmarks.market import write_market
 from benchmarks.night import ANALYSED, LATE
 from nightly.cleaning.cleaning import clean
 from nightly.cleaning.sessions import past_window
-from nightly.markets.exchanges import NEW_YORK
 from nightly.reading import TableSource
+from store.wire.exchanges import NEW_YORK
 
 SYMBOLS, YEARS = 60, 20
 

@@ -14,8 +14,8 @@ import polars as pl
 from nightly.bars import Bars, Floats, to_day
 from nightly.detector.parameters import Parameters
 from nightly.markets.calendars import calendar_of
-from nightly.markets.exchanges import NEW_YORK
 from nightly.results.features import COLUMNS, features
+from store.wire.exchanges import NEW_YORK
 
 # The default's rules with a low score, so that a random walk has enough patterns to look at.
 LENIENT = Parameters(quality_min=10.0, directness_min=0.0)

@@ -23,9 +23,9 @@ from nightly.bars import Bars, Days, to_date, to_day
 from nightly.cleaning.cleaning import Cleaned, clean
 from nightly.cleaning.gates import suspected_splits
 from nightly.cleaning.sessions import Window
-from nightly.markets.exchanges import NEW_YORK, UTC_DAYS
 from nightly.reading import TableSource
 from nightly.reference.reference import AssetType, Split
+from store.wire.exchanges import NEW_YORK, UTC_DAYS
 from tests.nightly.series import changed, multiplied
 
 SHARED = Path(os.environ.get("SCREENER_SHARED", Path(__file__).parents[3] / "shared"))

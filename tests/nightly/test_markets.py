@@ -22,7 +22,13 @@ from nightly.cleaning.gates import gap_days
 from nightly.cleaning.inference import fitting
 from nightly.cleaning.sessions import last_completed, next_session, settled_at, windows
 from nightly.markets.calendars import calendar_of
-from nightly.markets.exchanges import (
+from nightly.night import make_night
+from nightly.plan import Order, plan
+from nightly.reference.reference import read_reference
+from nightly.symbols import resolve
+from store.nights.nights import Nights
+from store.wire.currency import money
+from store.wire.exchanges import (
     NEW_YORK,
     UTC_DAYS,
     currency_code,
@@ -31,12 +37,6 @@ from nightly.markets.exchanges import (
     exchange_of,
     exchanges,
 )
-from nightly.night import make_night
-from nightly.plan import Order, plan
-from nightly.reference.reference import read_reference
-from nightly.symbols import resolve
-from store.nights.nights import Nights
-from store.wire.currency import money
 from store.wire.labels import EXCHANGES, EXCHANGES_ABROAD
 from store.wire.records import ScanSetup
 from tests.nightly.nights import book_of, order_of
@@ -421,11 +421,11 @@ def test_every_exchange_has_a_calendar_and_a_label_and_names_of_its_own() -> Non
     labels = {exchange.mic for exchange in exchanges()}
     assert labels == {*EXCHANGES, *EXCHANGES_ABROAD}
     assert all(exchange.abroad == (exchange.mic not in EXCHANGES) for exchange in exchanges())
-    table = resources.files("nightly") / "shipped" / "exchanges.csv"
+    table = resources.files("store.wire") / "exchanges.csv"
     found = list(csv.DictReader(table.read_text(encoding="utf-8").splitlines()))
-    for column in ("names", "suffixes"):
-        words = [word for row in found for word in row[column].split()]
-        assert len(words) == len(set(words)), column
+    for columns in (("names",), ("suffixes", "class_suffixes")):
+        words = [word for row in found for column in columns for word in row[column].split()]
+        assert len(words) == len(set(words)), columns
     for exchange in exchanges():
         assert customary_currency(exchange.calendar) == exchange.currency
         assert not exchange.abroad or exchange.suffixes

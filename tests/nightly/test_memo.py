@@ -22,7 +22,6 @@ from nightly.detector.detector import Walk, detect, walk_on
 from nightly.detector.events import Outcome
 from nightly.detector.parameters import DEFAULTS, Parameters
 from nightly.errors import Refusal
-from nightly.markets.exchanges import NEW_YORK, UTC_DAYS
 from nightly.memo import SymbolMemo, WalkMemo, kept_of, resume
 from nightly.night import make_night
 from nightly.reading import Loaded
@@ -39,6 +38,7 @@ from store.folder.checkpoints import Checkpoints
 from store.nights.book import Prices
 from store.nights.nights import Nights
 from store.nights.publish import BookWriter
+from store.wire.exchanges import NEW_YORK, UTC_DAYS
 from tests.nightly.nights import order_over
 from tests.nightly.series import LENIENT, changed, daily, multiplied, walk, weekdays
 

@@ -20,7 +20,6 @@ from nightly.bars import Bars, to_date, to_day
 from nightly.cleaning.cleaning import clean
 from nightly.cleaning.sessions import past_window
 from nightly.detector.parameters import DEFAULTS, Parameters
-from nightly.markets.exchanges import NEW_YORK
 from nightly.night import make_night
 from nightly.plan import Order
 from nightly.reference.reference import Reference
@@ -28,6 +27,7 @@ from nightly.sample import SAMPLE_SESSION, sample_reference, sample_source
 from store.ledger.manifest import Manifest
 from store.nights.book import Book
 from store.nights.nights import Nights
+from store.wire.exchanges import NEW_YORK
 from store.wire.records import HistoryRow, ScanSetup, Setup
 from tests.conftest import CROWDED, NIGHT_SESSION
 from tests.nightly.nights import source_of

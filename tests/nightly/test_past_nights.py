@@ -27,7 +27,6 @@ from nightly.cleaning.cleaning import clean
 from nightly.cleaning.sessions import last_session, past_window
 from nightly.detector.detector import walk_on
 from nightly.detector.events import EndReason
-from nightly.markets.exchanges import NEW_YORK
 from nightly.night import make_night
 from nightly.plan import Order
 from nightly.reference.reference import AssetType, Listing, read_reference
@@ -35,6 +34,7 @@ from nightly.results.history import Fate
 from nightly.series import Series
 from store.nights.book import Book
 from store.nights.nights import Nights
+from store.wire.exchanges import NEW_YORK
 from tests.nightly.nights import analysed, book_of, order_over
 from tests.nightly.series import LENIENT, changed, multiplied, walk, weekdays
 

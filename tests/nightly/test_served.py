@@ -26,7 +26,6 @@ from nightly.bars import Bars, to_date, to_day
 from nightly.cleaning.sessions import last_session, next_session
 from nightly.detector.detector import walk_on
 from nightly.detector.parameters import Parameters
-from nightly.markets.exchanges import NEW_YORK
 from nightly.night import make_night
 from nightly.plan import Order
 from nightly.results.history import Lineages
@@ -57,6 +56,7 @@ from store.ledger.served import (
 from store.ledger.verify import verify
 from store.nights.grade import Grade, grade
 from store.nights.nights import Nights
+from store.wire.exchanges import NEW_YORK
 from store.wire.families import Family
 from store.wire.words import FEW
 from tests.nightly.nights import analysed, book_of, order_of, order_over

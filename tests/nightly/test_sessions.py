@@ -15,7 +15,7 @@ from nightly.cleaning.sessions import (
     upcoming,
 )
 from nightly.errors import SourceError
-from nightly.markets.exchanges import NEW_YORK, UTC_DAYS
+from store.wire.exchanges import NEW_YORK, UTC_DAYS
 
 LATER = dt.datetime(2026, 11, 30, tzinfo=dt.UTC)
 

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from nightly.cleaning.sessions import settled_at
 from nightly.errors import SourceError
-from nightly.markets.exchanges import NEW_YORK, exchange_named
 from nightly.night import LeaveOut, make_night
 from nightly.plan import Order, held_back, plan
 from nightly.pool import default_jobs
@@ -41,6 +40,7 @@ from store.folder.checkpoints import Checkpoints
 from store.ledger.manifest import SAMPLE, Manifest
 from store.nights.nights import Nights
 from store.nights.publish import fall_behind
+from store.wire.exchanges import NEW_YORK, exchange_named
 
 LOOK_SECONDS = 60.0
 """How often a wait looks at the clock."""

@@ -22,6 +22,7 @@ from mcp_server.filters.symbol_lists import (
 )
 
 ENTRIES = (
+    ("AC.PA", "XPAR", "stock", "Accor SA"),
     ("AAL", "XNAS", "stock", "American Airlines Group Inc. Common Stock"),
     ("AAPL", "XNAS", "stock", "Apple Inc. Common Stock"),
     ("BRK.B", "XNYS", "stock", "Berkshire Hathaway Inc. New"),
@@ -30,6 +31,7 @@ ENTRIES = (
     ("EMN", None, "stock", "Eastman Chemical Company"),
     ("GOOG", "XNAS", "stock", "=Alphabet"),
     ("INFY", "XNYS", "stock", "Infosys Limited ADR"),
+    ("LIO", "XTSX", "stock", "Lion One Metals"),
     ("M.M", "XNSE", "stock", "Mahindra & Mahindra"),
     ("RELIANCE", "XNSE", "stock", "Reliance Industries"),
     ("SPY", "ARCX", "etf", "S&P 500 SPDR"),
@@ -107,6 +109,12 @@ def test_a_list_of_nothing_or_of_too_much_is_refused(text: str, said: str) -> No
         ("NSE:M_M", "M.M"),
         ("M&M.NS", "M.M"),
         ("TCS.NS", "TCS.NS"),
+        ("TCS.NSE", "TCS.NS"),
+        ("National Stock Exchange of India:TCS", "TCS.NS"),  # as the bars of a night may name it
+        ("NasdaqGS:AAPL", "AAPL"),
+        ("EURONEXT:AC", "AC.PA"),
+        ("LIO.V", "LIO"),
+        ("OTC:AAPL", "AAPL"),
     ],
 )
 def test_an_exchange_and_a_separator_are_understood(listed: str, symbol: str) -> None:

@@ -1,8 +1,10 @@
 """Exchanges: whose trading days a symbol has, and in which currency its prices are by custom.
 
-The table `shipped/exchanges.csv` has a row for each market identifier code (MIC) whose calendar
-`exchange_calendars` keeps, with the suffixes and names by which vendors mean it. A suffix or a name
-that means two exchanges is in no row.
+The table `exchanges.csv` has a row for each market identifier code (MIC) whose calendar
+`exchange_calendars` keeps, with the suffixes and names by which vendors mean it, and TradingView's
+prefix of its tickers. A suffix or a name that means two exchanges is in no row; a prefix may stand
+in many. A class suffix names an exchange in lists alone: elsewhere it is a class of American
+shares, such as V of `MKC.V`.
 """
 
 from __future__ import annotations
@@ -36,6 +38,10 @@ class Exchange:
     """The name in `exchange_calendars` of its calendar."""
     currency: str
     suffixes: tuple[str, ...]
+    class_suffixes: tuple[str, ...]
+    names: tuple[str, ...]
+    tradingview: str
+    """The prefix of its tickers there; empty if it has none."""
 
     @property
     def abroad(self) -> bool:
@@ -61,15 +67,43 @@ def currency_code(text: str) -> str | None:
     return code if _CODE.fullmatch(code) else None
 
 
+def exchanges_listing(text: str) -> tuple[Exchange, ...]:
+    """The exchanges that a list means which puts a name or TradingView's prefix before a ticker, in
+    any case: EURONEXT is that of six.
+    """
+    prefix = text.strip().upper()
+    found = tuple(known for known in exchanges() if prefix and known.tradingview == prefix)
+    one = exchange_named(text)
+    return found or ((one,) if one else ())
+
+
+def exchange_with_suffix(suffix: str) -> Exchange | None:
+    """The exchange that a suffix of a list names, as NS of `INFY.NS` or V of `ABC.V`."""
+    return _suffixes().get(suffix) or _class_suffixes().get(suffix)
+
+
 @cache
 def customary_currency(calendar: str) -> str:
     """The currency in which the exchanges of a calendar quote; dollars for crypto."""
     return next((known.currency for known in exchanges() if known.calendar == calendar), "USD")
 
 
+@cache
 def exchanges() -> tuple[Exchange, ...]:
     """All exchanges of the table."""
-    return tuple(exchange for exchange, _ in _rows())
+    table = resources.files("store.wire").joinpath("exchanges.csv")
+    return tuple(
+        Exchange(
+            row["mic"],
+            row["calendar"],
+            row["currency"],
+            tuple(row["suffixes"].split()),
+            tuple(row["class_suffixes"].split()),
+            (_key(row["mic"]), *row["names"].split()),
+            row["tradingview"],
+        )
+        for row in csv.DictReader(table.read_text(encoding="utf-8").splitlines())
+    )
 
 
 def _key(text: str) -> str:
@@ -78,7 +112,7 @@ def _key(text: str) -> str:
 
 @cache
 def _named() -> Mapping[str, Exchange]:
-    pairs = ((name, exchange) for exchange, names in _rows() for name in names)
+    pairs = ((name, exchange) for exchange in exchanges() for name in exchange.names)
     return MappingProxyType(dict(pairs))
 
 
@@ -89,13 +123,6 @@ def _suffixes() -> Mapping[str, Exchange]:
 
 
 @cache
-def _rows() -> tuple[tuple[Exchange, tuple[str, ...]], ...]:
-    table = resources.files("nightly") / "shipped" / "exchanges.csv"
-    rows = csv.DictReader(table.read_text(encoding="utf-8").splitlines())
-    return tuple(
-        (
-            Exchange(row["mic"], row["calendar"], row["currency"], tuple(row["suffixes"].split())),
-            (_key(row["mic"]), *row["names"].split()),
-        )
-        for row in rows
-    )
+def _class_suffixes() -> Mapping[str, Exchange]:
+    pairs = ((suffix, exchange) for exchange in exchanges() for suffix in exchange.class_suffixes)
+    return MappingProxyType(dict(pairs))
