@@ -31,7 +31,7 @@ COLUMNS: Mapping[str, Column] = {
     "expected_r": Column("Expected R", "min_expected_r"),
     "win_rate": Column("Win rate", "win_rate"),
     "sample": Column("Sample", "sample", "smallest first", "largest first"),
-    "price": Column("Price", "price"),
+    "price": Column("Price", "close"),
     "daily_change": Column("Day's change", "daily_change"),
     "market_cap": Column("Market cap", "market_cap", "smallest first", "largest first"),
     "pattern": Column("Pattern", "pattern", "A to Z", "Z to A", ""),
@@ -43,6 +43,9 @@ COLUMNS: Mapping[str, Column] = {
     "target": Column("Way to the target", "target_way", "shortest first", "longest first"),
 }
 """By the value of `sort`; `-` in front of it sorts downward."""
+
+PRICES: Final = ("close", "start")
+"""Columns of prices, each in the currency of its setup."""
 
 SORTS: Mapping[str, str] = {
     RANK: "Rank, largest typical gain first",

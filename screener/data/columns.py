@@ -20,7 +20,7 @@ Type: TypeAlias = Literal["text", "date", "number", "integer", "boolean"]
 TableName: TypeAlias = Literal["night", "setups", "trades", "records", "features", "columns"]
 TABLES: Final[tuple[TableName, ...]] = get_args(TableName)
 
-UNITS: Final = {"$": "currency", "boolean": ""}
+UNITS: Final = {"$": "USD", "boolean": ""}
 """Units of filters that have another name here."""
 
 

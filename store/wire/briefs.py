@@ -130,6 +130,7 @@ NUMBERS: Mapping[str, Callable[[SetupView], float | None]] = {
     "sample": lambda view: view.record.sample_size if view.record else None,
     "distance": lambda view: None if view.distance_pct is None else abs(view.distance_pct),
     "sessions": lambda view: view.sessions_running,
+    "close": lambda view: view.last_close,
     "start": lambda view: view.plan.start,
     "stop_way": lambda view: abs(view.plan.stop_pct),
     "target_way": lambda view: abs(view.plan.target_pct),

@@ -149,9 +149,7 @@ COLUMNS: Mapping[str, Column] = {
     "stop": Column(
         "Stop",
         "stop",
-        lambda row: (
-            f"{money(row.view.plan.stop, row.view.currency)} {words.change(row.view.plan.stop_pct)}"
-        ),
+        lambda row: _level(row, "stop"),
         ("stop_price", "stop_pct"),
     ),
     "target": Column(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from anyio.lowlevel import checkpoint
 from starlette.responses import RedirectResponse
 
 from store.accounts.accounts import Account
@@ -95,6 +96,7 @@ async def changes_of(
             query, symbols = read_address(one.address), tracked if one.tracked_only else None
             found = None if query.failed else screen_changes(query, book, before, symbols)
             changes[one.id] = found
+            await checkpoint()  # others go on in between
         return changes, site.pages.status(book)
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import orjson
 
 from mcp_server.filters.filters import Predicate, parse_filters
-from mcp_server.filters.scan_order import COLUMNS, RANK
+from mcp_server.filters.scan_order import COLUMNS, PRICES, RANK
 from mcp_server.operations.arguments import ChangesArguments, ScanArguments, ScanSetupsArguments
 from store.nights.book import Book
 from store.nights.evidence import Evidence
@@ -174,6 +174,9 @@ def notes(
         yield "Rows with an attempt above 1 are later attempts; records count first attempts only."
     if arguments.max_distance_pct is not None and any(v.gain_pct is not None for v in views):
         yield "max_distance_pct keeps forming setups only; running trades are not filtered by it."
+    by_price = arguments.sort != RANK and COLUMNS[arguments.sort.lstrip("-")].name in PRICES
+    if by_price and len({view.currency for view in views}) > 1:
+        yield "This order compares prices of several currencies as bare numbers."
     if (
         arguments.sort != RANK
         and views

@@ -63,6 +63,21 @@ def test_a_filter_in_dollars_matches_dollars_and_says_so_of_others(book: Book) -
     assert scanned(book, filters=rsi)["count"] == every["count"]
 
 
+@pytest.mark.parametrize("sort", ["price", "trigger"])
+def test_an_order_of_prices_has_those_of_every_currency_and_says_so(book: Book, sort: str) -> None:
+    found = scanned(book, sort=sort)
+    prices = [
+        row["last_close"] if sort == "price" else book.scan.by_id[row["setup_id"]].plan.start
+        for row in found["setups"]
+    ]
+    assert prices == sorted(prices)
+    said = "This order compares prices of several currencies as bare numbers."
+    assert said in found["notes"]
+    dollars = '[{"kind":"price","op":">","value":0}]'
+    assert said not in scanned(book, sort=sort, filters=dollars)["notes"]
+    assert said not in scanned(book)["notes"]
+
+
 def test_words_lists_and_charts_have_the_currency_of_a_setup(book: Book) -> None:
     for view in book.scan.rows:
         pence = view.symbol.startswith("UK")
