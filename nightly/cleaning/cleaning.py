@@ -355,7 +355,8 @@ def _distrust(left: Remaining, broken: Mask, window: Window) -> Refusal | None:
         )
         reason = f"{bad} of {given} bars contradict themselves ({', '.join(kinds)})."
         if 2 * left.findings.get("holiday", 0) > bad:
-            where = "New York" if window.calendar == NEW_YORK else window.calendar
+            york = window.calendar == NEW_YORK
+            where = "New York" if york else f"The exchange with the calendar {window.calendar}"
             reason += f" {where} did not trade on these holidays; say with --exchange, or in the "
             reason += "column exchange of --reference, where it is listed."
         return Refusal("bad_bars", reason)
