@@ -34,6 +34,8 @@ from tests.web.market import COPIES, make_market
 from tests.web.people import age_sign_in, events_of, new_person, signed_in
 from tests.web.tree import Document, words
 from web.market import saved_screens, screen_feed
+from web.market.scan_query import read_address
+from web.market.screen_changes import screen_changes
 
 ALL = "/screen?status=all"
 CHEAP = f"{ALL}&filters=" + quote('[{"kind":"price","op":"<","value":100000}]')
@@ -124,8 +126,7 @@ def test_a_screen_tells_which_setups_entered_and_left_since_the_night_before(
     gone, lost, new = (views[rank - 1] for rank in (GONE, LOST, NEW))
     assert sorted(symbols(page, "entered")) == sorted([gone.symbol, new.symbol])
     assert sorted(symbols(page, "left")) == sorted([gone.symbol, lost.symbol, new.symbol])
-    formations = {view.lineage_id for view in views}
-    assert len(symbols(page, "stayed")) == len(formations) - 3
+    assert len(symbols(page, "stayed")) == len(views) - 3
     text = words(page)
     assert f"since the night of {views[0].as_of} 2 entered and 3 left" in text
     assert f"As of {SESSION}" in text
@@ -133,6 +134,27 @@ def test_a_screen_tells_which_setups_entered_and_left_since_the_night_before(
     assert "No longer matches: forming. Before: " in text
     assert "No longer served. Before: " in text
     assert "not investment advice" in text
+
+
+def test_each_attempt_of_a_formation_enters_and_leaves_by_itself(
+    night: Path, views: list[SetupView], tmp_path: Path
+) -> None:
+    """A second attempt may break out, or end, while the trade of the first runs."""
+    first, second = views[NEW - 1], views[GONE - 1]
+
+    def change_book(book: sqlite3.Connection) -> None:
+        attempt = {"number": 2, "count": 2}
+        set_row(book, GONE, lineage_id=first.lineage_id, attempt=attempt)
+
+    seal_later(night, tmp_path, change_book)
+    with closing(active_book(tmp_path)) as later, closing(active_book(night)) as earlier:
+        forth = screen_changes(read_address(ALL), later, earlier)
+        back = screen_changes(read_address(ALL), earlier, later)
+
+    assert forth.size == len(later.scan.rows)
+    assert [(view.symbol, view.attempt) for view in forth.entered] == [(second.symbol, 2)]
+    left = [(gone.view.attempt, gone.reason) for gone in back.left]
+    assert left == [(2, "No longer served")], "not how the first attempt stands"
 
 
 def test_real_nights_say_what_they_say_on_the_page_of_changes(second: Path, tmp_path: Path) -> None:
@@ -424,7 +446,7 @@ def test_without_the_night_before_page_and_feed_say_that_it_is_not_known(
             feed = httpx.get(feed_of(browser, path)).text
             page = browser.get(path).text
         assert "it is not known what entered and left" in words(page), name
-        assert len(symbols(page, "stayed")) == 4, name
+        assert len(symbols(page, "stayed")) == 5, name
         assert entries(feed) == []
         assert "not known what entered and left" in feed
 

@@ -1,13 +1,15 @@
 """Screen changes: which setups entered and left a screen since the night before.
 
-The same query selects from both nights, and a setup is known from night to night by its lineage.
+The same query selects from both nights, and a setup is known from night to night by its lineage and
+its attempt: a second attempt may begin while the trade of the first still runs.
 The page of a saved screen, its feed and the notifications of a nightly show the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence, Set
+from collections.abc import Container, Mapping, Sequence, Set
 from dataclasses import dataclass
+from typing import Any
 
 from mcp_server.operations.handlers.scan import page, select
 from store.nights.book import Book
@@ -15,6 +17,9 @@ from store.wire.labels import CHANGE_KINDS, CHANGE_REASONS
 from store.wire.view import SetupView
 from store.wire.words import state_words
 from web.market.scan_query import Query
+
+Key = tuple[str, int]
+"""A lineage and an attempt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +34,7 @@ class Departure:
 
 @dataclass(frozen=True, slots=True)
 class ScreenChanges:
-    """The setups of a screen, one of each formation, in its order, and those that left it."""
+    """The setups of a screen, in its order, and those that left it."""
 
     since: str
     """The session of the night before; empty without one, or if it is not here any more: then it is
@@ -59,37 +64,43 @@ def screen_changes(
     reasons = _reasons(book, left)
     return ScreenChanges(
         since=str(before.session),
-        stayed=[view for lineage, view in now.items() if lineage in earlier],
-        entered=[view for lineage, view in now.items() if lineage not in earlier],
+        stayed=[view for key, view in now.items() if key in earlier],
+        entered=[view for key, view in now.items() if key not in earlier],
         left=[
-            Departure(view, reasons.get(lineage, CHANGE_KINDS["expired"]))
-            for lineage, view in earlier.items()
-            if lineage in left
+            Departure(view, reasons.get(key, CHANGE_KINDS["expired"]))
+            for key, view in earlier.items()
+            if key in left
         ],
     )
 
 
-def _matching(query: Query, book: Book, symbols: Container[str] | None) -> dict[str, SetupView]:
-    """The first setup of each formation that matches, by lineage, whatever page is asked for."""
+def _matching(query: Query, book: Book, symbols: Container[str] | None) -> dict[Key, SetupView]:
+    """The setups that match, whatever page is asked for."""
     every = query.arguments.model_copy(update={"offset": 0, "limit": len(book.scan.rows)})
     _, rows = page(book.evidence, select(book.evidence, every, query.predicates), every)
-    found: dict[str, SetupView] = {}
+    found: dict[Key, SetupView] = {}
     for view in (book.scan.rows[row] for row in rows):
         if symbols is None or view.symbol in symbols:
-            found.setdefault(view.lineage_id, view)
+            found.setdefault((view.lineage_id, view.attempt or 1), view)
     return found
 
 
-def _reasons(book: Book, left: Set[str]) -> dict[str, str]:
-    """What became of the formations that left, by lineage: how those stand that the night still
-    serves, and of the others the last of their changes.
+def _reasons(book: Book, left: Set[Key]) -> dict[Key, str]:
+    """What became of the setups that left: how those stand that the night still serves, and of the
+    others the last of their changes.
     """
     changes = (book.changes() or {"changes": ()})["changes"] if left else ()
     return {
-        row["lineage_id"]: f"{CHANGE_KINDS[row['change']]}: {CHANGE_REASONS[row['reason']]}"
+        key: f"{CHANGE_KINDS[row['change']]}: {CHANGE_REASONS[row['reason']]}"
         for row in changes
-        if row["lineage_id"] in left
+        if (key := _key(row)) in left
     } | {
-        lineage: f"No longer matches: {state_words(book.scan.formations[lineage][0])}"
-        for lineage in left & book.scan.formations.keys()
+        key: f"No longer matches: {state_words(view)}"
+        for key in left
+        for view in book.scan.formations.get(key[0], ())
+        if (view.attempt or 1) == key[1]
     }
+
+
+def _key(change: Mapping[str, Any]) -> Key:
+    return change["lineage_id"], change.get("attempt") or 1
