@@ -45,7 +45,7 @@ def import_file(
 
         done = with_store(work)
     added = done.edited.added
-    err.print_text(f"Added {len(added)}: {', '.join(added) or 'nothing'}.")
+    err.print_text(f"Added {len(added)}: {', '.join(added)}." if added else "Nothing was added.")
     for given, nearest in done.unknown.items():
         meant = f"; perhaps {' or '.join(nearest)}" if nearest else ""
         err.print(f"Not known: {given}{meant}")

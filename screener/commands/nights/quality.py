@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MOST = FEW_NAMES
 """Names for each reason; `--json` has them all."""
-LATER = "a bar after the session of the night"
+LATER = "a bar after the session of the night, or of a day that has not ended"
 ADJUSTED = {
     "split": "for splits and not for dividends",
     "none": "for nothing",
@@ -252,7 +252,7 @@ def taken_currencies(numbers: Mapping[str, int]) -> Iterator[str]:
     """The prices of how many symbols are taken to be in which currency, if any are."""
     for code, number in numbers.items():
         if number:
-            name = "US dollars" if code == DOLLARS else code
+            name = "US dollars" if code == DOLLARS else f"{code}, the currency of their exchange"
             yield (
                 f"Taken to be in {name}, since nothing says so: {number:,} symbols; --currency "
                 "says otherwise."

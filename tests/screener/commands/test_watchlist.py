@@ -43,7 +43,7 @@ def test_what_the_plan_has_no_room_for_is_named(data: Path) -> None:
 
     imported = run(data, "watchlist", "import", ADA, "-", stdin="AAPL IBM")
 
-    assert "Added 0: nothing." in imported.stderr
+    assert "Nothing was added." in imported.stderr
     assert "No room in the plan: AAPL, IBM." in imported.stderr
 
 
