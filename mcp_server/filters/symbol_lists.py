@@ -106,8 +106,8 @@ def meaning(listed: str, directory: Directory, is_known: Callable[[str], bool]) 
     """The symbol of a night that a symbol of a list certainly means; None without one.
 
     `BRK-B` and `BRK/B` mean `BRK.B`, and `BTC-USD` the pair `BTCUSD`. An exchange in front or
-    behind must be one of the country where the night has the symbol: `LSE:AAL` is not `AAL` of
-    New York.
+    behind must be the one that the symbol has in the night, where those of the United States count
+    as one: `LSE:AAL` is not `AAL` of New York.
     """
     exchange, _, ticker = listed.rpartition(":")
     dotted, joined = (re.sub("[-/_&]", between, ticker) for between in (".", ""))
