@@ -18,14 +18,13 @@ from web.market import (
     families,
     home,
     method,
-    saved_screens,
     scan_query,
     screen,
-    screen_feed,
     status,
     symbol,
     watchlist,
 )
+from web.screens import saved_screens, screen_feed
 from web.site import assets, live
 from web.site.access import sees_scan
 from web.site.pages import Context, Page

@@ -20,7 +20,7 @@ from store.wire.words import harmless, named, short
 if TYPE_CHECKING:
     from store.ledger.manifest import Manifest
     from store.nights.book import Book
-    from web.market.screen_changes import ScreenChanges
+    from web.screens.screen_changes import ScreenChanges
 
 MOST_CHANGES: Final = 10
 """Changes that are listed one by one; the others are counted."""

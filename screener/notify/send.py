@@ -37,7 +37,7 @@ from store.nights.active_night import read_compared
 from store.nights.book import Book
 from store.nights.nights import Nights
 from web.market.scan_query import PATH, read_address
-from web.market.screen_changes import screen_changes
+from web.screens.screen_changes import screen_changes
 
 if TYPE_CHECKING:
     from nightly.report import Report

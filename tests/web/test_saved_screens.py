@@ -33,9 +33,9 @@ from tests.web.compared import SESSION, seal_later, set_row
 from tests.web.market import COPIES, make_market
 from tests.web.people import age_sign_in, events_of, new_person, signed_in
 from tests.web.tree import Document, words
-from web.market import saved_screens, screen_feed
 from web.market.scan_query import read_address
-from web.market.screen_changes import screen_changes
+from web.screens import saved_screens, screen_feed
+from web.screens.screen_changes import screen_changes
 
 ALL = "/screen?status=all"
 CHEAP = f"{ALL}&filters=" + quote('[{"kind":"price","op":"<","value":100000}]')

@@ -12,7 +12,7 @@ from store.accounts.screens import SCREEN_CAP, SavedScreen
 from store.errors import AccountError, TooManyError, TooOftenError
 from web.account.proof import check_owner
 from web.market.scan_query import read_address
-from web.market.screen_changes import ScreenChanges, screen_changes
+from web.screens.screen_changes import ScreenChanges, screen_changes
 from web.site.access import NO_PLAN, sees_scan
 from web.site.pages import Context, NightStatus, Page
 from web.site.refusals import Refusal

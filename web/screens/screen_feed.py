@@ -12,7 +12,7 @@ from typing import Final
 
 from mcp_server.http.responses import PRIVATE, answer_response
 from mcp_server.operations.answers import Answer
-from web.market.saved_screens import changes_of
+from web.screens.saved_screens import changes_of
 from web.site.access import sees_scan
 from web.site.pages import PROTECTION, Page
 from web.site.refusals import Refusal

@@ -1,0 +1,1 @@
+"""Saved screens: what entered and left them, as pages and as feeds."""
