@@ -132,9 +132,9 @@ def test_a_withdrawn_night_is_gone_from_the_cache_at_once(
     cached: Cached, product_night: Path
 ) -> None:
     data = cached.service.settings.data_dir
-    newest = cached.get("/api/v1/families").json()["data_version"]
-    older = publish(product_night, data)
-    Nights(data).activate(newest)
+    older = cached.get("/api/v1/families").json()["data_version"]
+    newest = publish(product_night, data)
+    until(lambda: cached.service.get("/families").json()["data_version"] == newest)
     kept = cached.get("/api/v1/families").json()["data_version"]
     Nights(data).withdraw(newest, "It is a test.", utc_now())
     until(lambda: cached.service.get("/families").json()["data_version"] == older)

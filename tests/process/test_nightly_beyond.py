@@ -25,7 +25,7 @@ from tests.screener.market import book_of, nightly
 from tests.screener.process import until
 from tests.zygote import start
 
-SYMBOLS, YEARS, WORKERS = 60, 2, 2
+SYMBOLS, YEARS, WORKERS = 60, 3, 2
 PUBLISHED, WORKERS_DIED = 0, 7
 
 pytestmark = pytest.mark.timeout(900)  # processes, each of which loads the detector

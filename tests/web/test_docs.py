@@ -50,7 +50,7 @@ def page(service: Service, chromium: BrowserContext) -> Page:
 
 @pytest.mark.engine
 def test_the_search_finds_places_by_all_words_and_the_keyboard_reaches_them(page: Page) -> None:
-    field, status = page.get_by_role("searchbox"), page.get_by_role("status")
+    field, status = page.locator("#search"), page.get_by_role("status")
     field.fill("dist_to_entry distance")
     found = page.locator(".found a")
 
@@ -77,7 +77,7 @@ def test_a_sample_opens_by_its_link_and_by_the_search(page: Page) -> None:
     scan = page.locator("#sample-rest-get-scan")
     assert scan.is_visible()
 
-    page.get_by_role("searchbox").fill("list_tracked_tickers structuredContent")
+    page.locator("#search").fill("list_tracked_tickers structuredContent")
     page.locator(".found a").first.click()
     assert page.locator("#sample-mcp-list-tracked-tickers").is_visible()
 
@@ -89,7 +89,7 @@ def test_without_scripts_there_is_no_search_field_and_links_open_samples(
     with profile_of(program, scripts=False) as profile:
         page = profile.new_page()
         page.goto(f"{service.url}/docs#sample-rest-get-scan")
-        assert page.get_by_role("searchbox").count() == 0
+        assert not page.locator("#search").is_visible()
         assert page.locator("#sample-rest-get-scan").is_visible()
 
 
