@@ -33,11 +33,9 @@ from store.folder.files import replace_file
 from store.folder.layout import DataFolder
 from store.folder.trouble import trouble_of
 from store.ledger.manifest import Manifest, known_book
-from store.nights.active_night import read_compared
 from store.nights.book import Book
 from store.nights.nights import Nights
 from web.market.scan_query import PATH, read_address
-from web.screens.screen_changes import screen_changes
 
 if TYPE_CHECKING:
     from nightly.report import Report
@@ -228,8 +226,14 @@ def of_night(
 
 def _screens(settings: Settings, book: Book) -> Iterator[str]:
     """What entered and left the screens of the settings, a line for each."""
+    if not settings.notify_screens:
+        return
+    # Imported here, since most operators name no screen, and these bring what serves.
+    from store.nights.active_night import read_compared
+    from web.screens.screen_changes import screen_changes
+
     queries = [read_address(link) for link in settings.notify_screens]
-    since = (book.changes() or {}).get("since_version") if queries else None
+    since = (book.changes() or {}).get("since_version")
     compared = read_compared(settings.data_dir, since)
     for query in queries:
         link = f"{settings.url}{query.first_page}"

@@ -218,8 +218,10 @@ def columns_text(columns: Sequence[str], view: str) -> str:
     return "" if tuple(columns) == USUAL[view] else ",".join(columns)
 
 
-def rows_of(book: Book, positions: Iterable[int], name: Callable[[str], str]) -> list[Row]:
+def rows_of(book: Book, positions: Sequence[int], name: Callable[[str], str]) -> list[Row]:
     """The rows at some positions of the scan."""
+    if not positions:
+        return []  # a night without a setup has no evidence
     changes, sizes = (book.evidence.numbers[column] for column in ("daily_change", "market_cap"))
     views = ((position, book.scan.rows[position]) for position in positions)
     return [
