@@ -45,7 +45,7 @@ class Exchange:
 
     @property
     def abroad(self) -> bool:
-        """Whether it is none of the American ones, whose tickers have no suffix."""
+        """Whether its tickers have a suffix: those of American exchanges have none."""
         return self.calendar != NEW_YORK
 
 

@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 from mcp_server.filters.filters import MAX_PREDICATES, OPERATORS
 from mcp_server.filters.kinds import KINDS, Kind
 from mcp_server.filters.scan_order import COLUMNS, SORTS
+from tests.screener.command import run
 from tests.service import Service, serving
 from tests.web.browser import Browser
 from tests.web.controls import Controls
@@ -495,3 +496,13 @@ def test_without_the_extended_address_no_mcp_call_is_offered(data_dir: Path) -> 
 
     assert 'id="text-curl"' in page
     assert 'id="text-mcp"' not in page
+
+
+def test_the_screen_of_a_night_without_a_setup_opens_in_both_views(tmp_path: Path) -> None:
+    done = run(tmp_path, "nightly", "--session", "2012-08-24")
+    assert done.returncode == 0, done.stderr
+    with serving(tmp_path, open_pages=True) as live:
+        for query in ("", "?status=all", "?status=all&view=charts"):
+            answer = Browser(live).get(f"/screen{query}")
+            assert answer.status_code == 200
+            assert "from all 5 symbols that the night covers" in words(answer.text)
