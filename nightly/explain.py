@@ -24,7 +24,7 @@ from nightly.detector.detector import (
     walk_on,
 )
 from nightly.detector.events import EndReason, EventLog, PatternType, Rows, Rule, Scale
-from nightly.detector.kernel.candidates import is_possible, note
+from nightly.detector.kernel.candidates import first_possible, note
 from nightly.detector.kernel.judge import Verdict, judge, rejected
 from nightly.detector.kernel.lineages import NOBODY, REJECTED, find_rival, free_slot
 from nightly.detector.kernel.naming import (
@@ -60,8 +60,8 @@ class Decision(Enum):
     SERVED = "passes every rule and is served"
     RIVALLED = "passes every rule, but a better drawing of the same formation is served"
     WAITING = (
-        "passes every rule, but pairs are judged only on bars that confirm a swing on one of the "
-        "lines, and this bar confirms none"
+        "passes every rule today, but it was far from that when it was last judged; it is judged "
+        "again within days"
     )
     CROWDED = "passes every rule, but as many setups as the detector keeps are forming already"
 
@@ -162,14 +162,14 @@ class _Review:
             *drawn_lines(self._bars, self._state["candidate"], self._last),
             verdict.finding,
             verdict.quality if rule in (Rule.NONE, Rule.SCORE) else None,
-            self._decision(verdict, int(max(upper["changed"], lower["changed"]))),
+            self._decision(verdict),
         )
 
     def _fitted(self, scale: Scale) -> Rows:
         """The drawn pair, fitted to its touches if the kernel would come to fit it."""
         drawn: Rows = self._state["drawn"]
         fixed = (scale.value, self._last, self._record)
-        if not is_possible(self._prices, drawn[UPPER], drawn[LOWER], *fixed):
+        if first_possible(self._prices, drawn[UPPER], drawn[LOWER], *fixed) != self._last:
             return drawn
         found = refit_pair(
             self._prices, self._state, scale.value, self._touches, self._last, self._record
@@ -192,7 +192,7 @@ class _Review:
             return name_squeeze(self._prices, lines, pair, self._last, self._record)
         return name_wedge_or_triangle(self._prices, lines, pair, self._last, self._record)
 
-    def _decision(self, verdict: Verdict, changed: int) -> Decision:
+    def _decision(self, verdict: Verdict) -> Decision:
         """What became of the pair that was noted as the state's candidate."""
         if verdict.finding.rule != Rule.NONE:
             return Decision.FAILED
@@ -203,10 +203,8 @@ class _Review:
         rival = find_rival(state, self._log.versions, atr, self._last, self._record)
         if rival == REJECTED:
             return Decision.RIVALLED
-        if changed != self._last:
-            return Decision.WAITING
         crowded = rival == NOBODY and free_slot(state["forming"]) == NOBODY
-        return Decision.CROWDED if crowded else Decision.RIVALLED
+        return Decision.CROWDED if crowded else Decision.WAITING
 
 
 def _forming(log: EventLog) -> Rows:

@@ -76,7 +76,8 @@ class Rule(IntEnum):
     LARGEST_GAP = 22
     DIRECTNESS = 23
     THIN = 24
-    SCORE = 25
+    NEARNESS = 25
+    SCORE = 26
 
 
 class Outcome(IntEnum):
@@ -103,7 +104,8 @@ VERSION = np.dtype(
         ("end", "i4"),  # bar index of the end event, -1 while forming
         ("end_reason", "i1"),  # EndReason
         ("last_touch", "i4"),  # bar index of the newest touch of either line
-        ("quality", "f8"),  # 0-100
+        ("first_quality", "f8"),  # percent, when it was first served
+        ("quality", "f8"),  # the same as of its last close as a forming setup
         ("height", "f8"),  # log measured move: width at the later start, or the pole
         ("width", "f8"),  # log width at the earlier start
         ("approach", "f8"),  # log move into the pattern: signed pole, or the 20 bars before it

@@ -18,6 +18,8 @@ import numpy.typing as npt
 DEPTH = 4
 NODES, LEAVES = 2**DEPTH - 1, 2**DEPTH
 
+Parts = npt.NDArray[np.uint8]
+
 UNUSED = 2
 """The sign of a number that does not count."""
 
@@ -75,6 +77,10 @@ PARTS = (
     ScorePart("scatter", 0, UNUSED, "touches off their lines hide a low shape more"),
     ScorePart("middle_share", 0, UNUSED, "a long shape needs more crossings to be filled"),
     ScorePart("crossing_share", 0, UNUSED, "so it does of those from line to line"),
+    ScorePart("recency", 0, 0, "a line that price has not met for long is forgotten"),
+    ScorePart("newest", 0, 0, "price has just turned, or has done nothing since"),
+    ScorePart("one_side", -1, -1, "price that hangs at one line makes a bowl, not a pattern"),
+    ScorePart("wick", 0, 0, "a line that rests on single wicks is not drawn"),
 )
 
 
@@ -89,6 +95,26 @@ class Trees(NamedTuple):
     """[tree, node]"""
     leaf: npt.NDArray[np.float64]
     """[tree, leaf], in log-odds."""
+
+
+class FlatTrees(NamedTuple):
+    """The same trees as the kernel walks them: the root is node 1, below node n are 2n and 2n + 1,
+    and all that a tree needs lies in two lines of the processor's cache.
+    """
+
+    base: float
+    part: Parts
+    """[tree, node]; node 0 is empty."""
+    bound: npt.NDArray[np.float64]
+    leaf: npt.NDArray[np.float64]
+
+
+def laid_flat(trees: Trees) -> FlatTrees:
+    """Trees as the kernel walks them."""
+    count = len(trees.leaf)
+    part, bound = np.zeros((count, LEAVES), np.uint8), np.zeros((count, LEAVES))
+    part[:, 1:], bound[:, 1:] = trees.part, trees.bound
+    return FlatTrees(trees.base, part, bound, trees.leaf.copy())
 
 
 def read_trees(kind: str) -> Trees:

@@ -16,7 +16,7 @@ import numpy as np
 class Parameters(NamedTuple):
     """The parameters with their defaults; docs/detector.md sections 1 to 6 explain them."""
 
-    detector: int = 4  # version of the rules, which every record and manifest names
+    detector: int = 5  # version of the rules, which every record and manifest names
 
     # History and volatility.
     atr_bars: int = 14  # true ranges in the plain mean
@@ -48,21 +48,20 @@ class Parameters(NamedTuple):
     length_min: int = 15  # three weeks; anything shorter is a squeeze
     length_max: int = 130  # six months
     length_expiry: int = 150  # bars of a setup that is served already
-    progress_min: float = 0.4  # share of the way to the apex; with less it may be a channel
-    progress_max: float = 0.85  # both scales; breakouts come before the last sixth
-    progress_expiry: float = 0.92  # both scales; of a setup that is served already
-    height_min: float = 3.5  # ATR at the later start; smaller is noise
-    start_offset_max: float = 0.38  # share of the length before the second line starts
-    recency_max: float = 0.45  # share of the length since the staler line's last touch
-    touch_gap_max: float = 0.6  # share of the length without any touch: the lines hang
-    early_tolerance: float = 0.25  # ATR beyond the later line before it starts, both scales
+    progress_min: float = 0.2  # share of the way to the apex; with less it may be a channel
+    progress_max: float = 0.95  # both scales; then little is left to trade
+    progress_expiry: float = 0.97  # both scales; of a setup that is served already
+    height_min: float = 2.0  # ATR at the later start; smaller is noise
+    start_offset_max: float = 0.6  # share of the length before the second line starts
+    recency_max: float = 0.7  # share of the length since the staler line's last touch
+    touch_gap_max: float = 0.8  # share of the length without any touch: the lines hang
+    early_tolerance: float = 0.6  # ATR beyond the later line before it starts, both scales
     wedge_touches: int = 4  # of both lines, at least two each
     triangle_touches: int = 4  # the same
-    crossings_min: int = 3  # side changes in the touch sequence: price must fill the pattern
+    crossings_min: int = 2  # side changes in the touch sequence: price must fill the pattern
     flat_slope: float = (
-        0.13  # widths a flat line moves over the pattern at most, a sloping one more
+        0.15  # widths a flat line moves over the pattern at most, a sloping one more
     )
-    line_noise: float = 0.2  # ATR by which a touch is off its line: the error of a slope
 
     # Squeezes (short scale): a pole, then a small pattern that gives little of it back.
     squeeze_slope_min: float = 0.05  # widths each line moves inward at least; less is a flag
@@ -97,13 +96,14 @@ class Parameters(NamedTuple):
     directness_min: float = 0.35  # length of all legs as a share of all moves; a walk wanders
 
     # The score and the book.
-    quality_min: float = 78.0  # percent; higher would leave the screener empty
+    nearness_min: float = 0.3  # ATR from a line that triggers; nearer, nobody can prepare
+    quality_min: float = 60.0  # percent, at which three of four drawings of an evening are accepted
     fade_margin: float = 15.0  # percent below the minimum at which a served setup ends
     overlap_min: float = 0.5  # intersection over union from which two spans are one formation
     cross_scale_overlap_min: float = 0.65  # the same for a squeeze and a longer pattern
-    replace_margin: float = 0.5  # quality that a new version must add: more than rounding
-    same_lines_margin: float = 1.0  # the same if the new version merely redraws the lines
+    replace_margin: float = 20.0  # quality that a new version must add: a drawing stays
     same_lines_tolerance: float = 0.3  # ATR; lines closer than this today are the same line
+    return_bars: int = 6  # bars in which a formation that faded or was redrawn is not begun again
     squeeze_over_long_margin: float = -4.0  # of two good readings the one with a pole says more
     long_over_squeeze_margin: float = 12.0  # and is not given up lightly
     stale_share: float = 0.5  # share of the length without a touch

@@ -5,8 +5,14 @@ python -m research.chartist tally --key DIR/key.json --round 3 --readers TEXT --
 python -m research.chartist show
 python -m research.chartist fit
 python -m research.chartist curve --bars BARS.parquet
+python -m research.chartist draw-evening --bars BARS.parquet --out DIR --seed 1
+python -m research.chartist draw-views --bars BARS.parquet --out DIR --seed 1
+python -m research.chartist tally-views --bars BARS.parquet --key DIR/key.json --round 1 \\
+    --readers TEXT --into F A B
+python -m research.chartist evening --bars BARS.parquet
 
-Give each of two readers `briefing.md` and the folder DIR/pictures, and nothing else.
+Give each of two readers `briefing.md` (for charts without lines `question.md` too) and the folder
+DIR/pictures, and nothing else.
 """
 
 from __future__ import annotations
@@ -19,12 +25,24 @@ from pathlib import Path
 
 import numpy as np
 
-from research.chartist.charts import Chart, charts_of, is_among, sample
+from nightly.detector.parameters import Parameters
+from research.chartist.charts import Chart, bar_of, charts_of, is_among, sample
 from research.chartist.controls import controls, planted
 from research.chartist.curve import curve, read_market
+from research.chartist.evening import count, found_evenings, rated_evenings, told
+from research.chartist.finding import (
+    Sighting,
+    View,
+    finds,
+    kept_mark,
+    read_marks,
+    read_sightings,
+    views,
+    write_sightings,
+)
 from research.chartist.fit import is_set_aside, report, trees_file
 from research.chartist.lessons import lessons
-from research.chartist.pictures import read_key, write_set
+from research.chartist.pictures import read_key, write_set, write_views
 from research.chartist.ratings import (
     FOLDER,
     Rating,
@@ -35,6 +53,7 @@ from research.chartist.ratings import (
     spans_of,
     write_ratings,
 )
+from research.chartist.served import chosen, never_drawn, served
 
 SYMBOLS: dict[str, Callable[[str], bool]] = {
     "free": lambda symbol: not is_set_aside(symbol),
@@ -62,6 +81,60 @@ def draw(given: argparse.Namespace) -> None:
     chosen += planted(given.planted, given.seed)
     write_set(chosen, given.out, given.seed)
     print(f"{len(chosen)} charts in {given.out / 'pictures'}")
+
+
+def draw_evening(given: argparse.Namespace) -> None:
+    """Write a set of what is forming on random sessions, mixed with random lines."""
+    rng = np.random.default_rng(given.seed)
+    seen = seen_symbols()
+    market = never_drawn(read_market(given.bars, SYMBOLS[given.symbols]), seen)
+    parameters = Parameters() if given.quality is None else Parameters(quality_min=given.quality)
+    found = list(served(market, parameters, given.sessions, rng))
+    drawn = chosen(found, given.whole, given.each_band, given.each_kind, rng)
+    taken = {one.chart.symbol for one in drawn}
+    lines = controls(never_drawn(market, taken), given.random, rng)
+    charts = [one.chart for one in drawn] + lines
+    qualities = [one.quality for one in drawn] + [None] * len(lines)
+    write_set(charts, given.out, given.seed, qualities)
+    print(f"{len(found)} drawings on random sessions; {len(charts)} charts in {given.out}/pictures")
+
+
+def draw_views(given: argparse.Namespace) -> None:
+    """Write a set of charts without lines."""
+    rng = np.random.default_rng(given.seed)
+    market = read_market(given.bars, SYMBOLS[given.symbols])
+    drawn = views(market, given.count, rng, seen_symbols())
+    write_views(drawn, given.out)
+    print(f"{len(drawn)} charts in {given.out}/pictures")
+
+
+def seen_symbols() -> set[str]:
+    """The symbols that a round of random sessions has had."""
+    rated = {one.symbol for one in kept() if one.quality is not None and one.symbol is not None}
+    return rated | {one.symbol for one in read_sightings()}
+
+
+def tally_views(given: argparse.Namespace) -> None:
+    """Join two readers' marks with the key and keep them, without prices."""
+    key = read_key(given.key)
+    market = read_market(given.bars, {entry["symbol"] for entry in key.values()}.__contains__)
+    marks = [read_marks(path, key) for path in given.answers]
+    seen = []
+    for number, entry in key.items():
+        bars = market[entry["symbol"]]
+        view = View(entry["symbol"], bars, bar_of(bars, entry["last"]) or 0)
+        one, other = (kept_mark(reader[number], view) for reader in marks)
+        seen.append(Sighting(given.round, given.readers, view.symbol, entry["last"], (one, other)))
+    write_sightings(seen, given.into)
+    print(f"{sum(one.is_formation for one in seen)} formations on {len(seen)} charts")
+
+
+def evening(given: argparse.Namespace) -> None:
+    """Print how good and how full an evening is: rated charts, finds, and counts of 20 years."""
+    market = read_market(given.bars, SYMBOLS["all"])
+    print(*rated_evenings(kept()), sep="\n")
+    print(*found_evenings(finds(read_sightings(), market, Parameters())), sep="\n")
+    print(*told(count(market, Parameters())), sep="\n")
 
 
 def tally(given: argparse.Namespace) -> None:
@@ -121,6 +194,40 @@ def add_draw(parser: argparse.ArgumentParser) -> None:
     add("logs", type=log, nargs="*", metavar="NAME=FILE", help="what `screener detect` wrote")
 
 
+def add_evening(parser: argparse.ArgumentParser) -> None:
+    """The options of `draw-evening`."""
+    parser.set_defaults(run=draw_evening)
+    add = parser.add_argument
+    add("--bars", type=Path, required=True, help="Parquet: daily bars")
+    add("--out", type=Path, required=True, help="new folder for pictures/ and key.json")
+    add("--seed", type=int, required=True, help="decides the sample and its order")
+    add("--symbols", choices=SYMBOLS, default="free", help="`set-aside`: only for a report")
+    add("--quality", type=float, help="minimum of what is served, percent (the detector's)")
+    add("--sessions", type=int, default=60, help="random sessions of a symbol (%(default)s)")
+    add("--whole", type=int, default=160, help="charts as an evening has them (%(default)s)")
+    add("--each-band", type=int, default=80, help="charts of each band of quality (%(default)s)")
+    add("--each-kind", type=int, default=25, help="charts of each kind (%(default)s)")
+    add("--random", type=int, default=20, help="charts of random lines (%(default)s)")
+
+
+def add_views(parser: argparse.ArgumentParser) -> None:
+    """The options of `draw-views`."""
+    parser.set_defaults(run=draw_views)
+    add = parser.add_argument
+    add("--bars", type=Path, required=True, help="Parquet: daily bars")
+    add("--out", type=Path, required=True, help="new folder for pictures/ and key.json")
+    add("--seed", type=int, required=True, help="decides the sample")
+    add("--symbols", choices=SYMBOLS, default="free", help="`set-aside`: only for a report")
+    add("--count", type=int, default=300, help="charts (%(default)s)")
+
+
+def add_tally_views(parser: argparse.ArgumentParser) -> None:
+    """The options of `tally-views`."""
+    add_tally(parser)
+    parser.set_defaults(run=tally_views)
+    parser.add_argument("--bars", type=Path, required=True, help="the bars that were drawn")
+
+
 def add_tally(parser: argparse.ArgumentParser) -> None:
     """The options of `tally`."""
     parser.set_defaults(run=tally)
@@ -148,6 +255,12 @@ def main() -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(required=True)
+    add_evening(commands.add_parser("draw-evening", help="draw what is served on random sessions"))
+    add_views(commands.add_parser("draw-views", help="draw charts without lines"))
+    add_tally_views(commands.add_parser("tally-views", help="keep what readers marked on them"))
+    told_ = commands.add_parser("evening", help="how good and how full an evening is")
+    told_.set_defaults(run=evening)
+    told_.add_argument("--bars", type=Path, required=True, help="Parquet: daily bars")
     add_draw(commands.add_parser("draw", help="draw charts for blind rating"))
     add_tally(commands.add_parser("tally", help="join readers' answers with the key and keep them"))
     add_show(commands.add_parser("show", help="print the acceptance of rounds that are kept"))

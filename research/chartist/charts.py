@@ -73,6 +73,11 @@ class Chart:
         return to_date(self.bars.date[bar])
 
 
+def gap_days(symbol: str) -> int:
+    """The calendar days between two bars of a symbol from which they are a data gap."""
+    return 3 if symbol.endswith(("USD", "USDT")) else 10
+
+
 def name_of(kind: int) -> str:
     """The name of a pattern type on a chart."""
     return NAMES[PatternType(kind)]
@@ -107,7 +112,7 @@ def charts_of(
 
 
 def _chart(record: Mapping[str, Any], bars: Bars, by: str) -> Chart | None:
-    last = _bar(bars, record["last_served"])
+    last = bar_of(bars, record["last_served"])
     upper, lower = _line(bars, record["upper"]), _line(bars, record["lower"])
     if last is None or upper is None or lower is None:
         return None
@@ -116,14 +121,14 @@ def _chart(record: Mapping[str, Any], bars: Bars, by: str) -> Chart | None:
 
 
 def _line(bars: Bars, ends: Mapping[str, Any]) -> DrawnLine | None:
-    start, end = (_bar(bars, ends[name]["date"]) for name in ("start", "end"))
+    start, end = (bar_of(bars, ends[name]["date"]) for name in ("start", "end"))
     if start is None or end is None or start >= end:
         return None
     first, final = (math.log(ends[name]["price"]) for name in ("start", "end"))
     return DrawnLine(start, first, (final - first) / (end - start))
 
 
-def _bar(bars: Bars, date: str) -> int | None:
+def bar_of(bars: Bars, date: str) -> int | None:
     """The index of the bar of a date."""
     day = to_day(dt.date.fromisoformat(date))
     index = int(np.searchsorted(bars.date, day))

@@ -1,7 +1,7 @@
 """Lessons: drawings of series whose truth is known, which teach the judgement beside readers.
 
-A drawing of a planted pattern near its true lines is accepted; one of a decoy or of a random walk
-is not. The detector draws them without a minimum score.
+A drawing of a planted pattern near its true lines is accepted; one of a decoy is not. The detector draws them without a minimum score. Random walks teach nothing: readers accept
+what chance draws on them as often as on real charts.
 """
 
 from __future__ import annotations
@@ -16,13 +16,11 @@ from nightly.detector.detector import detect, shape_at
 from nightly.detector.events import EventLog, Rows
 from nightly.detector.parameters import DEFAULTS
 from research.chartist.charts import name_of
-from research.planted.measures import TEACHING, decoys, line_error, overlaps, plants, walks
+from research.planted.measures import TEACHING, decoys, line_error, overlaps, plants
 from research.planted.patterns import Plant
 
-EACH = 60
+EACH = 15
 """Series of each kind and noise, for each seed."""
-WALKS = 6
-"""Random walks of each model, for each seed."""
 NEAR = 0.4
 """ATR by which the lines of an accepted drawing are off the true ones, at most."""
 
@@ -34,7 +32,7 @@ class Lesson:
     """A drawing, whether it is accepted, and what kind of series it is of."""
 
     source: str
-    """`plant`, `decoy` or `walk`."""
+    """`plant` or `decoy`."""
     kind: str
     accepted: bool
     shape: Mapping[str, float]
@@ -52,9 +50,6 @@ def lessons() -> Iterator[Lesson]:
             log = detect(decoy.bars, UNJUDGED)
             for version in _served(log, decoy.bars, decoy.start, decoy.end):
                 yield from _drawn("decoy", decoy.bars, version, len(decoy.bars) - 1)
-        for _, bars in walks(split, WALKS):
-            for version in detect(bars, UNJUDGED).versions:
-                yield from _drawn("walk", bars, version, len(bars) - 1)
 
 
 def _served(log: EventLog, bars: Bars, start: int, end: int) -> Iterator[Rows]:

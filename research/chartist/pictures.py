@@ -19,7 +19,9 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from mcp_server.drawing.text import FONTS
+from nightly.bars import Bars, to_date
 from research.chartist.charts import Chart, DrawnLine, shape_of
+from research.chartist.finding import WINDOW, View
 
 WIDTH, HEIGHT = 780, 440
 FINE = 3
@@ -76,12 +78,34 @@ def picture(chart: Chart, number: int) -> Image.Image:
     pen = ImageDraw.Draw(large)
     _axis(pen, frame)
     for bar in range(frame.first, frame.last + 1):
-        _candle(pen, frame, chart, bar)
+        _candle(pen, frame, chart.bars, bar)
     for line in (chart.upper, chart.lower):
         _line(pen, frame, line)
-    title = f"#{number:03d}  claimed: {chart.kind}"
-    pen.text((WIDTH / 2 * FINE, TOP / 2 * FINE), title, INK, _font(15, "SemiBold"), anchor="mm")
+    _title(pen, f"#{number:03d}  claimed: {chart.kind}")
     return large.reduce(FINE)
+
+
+def unlined(view: View, number: int) -> Image.Image:
+    """The picture of a stretch of bars without lines, with the number of every tenth bar."""
+    shown = slice(view.first, view.last + 1)
+    low, high = math.log(view.bars.low[shown].min()), math.log(view.bars.high[shown].max())
+    margin = PADDING * (high - low) or PADDING
+    frame = Frame(view.first, view.last, low - margin, high + margin)
+    large = Image.new("RGB", (WIDTH * FINE, HEIGHT * FINE), GROUND)
+    pen = ImageDraw.Draw(large)
+    _axis(pen, frame)
+    for bar in range(0, WINDOW, 10):
+        x, bottom = frame.x(view.first + bar) * FINE, (HEIGHT - BOTTOM) * FINE
+        pen.line((x, TOP * FINE, x, bottom), GRID, FINE)
+        pen.text((x, bottom + 7 * FINE), str(bar), INK, _font(10, "Regular"), anchor="mm")
+    for bar in range(view.first, view.last + 1):
+        _candle(pen, frame, view.bars, bar)
+    _title(pen, f"#{number:03d}   bars 0 to {WINDOW - 1}")
+    return large.reduce(FINE)
+
+
+def _title(pen: ImageDraw.ImageDraw, text: str) -> None:
+    pen.text((WIDTH / 2 * FINE, TOP / 2 * FINE), text, INK, _font(15, "SemiBold"), anchor="mm")
 
 
 def sheets(pictures: Sequence[Image.Image]) -> Iterator[Image.Image]:
@@ -118,12 +142,12 @@ def _axis(pen: ImageDraw.ImageDraw, frame: Frame) -> None:
     pen.rectangle(box, outline=FRAME, width=FINE)
 
 
-def _candle(pen: ImageDraw.ImageDraw, frame: Frame, chart: Chart, bar: int) -> None:
+def _candle(pen: ImageDraw.ImageDraw, frame: Frame, bars: Bars, bar: int) -> None:
     opened, high, low, close = (
         frame.y(math.log(values[bar])) * FINE
-        for values in (chart.bars.open, chart.bars.high, chart.bars.low, chart.bars.close)
+        for values in (bars.open, bars.high, bars.low, bars.close)
     )
-    colour = RISEN if chart.bars.close[bar] >= chart.bars.open[bar] else FALLEN
+    colour = RISEN if bars.close[bar] >= bars.open[bar] else FALLEN
     x = frame.x(bar) * FINE
     half = min(0.34 * frame.step, 6) * FINE
     wick = min(0.55 * FINE, half)
@@ -142,23 +166,42 @@ def _font(size: int, weight: str) -> ImageFont.FreeTypeFont:
     return ImageFont.truetype(str(FONTS / f"Inter-{weight}.ttf"), size * FINE)
 
 
-def write_set(charts: Sequence[Chart], out: Path, seed: int) -> None:
+def write_set(
+    charts: Sequence[Chart], out: Path, seed: int, qualities: Sequence[float | None] = ()
+) -> None:
     """Shuffle the charts, number them from 0 and write `pictures/` and `key.json`.
 
     Raises:
         FileExistsError: the folder has pictures of another set.
     """
+    order = np.random.default_rng(seed).permutation(len(charts))
+    known = qualities or [None] * len(charts)
+    _write_pictures([picture(charts[index], n) for n, index in enumerate(order)], out)
+    key = {n: _entry(charts[index]) | {"quality": known[index]} for n, index in enumerate(order)}
+    (out / "key.json").write_text(json.dumps(key, indent=1) + "\n")
+
+
+def write_views(views: Sequence[View], out: Path) -> None:
+    """Number charts without lines from 0 and write `pictures/` and `key.json`.
+
+    Raises:
+        FileExistsError: the folder has pictures of another set.
+    """
+    _write_pictures([unlined(view, number) for number, view in enumerate(views)], out)
+    key = {
+        number: {"symbol": view.symbol, "last": to_date(view.bars.date[view.last]).isoformat()}
+        for number, view in enumerate(views)
+    }
+    (out / "key.json").write_text(json.dumps(key, indent=1) + "\n")
+
+
+def _write_pictures(images: Sequence[Image.Image], out: Path) -> None:
     folder = out / "pictures"
     folder.mkdir(parents=True)
-    order = np.random.default_rng(seed).permutation(len(charts))
-    shuffled = [charts[index] for index in order]
-    images = [picture(chart, number) for number, chart in enumerate(shuffled)]
     for number, image in enumerate(images):
         image.save(folder / f"{number:03d}.png")
     for number, sheet in enumerate(sheets(images)):
-        sheet.save(folder / f"sheet-{number:02d}.png")
-    key = {number: _entry(chart) for number, chart in enumerate(shuffled)}
-    (out / "key.json").write_text(json.dumps(key, indent=1) + "\n")
+        sheet.save(folder / f"sheet-{number:03d}.png")
 
 
 def read_key(path: Path) -> dict[int, dict[str, Any]]:

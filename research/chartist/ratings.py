@@ -86,6 +86,8 @@ class Rating:
     reasons: tuple[str, str]
     shape: Mapping[str, float] | None = None
     """The numbers that the judgement weighs (docs/detector.md section 5), if they were measured."""
+    quality: float | None = None
+    """The quality in percent that the drawing was served with, if it was."""
 
 
 def join(

@@ -20,6 +20,8 @@ def known_by(log: EventLog, bar: int) -> EventLog:
     future = versions["end"] > bar
     versions["end"][future] = -1
     versions["end_reason"][future] = EndReason.FORMING
+    forming = versions["end"] < 0
+    versions["quality"][forming] = versions["first_quality"][forming]  # that of a day changes daily
     trades = log.trades[log.trades["entry"] <= bar].copy()
     future = trades["exit"] > bar
     trades["exit"][future] = -1
@@ -42,7 +44,7 @@ def look_ahead(detector: Detector, bars: Bars, cuts: Iterable[int]) -> list[int]
     return [
         cut
         for cut in cuts
-        if not same(known_by(log, cut), detector(bars.until(int(bars.date[cut]))))
+        if not same(known_by(log, cut), known_by(detector(bars.until(int(bars.date[cut]))), cut))
     ]
 
 

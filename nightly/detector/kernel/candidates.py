@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from nightly.detector.events import EndReason, Rows, Rule, Scale
 from nightly.detector.kernel.compiler import Record, compiled
-from nightly.detector.kernel.judge import Verdict, judge, tested_span
+from nightly.detector.kernel.judge import Verdict, bounds_of, judge
 from nightly.detector.kernel.lineages import propose
 from nightly.detector.kernel.lines import copy_line
 from nightly.detector.kernel.naming import follows_pole
-from nightly.detector.kernel.pairs import converge, pair_of, refit_pair, typical_atr
+from nightly.detector.kernel.pairs import pair_of, refit_pair, typical_atr, width_at
 from nightly.detector.kernel.prices import LOWER, UPPER
+from nightly.detector.kernel.schedule import NEVER, rest
 from nightly.detector.kernel.state import CANDIDATES_PER_BAR, FITS_PER_BAR
 from nightly.detector.kernel.touches import Indices
 from nightly.detector.parameters import Parameters
@@ -29,28 +30,25 @@ def propose_pairs(
     bar: int,
     parameters: Parameters,
 ) -> None:
-    """Judge every pair of a scale with a new or newly touched line; propose those that pass."""
+    """Judge every pair of a scale that is due, or has a line that changed; propose those that
+    pass.
+    """
     state.candidate_count = 0
     state.fit_count = 0
-    drawn = state.drawn
     uppers = state.lines[scale, UPPER]
     lowers = state.lines[scale, LOWER]
-    lowers_changed = any_changed(lowers, state.line_counts[scale, LOWER], bar)
+    due = state.due[scale]
     for i in range(state.line_counts[scale, UPPER]):
         upper = uppers[i]
-        if upper.changed != bar and not lowers_changed:
-            continue
         for j in range(state.line_counts[scale, LOWER]):
             lower = lowers[j]
-            if upper.changed != bar and lower.changed != bar:
+            if due[i, j] > bar and upper.changed != bar and lower.changed != bar:
                 continue
-            # First what needs no call, because most pairs fail it.
-            if -lower.slope > upper.slope and is_possible(
-                prices, upper, lower, scale, bar, parameters
-            ):
-                copy_line(upper, drawn[UPPER])
-                copy_line(lower, drawn[LOWER])
-                judge_pair(prices, state, touches, scale, bar, parameters)
+            due[i, j] = first_possible(prices, upper, lower, scale, bar, parameters)
+            if due[i, j] == bar:
+                copy_line(upper, state.drawn[UPPER])
+                copy_line(lower, state.drawn[LOWER])
+                due[i, j] += judge_pair(prices, state, touches, scale, bar, parameters)
     for place in range(state.candidate_count):
         state.candidate = state.candidates[place]
         propose(state, versions, prices[bar].atr, bar, parameters)
@@ -59,20 +57,28 @@ def propose_pairs(
 @compiled
 def judge_pair(
     prices: Rows, state: Record, touches: Indices, scale: int, bar: int, parameters: Parameters
-) -> None:
+) -> int:
     """Fit the drawn pair to its touches, judge it, and keep it as a candidate if it passes.
 
-    If no fit holds, the lines stay as they were drawn.
+    If no fit holds, the lines stay as they were drawn. Returns the bars that the pair rests.
     """
     lines = state.drawn
-    if refit_pair(prices, state, scale, touches, bar, parameters):
+    fitted = refit_pair(prices, state, scale, touches, bar, parameters)
+    if fitted:
         lines = state.refitted
-        if is_repeated(state):
-            return
+        for fit in range(state.fit_count):
+            if is_line(state.fits[fit, UPPER], lines[UPPER]) and is_line(
+                state.fits[fit, LOWER], lines[LOWER]
+            ):
+                return int(state.fit_rests[fit])
     verdict = judge(prices, lines, scale, touches, bar, parameters)
     if verdict.finding.rule == Rule.NONE:
         note(state.candidate, lines, verdict, scale, bar)
         keep(state)
+    bars = rest(verdict.finding)
+    if fitted:
+        remember(state, bars)
+    return bars
 
 
 @compiled
@@ -82,20 +88,13 @@ def is_line(line: Record, other: Record) -> bool:
 
 
 @compiled
-def is_repeated(state: Record) -> bool:
-    """Whether another pair of this bar came to the same fit; if not, remember it while there is
-    room.
-    """
-    upper, lower = state.refitted[UPPER], state.refitted[LOWER]
-    for index in range(state.fit_count):
-        fit = state.fits[index]
-        if is_line(fit[UPPER], upper) and is_line(fit[LOWER], lower):
-            return True
+def remember(state: Record, bars: int) -> None:
+    """Remember a fit of this bar, while there is room: another pair may come to it too."""
     if state.fit_count < FITS_PER_BAR:
-        copy_line(upper, state.fits[state.fit_count][UPPER])
-        copy_line(lower, state.fits[state.fit_count][LOWER])
+        copy_line(state.refitted[UPPER], state.fits[state.fit_count][UPPER])
+        copy_line(state.refitted[LOWER], state.fits[state.fit_count][LOWER])
+        state.fit_rests[state.fit_count] = bars
         state.fit_count += 1
-    return False
 
 
 @compiled
@@ -104,7 +103,7 @@ def keep(state: Record) -> None:
     is dropped.
     """
     place = state.candidate_count
-    while place > 0 and state.candidate.quality > state.candidates[place - 1].quality:
+    while place > 0 and is_better(state.candidate, state.candidates[place - 1]):
         if place < CANDIDATES_PER_BAR:
             state.candidates[place] = state.candidates[place - 1]
         place -= 1
@@ -114,38 +113,61 @@ def keep(state: Record) -> None:
 
 
 @compiled
-def any_changed(lines: Rows, count: int, bar: int) -> bool:
-    """Whether any of the first `count` lines was drawn or newly touched at a bar."""
-    changed = False
-    for index in range(count):
-        changed |= lines[index].changed == bar
-    return changed
+def is_better(one: Record, other: Record) -> bool:
+    """Whether a candidate goes before another; no order of sides or lines matters."""
+    if one.quality != other.quality:
+        return bool(one.quality > other.quality)
+    first = min(one.upper_start, one.lower_start)
+    other_first = min(other.upper_start, other.lower_start)
+    if first != other_first:
+        return bool(first < other_first)
+    second = max(one.upper_start, one.lower_start)
+    other_second = max(other.upper_start, other.lower_start)
+    if second != other_second:
+        return bool(second < other_second)
+    return bool(one.width > other.width)
 
 
 @compiled
-def is_possible(
+def first_possible(
     prices: Rows, upper: Record, lower: Record, scale: int, bar: int, parameters: Parameters
-) -> bool:
-    """The rules that most pairs fail, tested before lines are fitted, which is slow.
+) -> int:
+    """The bar itself if a pair may pass the rules that most pairs fail, else the first later one.
 
-    A fit moves lines a little, so these bounds are wider than those of the rules by a slack.
+    They are tested before lines are fitted, which is slow. A fit moves lines a little, so these
+    bounds are wider than those of the rules by a slack.
     """
+    # First what needs no call, because most pairs fail it.
+    if -lower.slope <= upper.slope:
+        return NEVER
+    bounds = bounds_of(scale, parameters)
     slack = parameters.fit_slack
-    offset = parameters.start_offset_max
-    if scale == Scale.SHORT:
-        offset = parameters.squeeze_start_offset_max
-    length = bar - min(upper.start, lower.start)
-    if abs(upper.start - lower.start) > (offset + slack) * length:
-        return False
-    if not converge(upper, lower, prices[bar].atr, bar, parameters):
-        return False
+    start = min(upper.start, lower.start)
+    length = bar - start
+    if length > bounds.longest:
+        return NEVER
+    if length < bounds.shortest:
+        return int(start + bounds.shortest)
+    if bar - min(upper.last_touch, lower.last_touch) > bounds.recency * length:
+        return NEVER  # until a line is touched
+    apart = abs(upper.start - lower.start)
+    offset = bounds.offset + slack
+    if apart > offset * length:
+        return int(max(bar + 1, start + int(apart / offset)))
+    today = width_at(upper, lower, bar)
+    if today <= parameters.width_min * prices[bar].atr:
+        return bar + 1 if today > 0.0 else NEVER
+    width = width_at(upper, lower, start)
+    if 1.0 - today / width > parameters.progress_max + slack:
+        return NEVER
+    least = bounds.progress - slack
+    if 1.0 - today / width < least:
+        return int(max(bar + 1, start + int(least * width * length / (width - today))))
     pair = pair_of(upper, lower, bar)
-    if tested_span(pair, scale, slack, parameters).rule != Rule.NONE:
-        return False
     if scale == Scale.SHORT:
-        return follows_pole(prices, upper, lower, pair, parameters)
+        return bar if follows_pole(prices, upper, lower, pair, parameters) else NEVER
     lowest = (1.0 - slack) * parameters.height_min
-    return pair.height >= lowest * typical_atr(prices, pair, bar)
+    return bar if pair.height >= lowest * typical_atr(prices, pair, bar) else bar + 1
 
 
 @compiled
@@ -166,7 +188,7 @@ def note(candidate: Record, lines: Rows, verdict: Verdict, scale: int, bar: int)
     candidate.end = -1
     candidate.end_reason = EndReason.FORMING
     candidate.last_touch = verdict.contacts.sequence.last
-    candidate.quality = verdict.quality
+    candidate.first_quality = candidate.quality = verdict.quality
     candidate.height = verdict.naming.height
     candidate.width = pair_of(upper, lower, bar).width
     candidate.approach = verdict.naming.approach

@@ -30,13 +30,13 @@ def advance_forming(
         setup = state.forming[slot]
         if setup.version == FREE:
             continue
+        version = log.versions[setup.version]
         reason = end_reason(prices[bar], state, log, setup, bar, parameters)
-        if reason == EndReason.FORMING and has_faded(
-            prices, state, log.versions[setup.version], touches, bar, parameters
-        ):
-            reason = EndReason.FADED
+        if reason == EndReason.FORMING:
+            version.quality = quality_of(prices, state, version, touches, bar, parameters)
+            if version.quality < parameters.quality_min - parameters.fade_margin:
+                reason = EndReason.FADED
         if reason != EndReason.FORMING:
-            version = log.versions[setup.version]
             version.end = bar
             version.end_reason = reason
             close_lineage(state.lineages, version, bar, reason)
@@ -120,15 +120,15 @@ def expiry(version: Record, last_touch: int, bar: int, parameters: Parameters) -
 
 
 @compiled
-def has_faded(
+def quality_of(
     prices: Rows,
     state: Record,
     version: Record,
     touches: Indices,
     bar: int,
     parameters: Parameters,
-) -> bool:
-    """Whether the lines of a setup no longer look like its pattern: the judgement, made again."""
+) -> float:
+    """The score of a setup as of a bar: its lines may no longer look like its pattern."""
     # As integers of one size, so that nothing is compiled again for those of a version.
     kind, scale = int(version.type), int(version.scale)
     lines = state.drawn
@@ -136,4 +136,4 @@ def has_faded(
     pair = pair_of(lines[UPPER], lines[LOWER], bar)
     contacts = contacts_of(prices, lines, scale, (pair.start, bar), parameters, touches)
     shape = shape_of(prices, lines, pair, contacts, kind, bar, parameters)
-    return judged(shape, kind) < parameters.quality_min - parameters.fade_margin
+    return judged(shape, kind)

@@ -40,7 +40,7 @@ class Verdict(NamedTuple):
 @compiled
 def rejected(finding: Finding) -> Verdict:
     """The verdict on a pair that fails a rule before it is scored."""
-    nothing = Touches(0, 0.0, 0)
+    nothing = Touches(0, 0.0, 0.0, 0, 0)
     return Verdict(finding, unnamed(finding), Contacts(nothing, nothing, Sequence(0, 0, 0)), 0.0)
 
 
@@ -50,7 +50,7 @@ def judge(
 ) -> Verdict:
     """Test two converging lines of a scale as of a bar, cheap rules first."""
     pair = pair_of(lines[UPPER], lines[LOWER], bar)
-    finding = tested_span(pair, scale, 0.0, parameters)
+    finding = tested_span(pair, scale, parameters)
     if finding.rule != Rule.NONE:
         return rejected(finding)
     if scale == Scale.SHORT:
@@ -84,6 +84,8 @@ def scored(
     finding = tested_proportions(shape, naming.type, parameters)
     if finding.rule == Rule.NONE:
         finding = tested_trading(prices, pair, bar, parameters)
+    if finding.rule == Rule.NONE:
+        finding = tested_nearness(prices, lines, naming, bar, parameters)
     if finding.rule != Rule.NONE:
         return rejected(finding)
     quality = judged(shape, naming.type)
@@ -92,31 +94,53 @@ def scored(
     return Verdict(finding, naming, contacts, quality)
 
 
-@compiled
-def tested_span(pair: Pair, scale: int, slack: float, parameters: Parameters) -> Finding:
-    """The rules of length, progress, alignment and recency, which need no prices.
+class Bounds(NamedTuple):
+    """The bounds of a scale."""
 
-    `slack` widens the bounds of progress and alignment.
-    """
-    shortest, longest = parameters.length_min, parameters.length_max
-    progress, offset = parameters.progress_min, parameters.start_offset_max
-    recency = parameters.recency_max
+    shortest: int  # bars
+    longest: int
+    progress: float
+    offset: float
+    recency: float
+
+
+@compiled
+def bounds_of(scale: int, parameters: Parameters) -> Bounds:
+    """The bounds of length, progress, alignment and recency on a scale."""
     if scale == Scale.SHORT:
-        shortest, longest = parameters.squeeze_length_min, parameters.squeeze_length_max
-        progress, offset = parameters.squeeze_progress_min, parameters.squeeze_start_offset_max
-        recency = parameters.squeeze_recency_max
-    if pair.length < shortest:
-        return failed(Rule.LENGTH, pair.length, shortest)
-    if pair.length > longest:
-        return failed(Rule.LENGTH, pair.length, longest)
-    if pair.progress < progress - slack:
-        return failed(Rule.PROGRESS, pair.progress, progress)
-    if pair.progress > parameters.progress_max + slack:
+        return Bounds(
+            parameters.squeeze_length_min,
+            parameters.squeeze_length_max,
+            parameters.squeeze_progress_min,
+            parameters.squeeze_start_offset_max,
+            parameters.squeeze_recency_max,
+        )
+    return Bounds(
+        parameters.length_min,
+        parameters.length_max,
+        parameters.progress_min,
+        parameters.start_offset_max,
+        parameters.recency_max,
+    )
+
+
+@compiled
+def tested_span(pair: Pair, scale: int, parameters: Parameters) -> Finding:
+    """The rules of length, progress, alignment and recency, which need no prices."""
+    bounds = bounds_of(scale, parameters)
+    if pair.length < bounds.shortest:
+        return failed(Rule.LENGTH, pair.length, bounds.shortest)
+    if pair.length > bounds.longest:
+        return failed(Rule.LENGTH, pair.length, bounds.longest)
+    if pair.progress < bounds.progress:
+        return failed(Rule.PROGRESS, pair.progress, bounds.progress)
+    if pair.progress > parameters.progress_max:
         return failed(Rule.PROGRESS, pair.progress, parameters.progress_max)
-    if pair.later_start - pair.start > (offset + slack) * pair.length:
-        return failed(Rule.OFFSET, (pair.later_start - pair.start) / pair.length, offset)
-    if pair.idle > recency * pair.length:
-        return failed(Rule.RECENCY, pair.idle / pair.length, recency)
+    if pair.later_start - pair.start > bounds.offset * pair.length:
+        offset = (pair.later_start - pair.start) / pair.length
+        return failed(Rule.OFFSET, offset, bounds.offset)
+    if pair.idle > bounds.recency * pair.length:
+        return failed(Rule.RECENCY, pair.idle / pair.length, bounds.recency)
     return PASSED
 
 
@@ -176,6 +200,21 @@ def tested_proportions(shape: Shape, kind: int, parameters: Parameters) -> Findi
         return failed(Rule.LARGEST_GAP, shape.largest_gap, parameters.gap_share_max)
     if not squeeze and shape.directness < parameters.directness_min:
         return failed(Rule.DIRECTNESS, shape.directness, parameters.directness_min)
+    return PASSED
+
+
+@compiled
+def tested_nearness(
+    prices: Rows, lines: Rows, naming: Naming, bar: int, parameters: Parameters
+) -> Finding:
+    """Whether the last close leaves room before a line whose break triggers."""
+    both = naming.type == PatternType.SYMMETRICAL_TRIANGLE
+    for side in (UPPER, LOWER):
+        if not both and side != (UPPER if naming.direction > 0 else LOWER):
+            continue
+        room = value_at(lines[side], bar) - prices[bar].log_close[side]
+        if room < parameters.nearness_min * prices[bar].atr:
+            return failed(Rule.NEARNESS, room / prices[bar].atr, parameters.nearness_min)
     return PASSED
 
 

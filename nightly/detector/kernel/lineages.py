@@ -25,9 +25,8 @@ def propose(state: Record, versions: Rows, atr: float, bar: int, parameters: Par
         return
     if slot == NOBODY:
         slot = free_slot(state.forming)
-        if slot == NOBODY:
+        if slot == NOBODY or not join_lineage(state, versions, bar, parameters):
             return
-        join_lineage(state, versions, bar, parameters)
     else:
         supersede(state, versions, slot, bar, parameters)
     extend_lineage(state.lineages, candidate, bar)
@@ -52,7 +51,7 @@ def find_rival(state: Record, versions: Rows, atr: float, bar: int, parameters: 
         if not rivals(version, candidate, bar, parameters):
             continue
         redrawn = same_lines(version, candidate, atr, bar, parameters)
-        if candidate.quality < version.quality + margin(version, candidate, redrawn, parameters):
+        if candidate.quality < version.quality + margin(version, candidate, parameters):
             if redrawn:
                 setup.last_touch = max(setup.last_touch, candidate.last_touch)
             return REJECTED
@@ -84,14 +83,12 @@ def same_lines(
 
 
 @compiled
-def margin(version: Record, candidate: Record, redrawn: bool, parameters: Parameters) -> float:
-    """By how much a candidate's quality must exceed a version's to replace it."""
+def margin(version: Record, candidate: Record, parameters: Parameters) -> float:
+    """By how much a candidate's quality must exceed that of a version today to replace it."""
     if version.scale != candidate.scale:
         if candidate.scale == Scale.SHORT:
             return parameters.squeeze_over_long_margin
         return parameters.long_over_squeeze_margin
-    if redrawn and version.type == candidate.type:
-        return parameters.same_lines_margin
     return parameters.replace_margin
 
 
@@ -122,19 +119,26 @@ def supersede(state: Record, versions: Rows, slot: int, bar: int, parameters: Pa
             continue
         version.end = bar
         version.end_reason = EndReason.SUPERSEDED
+        give_up(state.lineages, version.lineage, bar)
         setup.version = FREE
 
 
 @compiled
-def join_lineage(state: Record, versions: Rows, bar: int, parameters: Parameters) -> None:
-    """Put the candidate into the lineage that it continues, or into a new one."""
+def join_lineage(state: Record, versions: Rows, bar: int, parameters: Parameters) -> bool:
+    """Put the candidate into the lineage that it continues, or into a new one; False if that
+    lineage was given up or redrawn only lately.
+    """
     candidate = state.candidate
     start = start_of(candidate)
     known = known_lineage(state, versions, start, bar, parameters)
     if known == NOBODY:
         known = begin_lineage(state, start, bar)
-    candidate.lineage = state.lineages[known].number
-    candidate.attempt = state.lineages[known].triggers + 1
+    lineage = state.lineages[known]
+    if lineage.given_up != FREE and bar - lineage.given_up <= parameters.return_bars:
+        return False
+    candidate.lineage = lineage.number
+    candidate.attempt = lineage.triggers + 1
+    return True
 
 
 @compiled
@@ -187,6 +191,7 @@ def begin_lineage(state: Record, start: int, bar: int) -> int:
     lineage.start = start
     lineage.end = bar
     lineage.triggers = 0
+    lineage.given_up = FREE
     state.lineage_count += 1
     return oldest
 
@@ -202,6 +207,14 @@ def extend_lineage(lineages: Rows, version: Record, bar: int) -> None:
 
 
 @compiled
+def give_up(lineages: Rows, number: int, bar: int) -> None:
+    """Note that a version of a lineage fades or is replaced at a bar."""
+    for index in range(len(lineages)):
+        if lineages[index].number == number:
+            lineages[index].given_up = bar
+
+
+@compiled
 def close_lineage(lineages: Rows, version: Record, bar: int, reason: int) -> None:
     """Extend a lineage to the end of its setup, and count the trigger if it was one."""
     for index in range(len(lineages)):
@@ -210,3 +223,5 @@ def close_lineage(lineages: Rows, version: Record, bar: int, reason: int) -> Non
             lineage.end = bar
             if reason == EndReason.TRIGGERED:
                 lineage.triggers += 1
+            elif reason == EndReason.FADED:
+                lineage.given_up = bar

@@ -7,13 +7,17 @@ lower line too.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from nightly.detector.events import Rows
 from nightly.detector.kernel.compiler import Record, compiled
+from nightly.detector.kernel.prices import UPPER
 from nightly.detector.parameters import Parameters
 
 # This limit changes results: on a full side a new line replaces the one with the oldest touch.
 LINES_PER_SIDE = 28
+
+Dues = npt.NDArray[np.int32]
 
 LINE = np.dtype(
     [
@@ -46,7 +50,15 @@ def copy_line(line: Record, copy: Record) -> None:
 
 @compiled
 def drop_dead_lines(
-    lines: Rows, count: int, close: float, reach: float, bar: int, life: int, idle: float
+    lines: Rows,
+    count: int,
+    due: Dues,
+    side: int,
+    close: float,
+    reach: float,
+    bar: int,
+    life: int,
+    idle: float,
 ) -> int:
     """Drop lines that this close or wick breaks or that are too old; return the new count.
 
@@ -60,9 +72,20 @@ def drop_dead_lines(
         if close > value or reach > value or aged:
             count -= 1
             lines[index] = lines[count]
+            move_due(due, side, count, index)
         else:
             index += 1
     return count
+
+
+@compiled
+def move_due(due: Dues, side: int, slot: int, to: int) -> None:
+    """Follow a line of a side that moves to another slot."""
+    for other in range(LINES_PER_SIDE):
+        if side == UPPER:
+            due[to, other] = due[slot, other]
+        else:
+            due[other, to] = due[other, slot]
 
 
 @compiled

@@ -17,7 +17,6 @@ from nightly.detector.kernel.prices import LOWER, UPPER
 from nightly.detector.parameters import Parameters
 
 NO_PATTERN = 0
-UNCLEAR = 2
 
 
 class Finding(NamedTuple):
@@ -61,10 +60,7 @@ def name_wedge_or_triangle(
     atr = typical_atr(prices, pair, bar)
     if pair.height < parameters.height_min * atr:
         return unnamed(failed(Rule.HEIGHT, pair.height / atr, parameters.height_min))
-    noise = parameters.line_noise * atr * pair.length / pair.width
-    kind = wedge_or_triangle(
-        pair, noise / reach_of(lines[UPPER]), noise / reach_of(lines[LOWER]), parameters
-    )
+    kind = wedge_or_triangle(pair, parameters)
     if kind == NO_PATTERN:
         flatter = min(abs(pair.upper_move), abs(pair.lower_move))
         return unnamed(failed(Rule.SLOPES, flatter, parameters.flat_slope))
@@ -77,31 +73,18 @@ def name_wedge_or_triangle(
 
 
 @compiled
-def reach_of(line: Record) -> float:
-    """The bars from the first to the last touch of a line."""
-    return float(max(line.last_touch - line.start, 1))
-
-
-@compiled
-def slope_sign(move: float, error: float, flat: float) -> int:
-    """+1 or -1 for a line that slopes, 0 for a flat one, UNCLEAR if its error allows both."""
-    if abs(move) + error <= flat:
+def slope_sign(move: float, flat: float) -> int:
+    """+1 or -1 for a line that slopes, 0 for a flat one."""
+    if abs(move) <= flat:
         return 0
-    if abs(move) - error <= flat:
-        return UNCLEAR
     return 1 if move > 0.0 else -1
 
 
 @compiled
-def wedge_or_triangle(
-    pair: Pair, upper_error: float, lower_error: float, parameters: Parameters
-) -> int:
-    """The pattern type by the moves of both lines, or NO_PATTERN if they fit no type.
-
-    The errors are those of the moves, in widths.
-    """
-    upper = slope_sign(pair.upper_move, upper_error, parameters.flat_slope)
-    lower = slope_sign(pair.lower_move, lower_error, parameters.flat_slope)
+def wedge_or_triangle(pair: Pair, parameters: Parameters) -> int:
+    """The pattern type by the moves of both lines, or NO_PATTERN if they fit no type."""
+    upper = slope_sign(pair.upper_move, parameters.flat_slope)
+    lower = slope_sign(pair.lower_move, parameters.flat_slope)
     kind = NO_PATTERN
     if upper == 1 and lower == 1:
         kind = PatternType.RISING_WEDGE

@@ -88,6 +88,7 @@ def refit_pair(
         if count < parameters.refit_touches:
             continue
         lay_through(prices, side, found[:count], fitted[side])
+        fitted[side].last_touch = found[count - 1]
         shift = shift_to_clear(prices, side, fitted[side], bar, parameters)
         if shift == NOT_A_BOUND:
             return False

@@ -13,7 +13,7 @@ import numpy as np
 
 from nightly.bars import Floats
 from nightly.detector.events import PatternType, Rows
-from nightly.detector.judgement import DEPTH, NODES, read_trees
+from nightly.detector.judgement import DEPTH, LEAVES, Parts, laid_flat, read_trees
 from nightly.detector.kernel.compiler import compiled
 from nightly.detector.kernel.lines import value_at
 from nightly.detector.kernel.naming import (
@@ -27,7 +27,7 @@ from nightly.detector.kernel.naming import (
 )
 from nightly.detector.kernel.pairs import Pair, typical_atr, width_at
 from nightly.detector.kernel.prices import LOWER, UPPER
-from nightly.detector.kernel.touches import Contacts, Indices
+from nightly.detector.kernel.touches import Contacts
 from nightly.detector.parameters import Parameters
 
 EIGHTHS = 8
@@ -76,6 +76,10 @@ class Shape(NamedTuple):
     scatter: float  # residual over height
     middle_share: float  # middle over length
     crossing_share: float  # crossings over length
+    recency: float  # share of the length since the line that waits longer was touched
+    newest: float  # share of the length since the newest touch
+    one_side: float  # share of the bars in the longest stretch of closes on one side of the middle
+    wick: float  # mean length of the wicks that touch, in ATR
 
 
 @compiled
@@ -97,7 +101,7 @@ def shape_of(
     crossings = float(contacts.sequence.crossings)
     height, length = pair.height / atr, float(pair.length)
     inward = min(-pair.upper_move, pair.lower_move)
-    reach = min(upper.reach, lower.reach) / length
+    reach = min(upper.last - upper.first, lower.last - lower.first) / length
     residual = (upper.residual + lower.residual) / max(touches, 1)
     pole = measured_pole(prices, pair, kind, bar, parameters)
     return Shape(
@@ -140,6 +144,10 @@ def shape_of(
         residual / max(height, 1e-9),
         inner.middle / length,
         crossings / length,
+        (bar - min(upper.last, lower.last)) / length,
+        (bar - max(upper.last, lower.last)) / length,
+        inner.one_side,
+        (upper.wick + lower.wick) / max(touches, 1),
     )
 
 
@@ -188,20 +196,25 @@ class Inner(NamedTuple):
     directness: float
     middle: float
     bar_size: float
+    one_side: float
 
 
 @compiled
 def measured_bars(prices: Rows, lines: Rows, pair: Pair, bar: int, parameters: Parameters) -> Inner:
     """Measure the bars of a pattern in one pass, since this is where a walk spends its time."""
     lean = largest = gap = ranges = was = 0.0
-    outside = crossings = 0
+    outside = crossings = longest = 0
+    crossed = pair.start
     for k in range(pair.start, bar + 1):
         price = prices[k]
         upper, lower = value_at(lines[UPPER], k), value_at(lines[LOWER], k)
         width = upper + lower
         side = price.log_close[UPPER] + lower - 0.5 * width
         lean += side / width
-        crossings += side * was < 0.0
+        if side * was < 0.0:
+            crossings += 1
+            crossed = k
+        longest = max(longest, k + 1 - crossed)
         was = side if side != 0.0 else was
         top, bottom = price.extreme[UPPER], price.extreme[LOWER]
         ranges += top + bottom
@@ -219,6 +232,7 @@ def measured_bars(prices: Rows, lines: Rows, pair: Pair, bar: int, parameters: P
         directness_of(prices, lines, pair, bar, parameters.leg_min),
         float(crossings),
         ranges / bars / (0.5 * (pair.width + width_at(lines[UPPER], lines[LOWER], bar))),
+        longest / bars,
     )
 
 
@@ -311,10 +325,11 @@ def measured_pole(prices: Rows, pair: Pair, kind: int, bar: int, parameters: Par
     )
 
 
-LONG, SQUEEZE = read_trees("long"), read_trees("squeeze")
+LONG, SQUEEZE = laid_flat(read_trees("long")), laid_flat(read_trees("squeeze"))
 LONG_PART, LONG_BOUND, LONG_LEAF = LONG.part, LONG.bound, LONG.leaf
 SQUEEZE_PART, SQUEEZE_BOUND, SQUEEZE_LEAF = SQUEEZE.part, SQUEEZE.bound, SQUEEZE.leaf
 LONG_BASE, SQUEEZE_BASE = LONG.base, SQUEEZE.base
+ROOT, CHILDREN = np.uint64(1), np.uint64(2)
 
 
 @compiled
@@ -329,12 +344,12 @@ def judged(shape: Shape, kind: int) -> float:
 
 
 @compiled
-def weighed(numbers: Floats, part: Indices, bound: Floats, leaf: Floats) -> float:
+def weighed(numbers: Floats, part: Parts, bound: Floats, leaf: Floats) -> float:
     """The log-odds that trees give a shape: the sum of the leaves that it falls into."""
     total = 0.0
     for tree in range(len(leaf)):
-        node = 0
+        node = ROOT
         for _ in range(DEPTH):
-            node = 2 * node + 1 + (numbers[part[tree, node]] > bound[tree, node])
-        total += leaf[tree, node - NODES]
+            node = CHILDREN * node + np.uint64(numbers[part[tree, node]] > bound[tree, node])
+        total += leaf[tree, node - np.uint64(LEAVES)]
     return total

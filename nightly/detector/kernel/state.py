@@ -40,6 +40,7 @@ LINEAGE = np.dtype(
         ("start", "i8"),
         ("end", "i8"),
         ("triggers", "i8"),
+        ("given_up", "i8"),  # the last bar that faded or replaced one of its versions, or FREE
     ]
 )
 
@@ -49,6 +50,7 @@ STATE = np.dtype(
         ("last_pole", "i8"),  # the bar at which the last pole ended, FREE if there was none
         ("lines", LINE, (2, 2, LINES_PER_SIDE)),  # [scale, side, line]
         ("line_counts", "i8", (2, 2)),  # [scale, side]
+        ("due", "i4", (2, LINES_PER_SIDE, LINES_PER_SIDE)),  # [scale, upper, lower]: see `schedule`
         ("forming", FORMING, (FORMING_SETUPS,)),
         ("lineages", LINEAGE, (REMEMBERED_LINEAGES,)),
         ("lineage_count", "i8"),  # begun so far
@@ -59,6 +61,7 @@ STATE = np.dtype(
         ("candidates", VERSION, (CANDIDATES_PER_BAR,)),  # of this bar and scale, best first
         ("candidate_count", "i8"),
         ("fits", LINE, (FITS_PER_BAR, 2)),  # [fit, side], the pairs judged on this bar and scale
+        ("fit_rests", "i8", (FITS_PER_BAR,)),  # [fit], the bars that such a pair rests
         ("fit_count", "i8"),
         ("drawn", LINE, (2,)),  # [side], the pair that is being judged
         ("refitted", LINE, (2,)),  # [side], the same fitted to all their touches

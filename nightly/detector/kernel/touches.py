@@ -27,7 +27,9 @@ class Touches(NamedTuple):
 
     number: int
     residual: float  # summed distance to the line, in ATR
-    reach: int  # bars from the first to the last
+    wick: float  # summed length of the wicks that touch, in ATR
+    first: int  # bar of the first
+    last: int  # bar of the last
 
 
 class Sequence(NamedTuple):
@@ -79,6 +81,13 @@ def touches_line(
 
 
 @compiled
+def wick_of(price: Record, side: int) -> float:
+    """The log distance from the body of a bar to its extreme on a side."""
+    opened = np.log(price.open) if side == UPPER else -np.log(price.open)
+    return float(price.extreme[side] - max(opened, price.log_close[side]))
+
+
+@compiled
 def find_touches(
     prices: Rows,
     lines: Rows,
@@ -92,7 +101,7 @@ def find_touches(
     spacing = touch_spacing(scale, parameters)
     line = lines[side]
     count = 0
-    residual = 0.0
+    residual = wick = 0.0
     newest = span[0] - spacing
     swing = first_swing(prices, scale, side, span[0])
     while 0 < swing <= span[1] - swing_order(scale, parameters):
@@ -106,10 +115,13 @@ def find_touches(
         ):
             found[count] = newest = swing
             count += 1
-            residual += abs(price.extreme[side] - value_at(line, swing)) / max(price.atr, 1e-9)
+            atr = max(price.atr, 1e-9)
+            residual += abs(price.extreme[side] - value_at(line, swing)) / atr
+            wick += wick_of(price, side) / atr
         swing = price.next_swing[scale, side]
-    reach = found[count - 1] - found[0] if count > 0 else 0
-    return Touches(count, residual, reach)
+    if count == 0:
+        return Touches(0, 0.0, 0.0, span[0], span[0])
+    return Touches(count, residual, wick, found[0], found[count - 1])
 
 
 @compiled

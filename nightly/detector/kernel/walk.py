@@ -62,7 +62,8 @@ def walk(
         advance_forming(prices, state, log, touches, bar, parameters)
         note_pole(prices, state, bar, parameters)
         for scale in range(2):
-            if advance_lines(prices, state, scale, bar, parameters):
+            advance_lines(prices, state, scale, bar, parameters)
+            if is_analysed(prices, bar, parameters):
                 propose_pairs(prices, state, log.versions, touches, scale, bar, parameters)
     return len(prices)
 
@@ -133,6 +134,8 @@ def drop_lines(
     state.line_counts[scale, side] = drop_dead_lines(
         state.lines[scale, side],
         state.line_counts[scale, side],
+        state.due[scale],
+        side,
         price.log_close[side],
         reach,
         bar,
