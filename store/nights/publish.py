@@ -286,9 +286,12 @@ def fall_behind(old: Manifest, new: Manifest) -> str | None:
     days = (new.as_of_session - old.as_of_session).days
     if old.inputs.bars != new.inputs.bars or not 0 <= days <= COMPARABLE_DAYS:
         return None
-    # A detector with other rules finds another number of patterns in the same bars.
-    detectors = (night.inputs.parameters.get("detector") for night in (old, new))
-    counts = ("covered", "history") if len(set(detectors)) == 1 else ("covered",)
+    # A detector with other rules, or less strict, finds another number of patterns in the same bars.
+    same = all(
+        old.inputs.parameters.get(name) == new.inputs.parameters.get(name)
+        for name in ("detector", "quality_min")
+    )
+    counts = ("covered", "history") if same else ("covered",)
     for name in counts:
         before, now = getattr(old.counts, name), getattr(new.counts, name)
         if now < FALL_LIMIT * before:

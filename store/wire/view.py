@@ -152,6 +152,8 @@ class SetupView:
     """1 has the largest typical gain of the night."""
     typical_gain_pct: float | None
     """If the trade wins."""
+    quality_pct: float | None
+    """The chance that two chart readers accept its drawing; None in a night that did not tell."""
 
     @classmethod
     def of(cls, row: Fields, evidence: Fields = NOTHING) -> SetupView:
@@ -181,6 +183,7 @@ class SetupView:
             record=RecordView.of(row),
             expected_r=_expected_r(row),
             typical_gain_pct=row["expected_gain_pct"],
+            quality_pct=row.get("quality_pct"),
         )
 
     @property
