@@ -253,7 +253,7 @@ def running_trades(log: EventLog) -> Rows:
 
 
 def quality_pct(version: Rows) -> float:
-    """The quality that is served of a version, percent: a running trade keeps that of its version."""
+    """The quality that is served of a version, percent; a running trade keeps it."""
     return round(float(version["quality"]), 1)
 
 

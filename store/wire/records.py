@@ -639,6 +639,8 @@ class Change(Record):
     """Of `price`."""
     r_multiple: Number | None
     """Of a trade that ended."""
+    quality_pct: Share | None = None
+    """As this night serves the setup; null if no longer served."""
 
 
 class Changes(Record):
@@ -648,6 +650,10 @@ class Changes(Record):
     """False when there is no earlier night."""
     since_session: dt.date | None
     since_version: str | None
+    detector_changed: bool = False
+    """Whether the night before is of another detector: then `new` and `expired` are not told, since
+    they would be the work of the detector.
+    """
     change: ChangeKind | None
     """The kind asked for; null for all."""
     count: Count

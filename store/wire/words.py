@@ -40,6 +40,11 @@ QUALITY: Final = (
 NO_QUALITY: Final = "A night of an older detector tells no quality, so no filter by it matches."
 """What is said of a night whose setups have none."""
 
+NEW_DETECTOR: Final = (
+    "This is the first night of another version of the detector. What is new and what is no longer "
+    "served is not told, since it would be the work of the detector and not of the market."
+)
+
 RANK: Final = (
     "Rank 1 has the largest typical gain if the trade wins, which favours volatile symbols; rank "
     "says nothing of how often such trades win."

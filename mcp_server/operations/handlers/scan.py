@@ -209,6 +209,7 @@ async def changes(call: Call[ChangesArguments]) -> Answer:
         "available": stored["since_session"] is not None,
         "since_session": stored["since_session"],
         "since_version": stored["since_version"],
+        "detector_changed": stored.get("detector_changed", False),
         "change": arguments.change,
         "count": len(matches),
         "limit": arguments.limit,
