@@ -73,6 +73,8 @@ def test_pages_charts_commands_and_sheets_tell_it_and_what_it_means(
     with open_night(night) as opened:
         exported = opened.polars("setups").to_dicts()
 
+    heads = {row["lineage_id"]: row["setup_id"] for row in reversed(rows)}
+
     assert QUALITY[1:] in screen
     assert QUALITY[1:-1] in " ".join(table.split())
     for lines in (sheet, exported):
@@ -83,7 +85,8 @@ def test_pages_charts_commands_and_sheets_tell_it_and_what_it_means(
             shown = f"{row['quality_pct']:.1f}%"
             page = words(member.get(f"/symbols/{row['symbol']}").text)
             printed = " ".join(run(night, "show", row["symbol"]).stdout.split())
-            assert shown in screen
+            # Attempts of one formation share a row of the page.
+            assert shown in screen or heads[row["lineage_id"]] != row["setup_id"]
             assert shown in table
             assert f"Quality {shown}. {QUALITY}" in page
             assert f"quality {shown}. {QUALITY}" in printed
