@@ -109,6 +109,8 @@ class Change(TypedDict):
     """Of `price`."""
     r_multiple: float | None
     """Of a trade that ended."""
+    quality_pct: NotRequired[float | None]
+    """As this night serves the setup; null if no longer served."""
 
 
 Family: TypeAlias = Literal[
@@ -275,6 +277,11 @@ class ScanSetup(TypedDict):
     """The same as a multiple of the distance from entry to stop."""
     currency: NotRequired[str]
     """Of all prices: an ISO 4217 code, or `GBX` for pence."""
+    quality_pct: NotRequired[float | None]
+    """The chance that two chart readers, vision-language models, accept this drawing; it says
+    nothing about the outcome. A running trade keeps that of its trigger; null in nights of an
+    older detector.
+    """
     rank: int
     """1 has the largest `expected_gain_pct`; that says nothing about the odds."""
     expected_gain_pct: float | None
@@ -340,6 +347,11 @@ class Setup(TypedDict):
     """The same as a multiple of the distance from entry to stop."""
     currency: NotRequired[str]
     """Of all prices: an ISO 4217 code, or `GBX` for pence."""
+    quality_pct: NotRequired[float | None]
+    """The chance that two chart readers, vision-language models, accept this drawing; it says
+    nothing about the outcome. A running trade keeps that of its trigger; null in nights of an
+    older detector.
+    """
 
 
 class SideRecord(TypedDict):
@@ -523,6 +535,10 @@ class Changes(TypedDict):
     """False when there is no earlier night."""
     since_session: str | None
     since_version: str | None
+    detector_changed: NotRequired[bool]
+    """Whether the night before is of another detector: then `new` and `expired` are not told, since
+    they would be the work of the detector.
+    """
     change: Literal["new", "triggered", "stopped", "reached", "expired"] | None
     """The kind asked for; null for all."""
     count: int

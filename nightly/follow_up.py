@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Final
 
 from nightly.results.symbol_results import Analysis
 from nightly.results.transitions import (
@@ -33,6 +34,9 @@ from store.wire.currency import DOLLARS
 from store.wire.families import Family
 from store.wire.records import AsServed, Change
 from store.wire.words import FEW
+
+OF_DETECTOR: Final = ("new", "expired")
+"""Changes that another detector makes, whatever the market did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +89,18 @@ class FollowUp:
     tally: Tally
     running: Mapping[Family, int]
     """First attempts that were entered after the first night, served, and are still open."""
+    detector_changed: bool = False
+    """Whether the last night is of another detector: what it alone served, or this one alone, says
+    nothing about the market then, and is no change.
+    """
 
     @classmethod
     def of(
-        cls, analyses: Sequence[Analysis], as_of: dt.date, last: PreviousNight | None
+        cls,
+        analyses: Sequence[Analysis],
+        as_of: dt.date,
+        last: PreviousNight | None,
+        detector: int,
     ) -> FollowUp:
         """Collect what the analyses hold, and what became of symbols without one."""
         gone = last.without({analysis.symbol for analysis in analyses}) if last else ()
@@ -97,13 +109,21 @@ class FollowUp:
         followed = [trade for symbol in symbols for trade in symbol.followed]
         settled = [trade for symbol in symbols for trade in symbol.settled]
         quoted = {analysis.symbol: analysis.currency for analysis in analyses}
+        formations = [one for analysis in analyses for one in analysis.formations]
+        quality = {one.setup.setup_id: one.setup.quality_pct for one in formations}
+        another = last is not None and last.head.detector != detector
         changes = [
-            change.model_copy(update={"currency": quoted.get(change.symbol, DOLLARS)})
+            change.model_copy(
+                update={
+                    "currency": quoted.get(change.symbol, DOLLARS),
+                    "quality_pct": quality.get(change.setup_id or ""),
+                }
+            )
             for symbol in symbols
             for change in symbol.changes
+            if not (another and change.change in OF_DETECTOR)
         ]
         frozen = dict(chain.from_iterable(symbol.frozen.items() for symbol in symbols))
-        formations = chain.from_iterable(analysis.formations for analysis in analyses)
         setups = [served_setup(formation, frozen) for formation in formations]
         tally = last.head.as_served if last else Tally.begun(as_of)
         ended = {trade.key for trade in settled}
@@ -119,6 +139,7 @@ class FollowUp:
                 for trade in chain(followed, served)
                 if trade.attempt == 1 and trade.terms.entry_date > tally.first_session
             ),
+            detector_changed=another,
         )
 
     def as_served(self) -> dict[Family, AsServed]:

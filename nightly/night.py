@@ -159,13 +159,17 @@ class NightRun:
         """Write everything that needs all symbols: the report, and what the ledger keeps."""
         order, last, as_of = self.order, self.last, self.chosen.as_of
         _write_unread(writer, order, analyses)
-        follow_up = FollowUp.of(analyses, as_of, last)
         detector = order.parameters.detector
+        follow_up = FollowUp.of(analyses, as_of, last, detector)
         statistics = Statistics(analyses, returns, as_of, detector, follow_up.as_served())
         candidates = _write_patterns(writer, analyses, statistics)
         _write_scan(writer, candidates)
         _write_statistics(writer, analyses, statistics)
-        writer.add_changes((last.session, last.version) if last else None, follow_up.changes)
+        writer.add_changes(
+            (last.session, last.version) if last else None,
+            follow_up.changes,
+            detector_changed=follow_up.detector_changed,
+        )
         report = replace(
             Report.of(analyses, self.chosen.refused, statistics, candidates, order.adjustment),
             later=self.chosen.later,
@@ -174,6 +178,7 @@ class NightRun:
             markets=self.chosen.markets,
             since=last.session if last else None,
             changes=follow_up.changes,
+            detector_changed=follow_up.detector_changed,
         )
         if abroad := {a.symbol: a.currency for a in analyses if a.currency != DOLLARS}:
             writer.add_meta("currencies", abroad)

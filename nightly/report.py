@@ -51,6 +51,8 @@ class Report:
     """The session of the night that this one is compared with. The book has it elsewhere."""
     changes: Sequence[Change] = ()
     """What changed since. The book has it elsewhere."""
+    detector_changed: bool = False
+    """Whether that night is of another detector. The book has it elsewhere."""
 
     @classmethod
     def of(

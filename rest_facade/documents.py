@@ -30,6 +30,7 @@ from rest_facade.routes import ROUTES
 from store.ledger.ledger import Withdrawn
 from store.wire.families import Family
 from store.wire.labels import CHANGE_KINDS, CHANGE_REASONS
+from store.wire.words import QUALITY
 
 MARKDOWN = "text/markdown; charset=utf-8"
 
@@ -70,6 +71,7 @@ def reference(offer: Offer, quotas: Quotas) -> str:
         more_tools=[tool for name, tool in EXTENDED.tools.items() if tool is not SEVEN.get(name)],
         change_kinds=CHANGE_KINDS,
         change_reasons=CHANGE_REASONS,
+        quality=QUALITY,
         max_predicates=MAX_PREDICATES,
         kinds=KINDS.values(),
         errors=CATALOGUE.values(),

@@ -29,7 +29,7 @@ FACTS = (
 
 PRICES = ("open", "high", "low", "close")
 
-OF_VIEW = ("pattern", "currency", "gain_pct", "gain_r", "distance_pct")
+OF_VIEW = ("pattern", "currency", "gain_pct", "gain_r", "distance_pct", "quality_pct")
 """Fields of a SetupView that go in as they are."""
 
 OF_RECORD = (

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from store.wire.labels import ASSET_TYPES, COUNTRIES, EXCHANGES, EXCHANGES_ABROAD, INDUSTRIES
+from store.wire.words import QUALITY
 
 Period = int | str
 
@@ -82,15 +83,16 @@ _ROWS = (
     _number(
         "min_win_rate",
         "%",
-        "Win rate of this pattern on this ticker alone, from 5 trades on; most tickers have fewer "
-        "and never match. For the win rate that rows show, use win_rate.",
+        "Win rate of this pattern on this ticker alone, from 5 resolved trades in the setup's "
+        "direction on; with fewer a setup never matches. For the win rate that rows show, use "
+        "win_rate.",
         apart=True,
     ),
     _number(
         "min_avg_r",
         "R",
-        "Average R per past trade on this ticker alone, from 5 trades on; most tickers have fewer "
-        "and never match. For what rows show, use min_expected_r.",
+        "Average R per past trade on this ticker alone, from 5 resolved trades in the setup's "
+        "direction on; with fewer a setup never matches. For what rows show, use min_expected_r.",
         apart=True,
     ),
     _number("min_expected_r", "R", "Expected R as rows show it (drift included)."),
@@ -148,6 +150,7 @@ _ROWS = (
     _choice("country", COUNTRIES),
     _number("win_rate", "%", "Win rate as rows show it: of the ticker or, usually, its family."),
     _number("gain", "%", "Gain of a running trade so far; forming setups have none."),
+    _number("quality", "%", f"quality_pct of rows. {QUALITY}"),
 )
 
 KINDS: Mapping[str, Kind] = MappingProxyType({row.name: row for row in _ROWS})

@@ -34,6 +34,7 @@ COLUMNS: Mapping[str, Column] = {
     "price": Column("Price", "close"),
     "daily_change": Column("Day's change", "daily_change"),
     "market_cap": Column("Market cap", "market_cap", "smallest first", "largest first"),
+    "quality": Column("Quality", "quality"),
     "pattern": Column("Pattern", "pattern", "A to Z", "Z to A", ""),
     "sessions": Column(
         "Sessions since the breakout", "sessions", "newest first", "oldest first", ""

@@ -201,6 +201,7 @@ class CurrentSetups:
             entry_date=trade.entry_date if trade else None,
             gain_pct=gain_pct,
             gain_r=gain_r,
+            quality_pct=quality_pct(version),
         )
 
     def _formation(
@@ -249,6 +250,11 @@ def running_trades(log: EventLog) -> Rows:
     """The open trades, oldest entry first."""
     trades: Rows = log.trades[log.trades["outcome"] == Outcome.OPEN]
     return trades
+
+
+def quality_pct(version: Rows) -> float:
+    """The quality that is served of a version, percent; a running trade keeps it."""
+    return round(float(version["quality"]), 1)
 
 
 def score_of(bars: Bars, version: Rows, end: int) -> Evidence:

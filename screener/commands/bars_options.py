@@ -124,6 +124,14 @@ class BarsOptions:
             help="Use no bar after this date, however few symbols reach it.",
         ),
     ] = None
+    min_quality: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=100,
+            help="Quality from which a setup is served; SCREENER_MIN_QUALITY, or the detector's.",
+        ),
+    ] = None
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes; one per core if unset.")] = (
         None
     )

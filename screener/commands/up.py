@@ -19,7 +19,10 @@ Host = Annotated[str | None, typer.Option(help="Address to listen on; SCREENER_H
 Port = Annotated[int | None, typer.Option(help="Port to listen on; SCREENER_PORT.")]
 
 
-@reading_bars("bars", "symbol", "reference", "adjustment", "exchange", "currency", "session")
+@reading_bars(
+    *("bars", "symbol", "reference", "adjustment", "exchange", "currency", "session"),
+    "min_quality",
+)
 def up(options: BarsOptions, port: Port = None, host: Host = None) -> None:
     """Start everything: serve at once, make a night of --bars beside it, make a first key.
 

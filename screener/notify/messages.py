@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from store.wire.families import Family
 from store.wire.labels import CHANGE_KINDS, CHANGE_REASONS
-from store.wire.words import harmless, named, short
+from store.wire.words import NEW_DETECTOR, harmless, named, short, tenths
 
 if TYPE_CHECKING:
     from store.ledger.manifest import Manifest
@@ -163,6 +163,8 @@ def _changes(url: str, record: Mapping[str, Any] | None, followed: Sequence[str]
     number = Counter(change["change"] for change in changes)
     counts = ", ".join(f"{number[kind]:,} {words.lower()}" for kind, words in CHANGE_KINDS.items())
     yield f"Since the night of {since}: {counts}."
+    if record.get("detector_changed"):
+        yield NEW_DETECTOR
     mine = [change for change in changes if change["symbol"] in followed]
     for change in mine[:MOST_CHANGES]:
         yield _change(url, change)
@@ -176,6 +178,8 @@ def screen(link: str, changes: ScreenChanges) -> str:
     """What entered and left a screen."""
     if not changes.since:
         return f"What entered and left {link} is not known: there is no night before it here."
+    if changes.detector_changed:
+        return f"What entered and left {link} is not told: the detector changed."
     entered = [view.symbol for view in changes.entered]
     left = [departure.view.symbol for departure in changes.left]
     names = [named(symbols, MOST_SYMBOLS) or "nothing" for symbols in (entered, left)]
@@ -187,11 +191,13 @@ def _change(url: str, change: Mapping[str, Any]) -> str:
     day = f" on {change['session']}" if change["session"] else ""
     price = "" if change["price"] is None else f" at {change['price']}"
     r = "" if change["r_multiple"] is None else f", {change['r_multiple']:+.2f} R"
+    quality = change.get("quality_pct")
+    drawn = "" if quality is None else f", quality {tenths(quality)}"
     words, why = CHANGE_KINDS[change["change"]].lower(), CHANGE_REASONS[change["reason"]]
     symbol = change["symbol"]
     return (
         f"{symbol}, {family}, {change['direction']}, attempt {change['attempt']}: {words}{day}"
-        f"{price}{r} ({why}). {url}/symbols/{symbol}"
+        f"{price}{r}{drawn} ({why}). {url}/symbols/{symbol}"
     )
 
 

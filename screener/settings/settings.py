@@ -186,6 +186,10 @@ class Settings(BaseSettings):
     """A night is held back if a larger share of the active symbols is behind it."""
     running_sessions: int = Field(default=120, ge=1)
     """Sessions after its trigger in which a running trade is served as a setup."""
+    min_quality: float | None = Field(default=None, ge=0, le=100)
+    """Quality, 0 to 100, from which a nightly serves a setup: lower serves more drawings that
+    readers refuse; the detector's own when unset.
+    """
     chart_symbols: int | None = Field(default=None, ge=0)
     """Symbols with setups whose prices a night keeps for charts; every covered symbol's when unset.
     """

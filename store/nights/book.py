@@ -306,12 +306,17 @@ class Book:
         return orjson.loads(self._value("SELECT value FROM meta WHERE name = 'report'") or b"null")
 
     def changes(self) -> Mapping[str, Any] | None:
-        """What changed since the night before: `since_session`, `since_version` and `changes`, each
-        with the fields of `Change`; None if there was no night before.
+        """What changed since the night before: `since_session`, `since_version`, `detector_changed`
+        and `changes`, each with the fields of `Change`; None if there was no night before.
         """
         body = self._value("SELECT value FROM meta WHERE name = 'changes'")
         found: Mapping[str, Any] | None = orjson.loads(body) if body else None
         return found
+
+    @cached_property
+    def detector_changed(self) -> bool:
+        """Whether the night before is of another detector, so that what is new is not told."""
+        return bool((self.changes() or {}).get("detector_changed"))
 
     @cached_property
     def upcoming(self) -> Sequence[dt.date]:

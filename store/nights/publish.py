@@ -174,12 +174,21 @@ class BookWriter:
         self._db.execute("INSERT INTO meta VALUES (?, ?)", (name, orjson.dumps(value)))
 
     def add_changes(
-        self, since: tuple[dt.date, str] | None, changes: Sequence[Change] = ()
+        self,
+        since: tuple[dt.date, str] | None,
+        changes: Sequence[Change] = (),
+        *,
+        detector_changed: bool = False,
     ) -> None:
         """Store what changed since a night, given by its session and version; None if none was."""
         if since is not None:
             rows = [change.model_dump(mode="json") for change in changes]
-            value = {"since_session": since[0], "since_version": since[1], "changes": rows}
+            value = {
+                "since_session": since[0],
+                "since_version": since[1],
+                "detector_changed": detector_changed,
+                "changes": rows,
+            }
             self.add_meta("changes", value)
 
     def add_method(self, method: Method) -> None:
@@ -286,9 +295,12 @@ def fall_behind(old: Manifest, new: Manifest) -> str | None:
     days = (new.as_of_session - old.as_of_session).days
     if old.inputs.bars != new.inputs.bars or not 0 <= days <= COMPARABLE_DAYS:
         return None
-    # A detector with other rules finds another number of patterns in the same bars.
-    detectors = (night.inputs.parameters.get("detector") for night in (old, new))
-    counts = ("covered", "history") if len(set(detectors)) == 1 else ("covered",)
+    # A detector that is other, or less strict, finds another number of patterns in the same bars.
+    same = all(
+        old.inputs.parameters.get(name) == new.inputs.parameters.get(name)
+        for name in ("detector", "quality_min")
+    )
+    counts = ("covered", "history") if same else ("covered",)
     for name in counts:
         before, now = getattr(old.counts, name), getattr(new.counts, name)
         if now < FALL_LIMIT * before:

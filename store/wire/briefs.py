@@ -26,6 +26,7 @@ def brief(view: SetupView) -> dict[str, Any]:
         "direction": view.direction,
         "status": view.status,
         "attempt": view.attempt,
+        "quality_pct": view.quality_pct,
         "distance_to_trigger_pct": None if view.distance_pct is None else abs(view.distance_pct),
         "last_close_side": view.last_close_side,
         **_running(view, ("gain_pct", "gain_r")),
@@ -126,6 +127,7 @@ def _places(texts: Sequence[str]) -> list[float | None]:
 NUMBERS: Mapping[str, Callable[[SetupView], float | None]] = {
     "min_rr": lambda view: view.plan.reward_to_risk,
     "gain": lambda view: view.gain_pct,
+    "quality": lambda view: view.quality_pct,
     "win_rate": lambda view: view.record.win_rate_pct if view.record else None,
     "sample": lambda view: view.record.sample_size if view.record else None,
     "distance": lambda view: None if view.distance_pct is None else abs(view.distance_pct),

@@ -26,6 +26,7 @@ from pydantic_core import CoreSchema
 
 from store.wire.currency import DOLLARS
 from store.wire.families import Direction, Family
+from store.wire.words import QUALITY
 
 SHORT: Final = "x-short"
 """The schema keyword of shorter words; empty where the name of a field says enough."""
@@ -319,6 +320,12 @@ class Setup(Record):
     """The same as a multiple of the distance from entry to stop."""
     currency: Currency = Field(default=DOLLARS, json_schema_extra=short("Of all prices."))
     """Of all prices: an ISO 4217 code, or `GBX` for pence."""
+    quality_pct: Share | None = Field(
+        default=None,
+        description=f"{QUALITY} A running trade keeps that of its trigger; null in nights of an "
+        "older detector.",
+        json_schema_extra=short(QUALITY),
+    )
 
 
 class ScanSetup(Setup):
@@ -597,7 +604,7 @@ class ScanRows(Record):
     counts: dict[str, int]
     """Matches by status, including those not asked for."""
     setups: list[dict[str, Any]]
-    """Compact rows: rank, symbol, setup_id, family, direction, status, attempt,
+    """Compact rows: rank, symbol, setup_id, family, direction, status, attempt, quality_pct,
     distance_to_trigger_pct and last_close_side (forming), gain_pct, gain_r, entry_price and
     entry_date (in_progress), last_close, trigger_price, stop_price, target_price, reward_to_risk
     (from the entry once running), expected_r and verdict (against random entries),
@@ -632,6 +639,8 @@ class Change(Record):
     """Of `price`."""
     r_multiple: Number | None
     """Of a trade that ended."""
+    quality_pct: Share | None = None
+    """As this night serves the setup; null if no longer served."""
 
 
 class Changes(Record):
@@ -641,6 +650,10 @@ class Changes(Record):
     """False when there is no earlier night."""
     since_session: dt.date | None
     since_version: str | None
+    detector_changed: bool = False
+    """Whether the night before is of another detector: then `new` and `expired` are not told, since
+    they would be the work of the detector.
+    """
     change: ChangeKind | None
     """The kind asked for; null for all."""
     count: Count

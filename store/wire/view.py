@@ -8,7 +8,7 @@ served.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -152,6 +152,8 @@ class SetupView:
     """1 has the largest typical gain of the night."""
     typical_gain_pct: float | None
     """If the trade wins."""
+    quality_pct: float | None
+    """The chance that two chart readers accept its drawing; None in a night that did not tell."""
 
     @classmethod
     def of(cls, row: Fields, evidence: Fields = NOTHING) -> SetupView:
@@ -181,6 +183,7 @@ class SetupView:
             record=RecordView.of(row),
             expected_r=_expected_r(row),
             typical_gain_pct=row["expected_gain_pct"],
+            quality_pct=row.get("quality_pct"),
         )
 
     @property
@@ -202,6 +205,13 @@ class SetupView:
     def verdict(self) -> Verdict | None:
         """What its record says beside random entries; None if the night did not test it."""
         return self.record.verdict if self.record else None
+
+
+def fresh_first(views: Iterable[SetupView]) -> list[SetupView]:
+    """Setups as people read them: forming ones, then running trades, those that triggered last
+    first.
+    """
+    return sorted(views, key=lambda view: (view.status != "forming", view.sessions_running or 0))
 
 
 SAME = (

@@ -31,6 +31,20 @@ VERDICTS: Final[Mapping[Verdict | None, str]] = {
 }
 """What each verdict says."""
 
+QUALITY: Final = (
+    "The chance that two chart readers, vision-language models, accept this drawing; it says "
+    "nothing about the outcome."
+)
+"""What a quality means, wherever one is shown."""
+
+NO_QUALITY: Final = "A night of an older detector tells no quality, so no filter by it matches."
+"""What is said of a night whose setups have none."""
+
+NEW_DETECTOR: Final = (
+    "This is the first night of another version of the detector. What is new and what is no longer "
+    "served is not told, since it would be the work of the detector and not of the market."
+)
+
 RANK: Final = (
     "Rank 1 has the largest typical gain if the trade wins, which favours volatile symbols; rank "
     "says nothing of how often such trades win."
@@ -70,6 +84,11 @@ def large_dollars(value: float) -> str:
 def percent(value: float) -> str:
     """A percentage without a plus sign."""
     return f"{value:,.2f}%"
+
+
+def tenths(value: float) -> str:
+    """A percentage that is served with one decimal."""
+    return f"{value:.1f}%"
 
 
 def change(value: float) -> str:
@@ -156,6 +175,11 @@ def place_words(view: SetupView) -> str:
     return f"{gained} since the entry" if gained else distance_words(view)
 
 
+def quality_words(view: SetupView) -> str:
+    """Its quality: `quality 81.4%`; empty in a night that did not tell."""
+    return "" if view.quality_pct is None else f"quality {tenths(view.quality_pct)}"
+
+
 def plan_words(view: SetupView) -> str:
     """The levels of its plan: entry or trigger, stop, target and reward to risk."""
     plan = view.plan
@@ -217,9 +241,11 @@ def expected_words(view: SetupView) -> str:
 
 def caption(view: SetupView, disclaimer: str) -> str:
     """What a chart shows, in words, for a reader who cannot see it."""
-    placed = place_words(view)
+    placed, quality = place_words(view), quality_words(view)
     close = money(view.last_close, view.currency)
+    drawn = f" {quality.capitalize()}: {QUALITY[:1].lower()}{QUALITY[1:]}" if quality else ""
     return (
         f"{setup_words(view)}, as of {view.as_of}. Last close {close}"
-        f"{', ' if placed else ''}{placed}; {plan_words(view)}. {view.trigger_rule} {disclaimer}"
+        f"{', ' if placed else ''}{placed}; {plan_words(view)}. {view.trigger_rule}{drawn} "
+        f"{disclaimer}"
     )

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.resealed import CHANGES, SINCE, market_changes, reseal, write_changes
+from screener.notify.messages import published, screen
+from store.nights.nights import Nights
+from store.wire.words import NEW_DETECTOR
+from tests.contract.market import active_book
+from tests.contract.test_one_view import words
+from tests.resealed import CHANGES, SINCE, market_changes, reseal, set_meta, write_changes
+from tests.screener.command import run
 from tests.service import Service, copy_night, serving
+from tests.web.people import new_person, signed_in
+from web.market.scan_query import read_address
+from web.screens.screen_changes import screen_changes
+
+NAMES = ("since_session", "since_version")
 
 
 @pytest.fixture(scope="module")
@@ -91,3 +103,26 @@ def test_a_night_like_the_one_before_it_is_available_and_empty(
 
     assert found["available"] is True
     assert (found["count"], found["changes"]) == (0, [])
+
+
+def test_the_first_night_of_another_detector_says_so_wherever_changes_are_told(
+    night: Path, tmp_path: Path
+) -> None:
+    """An account follows a screen whose setups all stand in it, though none was there before."""
+    copy_night(night, tmp_path)
+    asked, since = read_address("/screen?status=all"), dict(zip(NAMES, SINCE, strict=True))
+    record = {**since, "changes": [], "detector_changed": True}
+    reseal(tmp_path, lambda book: set_meta(book, "changes", record))
+    with closing(active_book(tmp_path)) as book, closing(active_book(night)) as before:
+        entered = screen_changes(asked, book, before)
+        said = published("https://here", Nights(tmp_path).check_active(), book, ())
+
+    assert (list(entered.entered), list(entered.left)) == ([], [])
+    assert len(entered.stayed) == len(book.scan.rows)
+    assert "the detector changed" in screen("https://here/screen", entered)
+    assert NEW_DETECTOR in said.lines
+    assert NEW_DETECTOR in " ".join(run(tmp_path, "night", "changes").stdout.split())
+    with serving(tmp_path) as live:
+        assert page(live)["detector_changed"] is True
+        member = signed_in(live, new_person(live))
+        assert NEW_DETECTOR in words(member.get("/changes").text)

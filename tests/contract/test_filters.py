@@ -26,7 +26,7 @@ ONE_NUMBER = """
 dist_to_entry min_win_rate min_avg_r min_expected_r typical_return min_rr target_move
 pre_pattern_move price market_cap avg_volume dollar_volume dollar_volume_30d current_dollar_volume
 current_volume volume_ratio volume_percentile rsi adr atr volatility ema_cross daily_change
-change_from_open gap win_rate gain
+change_from_open gap win_rate gain quality
 """
 """The kinds whose one number takes no period."""
 
@@ -157,12 +157,12 @@ def test_every_predicate_must_match(market: Market) -> None:
     assert all(together < ranks for ranks in apart)
 
 
-def test_the_kinds_are_the_38_of_the_interface_and_two_of_what_rows_show() -> None:
+def test_the_kinds_are_the_38_of_the_interface_and_three_of_what_rows_show() -> None:
     assert {*NUMBERS, *BOOLEANS, *CHOICES} == set(KINDS)
-    assert list(KINDS)[38:] == ["win_rate", "gain"]
+    assert list(KINDS)[38:] == ["win_rate", "gain", "quality"]
 
 
-SHOWN_NUMBERS = ("dist_to_entry", "typical_return", "price", "min_rr", "win_rate")
+SHOWN_NUMBERS = ("dist_to_entry", "typical_return", "price", "min_rr", "win_rate", "quality")
 """Numbers of the row itself, which every row has."""
 
 

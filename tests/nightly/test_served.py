@@ -802,3 +802,28 @@ def test_the_sample_is_never_compared_with_other_bars(tmp_path: Path) -> None:
 
     assert other.changes is None
     assert sample.changes is not None
+
+
+def test_the_first_night_of_another_detector_tells_nothing_as_new_or_gone(tmp_path: Path) -> None:
+    """What it alone serves, and what the one before alone served, says nothing of the market."""
+    first, second, third = sessions_before(LAST, 3, step=20)
+    order = order_over(tmp_path, {f"S{seed}": walk(BARS, seed=seed) for seed in range(12)})
+    later = replace(order, parameters=order.parameters._replace(detector=99))
+    data, known = tmp_path / "data", tmp_path / "known"
+    for folder in (data, known):
+        publish(order, folder, first)
+
+    now, usual = publish(later, data, second), publish(order, known, second)
+    after = publish(later, data, third)
+
+    assert now.setups.keys() == usual.setups.keys()
+    kept = [change for change in usual.changes or () if change["change"] not in ("new", "expired")]
+    assert kept
+    assert len(kept) < len(usual.changes or ())
+    assert [{**change, "quality_pct": None} for change in now.changes or ()] == [
+        {**change, "quality_pct": None} for change in kept
+    ]
+    assert {"new", "expired"} & {change["change"] for change in after.changes or ()}
+    served = {setup.setup_id for setup in usual.setups.values()}
+    for change in usual.changes or ():
+        assert (change["quality_pct"] is not None) == (change["setup_id"] in served)

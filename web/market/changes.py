@@ -48,6 +48,7 @@ def _context(book: Book, tracked: Set[str]) -> Context:
     changes = book.changes()
     return {
         "since": changes and changes["since_session"],
+        "detector_changed": book.detector_changed,
         "groups": groups_of(changes["changes"] if changes else (), tracked),
         "reasons": CHANGE_REASONS,
     }

@@ -134,6 +134,12 @@ COLUMNS: Mapping[str, Column] = {
         "pattern",
     ),
     "status": Column("Status", "sessions", _status, ("status", "sessions_since_trigger"), "status"),
+    "quality": Column(
+        "Quality",
+        "quality",
+        lambda row: NONE if row.view.quality_pct is None else words.tenths(row.view.quality_pct),
+        ("quality_pct",),
+    ),
     "place": Column(
         "Distance or gain",
         "distance",
@@ -195,7 +201,10 @@ COLUMNS: Mapping[str, Column] = {
 }
 """Every column in its order; the symbol is always shown."""
 
-DRAWN = ("symbol", "price", "change", "pattern", "status", "place", "reward_to_risk", "record")
+DRAWN = (
+    *("symbol", "price", "change", "pattern", "status", "quality", "place"),
+    *("reward_to_risk", "record"),
+)
 USUAL: Mapping[str, Sequence[str]] = {
     "table": (*DRAWN[:-2], "stop", "target", *DRAWN[-2:], "market_cap"),
     "charts": DRAWN,

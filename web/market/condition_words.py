@@ -13,6 +13,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "phase": "Phase",
         "dist_to_entry": "Distance to the trigger or entry",
         "gain": "Gain so far",
+        "quality": "Quality",
         "min_rr": "Reward to risk",
         "target_move": "Trigger to target",
         "pre_pattern_move": "Run-up before the pattern",

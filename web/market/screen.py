@@ -13,7 +13,7 @@ import orjson
 from starlette.responses import RedirectResponse
 
 from mcp_server.filters.scan_order import COLUMNS as ORDERS
-from mcp_server.filters.scan_order import SORTS
+from mcp_server.filters.scan_order import RANK, SORTS
 from mcp_server.http.responses import answer_response
 from mcp_server.operations.answers import Answer
 from mcp_server.operations.handlers.scan import Matches, notes, page, select
@@ -44,6 +44,9 @@ LIMITS = tuple((size, size) for size in ("25", "50", "100", "200"))
 STATUSES = (("forming", "Forming"), ("in_progress", "In progress"), ("all", "All"))
 PLACES = {"forming": "Distance", "in_progress": "Gain so far", "all": "Distance or gain"}
 """What the column `place` is called among the setups of each status."""
+
+FRESH = "sessions"
+"""The order of trades in progress that leads with those that triggered last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,13 +182,22 @@ def _results(book: Book, query: Query, name: Callable[[str], str]) -> Context:
         "notes": list(dict.fromkeys(notes(book, arguments, found, positions))),
         "without_evidence": {LABELS[k]: n for k, n in found.without_evidence.items()},
         "tabs": [
-            Tab(status, label, sizes[status], query.address(status=status, offset="0"))
+            Tab(status, label, sizes[status], _tab_address(query, status))
             for status, label in STATUSES
         ],
         "summaries": _summaries(book, (row.view for row in rows)),
         "previous": query.address(offset=str(max(0, first - limit))) if first else "",
         "following": query.address(offset=str(first + limit)) if first + limit < count else "",
     }
+
+
+def _tab_address(query: Query, status: str) -> str:
+    """The address of a tab: where nobody chose an order, running trades lead with fresh ones."""
+    usual = {"in_progress": FRESH}
+    sort = query.arguments.sort
+    if sort in (RANK, usual.get(query.arguments.status)):
+        sort = usual.get(status, RANK)
+    return query.address(status=status, sort=sort, offset="0")
 
 
 def _lines(query: Query, rows: Sequence[Row]) -> list[Line]:

@@ -20,7 +20,7 @@ from store.nights.book import Book, Coverage, Entry, company_name
 from store.wire.families import Family
 from store.wire.labels import LEFT_OUT, words_of
 from store.wire.method import Distribution
-from store.wire.view import SetupView
+from store.wire.view import SetupView, fresh_first
 from web.market.charts import NO_TRADE
 from web.market.figures import histogram
 from web.market.watchlist import edit
@@ -146,7 +146,7 @@ def _context(
 ) -> Context:
     """What the page shows of a night; with a page of its history, for who may see the ticker."""
     symbol = coverage.symbol
-    setups = book.views(symbol)
+    setups = fresh_first(book.views(symbol))
     entry = site.services.directory(book).entry(symbol) or {}
     facts = (entry.get(name) for name in ("asset_type", "exchange", "industry", "country"))
     return {

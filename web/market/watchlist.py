@@ -14,7 +14,7 @@ from mcp_server.operations.symbols import Imported, import_list
 from store.accounts.accounts import Account
 from store.accounts.watchlist import OverCapError
 from store.nights.book import Book
-from store.wire.view import SetupView
+from store.wire.view import SetupView, fresh_first
 from web.site.access import sees_scan
 from web.site.pages import Page
 from web.site.refusals import Refusal
@@ -161,5 +161,5 @@ def _ticker(book: Book, symbol: str, name: str) -> Ticker:
         name=name,
         known=coverage is not None,
         covered=coverage is not None and coverage.covered,
-        setups=book.views(symbol),
+        setups=fresh_first(book.views(symbol)),
     )

@@ -43,6 +43,8 @@ class ScreenChanges:
     stayed: Sequence[SetupView]
     entered: Sequence[SetupView] = ()
     left: Sequence[Departure] = ()
+    detector_changed: bool = False
+    """Whether the night before is of another detector: what entered and left is not told then."""
 
     @property
     def size(self) -> int:
@@ -59,6 +61,8 @@ def screen_changes(
     now = _matching(query, book, symbols)
     if before is None:
         return ScreenChanges("", list(now.values()))
+    if book.detector_changed:
+        return ScreenChanges(str(before.session), list(now.values()), detector_changed=True)
     earlier = _matching(query, before, symbols)
     left = earlier.keys() - now.keys()
     reasons = _reasons(book, left)

@@ -87,6 +87,7 @@ function pricedIn(data) {
 function factsText(data) {
   const facts = [`As of ${dateText(isoDate(data.as_of_session))}`, "daily bars", "log price axis", ...pricedIn(data)];
   const { number, count } = data.attempt ?? {};
+  if (typeof data.quality_pct === "number") facts.push(`quality ${data.quality_pct.toFixed(1)}%`);
   if (number > 1 || count > 1) facts.push(`attempt ${number} of ${count}`);
   return facts.join("  ·  ");
 }

@@ -19,6 +19,7 @@ from store.nights.book import Book
 from store.nights.evidence import Evidence
 from store.wire.briefs import compact
 from store.wire.labels import ASSET_TYPES
+from store.wire.words import NO_QUALITY
 
 if TYPE_CHECKING:
     from mcp_server.operations.answers import Answer
@@ -145,6 +146,11 @@ def _sort_column(evidence: Evidence, arguments: ScanArguments) -> npt.NDArray[np
     return evidence.numbers[COLUMNS[arguments.sort.lstrip("-")].name]
 
 
+def _sorted_by(arguments: ScanArguments) -> set[str]:
+    """The column of the order; none for the rank."""
+    return {COLUMNS[arguments.sort.lstrip("-")].name} if arguments.sort != RANK else set()
+
+
 def _size(rows: Mask) -> int:
     return int(np.count_nonzero(rows))
 
@@ -169,13 +175,16 @@ def notes(
     yield from (f"{kind.name}: {kind.meaning}" for kind in kinds if kind.apart)
     if book.currencies and any(one.kind.unit == "$" for one in matches.predicates):
         yield "Filters in $ count US dollars; setups in another currency never match them."
+    asks = {predicate.column for predicate in matches.predicates} | _sorted_by(arguments)
+    known = book.evidence.numbers.get("quality")
+    if "quality" in asks and known is not None and len(known) and np.isnan(known).all():
+        yield NO_QUALITY
     views = [book.scan.rows[row] for row in rows]
     if any((view.attempt or 1) > 1 for view in views):
         yield "Rows with an attempt above 1 are later attempts; records count first attempts only."
     if arguments.max_distance_pct is not None and any(v.gain_pct is not None for v in views):
         yield "max_distance_pct keeps forming setups only; running trades are not filtered by it."
-    by_price = arguments.sort != RANK and COLUMNS[arguments.sort.lstrip("-")].name in PRICES
-    if by_price and len({view.currency for view in views}) > 1:
+    if _sorted_by(arguments) & set(PRICES) and len({view.currency for view in views}) > 1:
         yield "This order compares prices of several currencies as bare numbers."
     if (
         arguments.sort != RANK
@@ -200,6 +209,7 @@ async def changes(call: Call[ChangesArguments]) -> Answer:
         "available": stored["since_session"] is not None,
         "since_session": stored["since_session"],
         "since_version": stored["since_version"],
+        "detector_changed": stored.get("detector_changed", False),
         "change": arguments.change,
         "count": len(matches),
         "limit": arguments.limit,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nightly.cleaning.sessions import settled_at
+from nightly.detector.parameters import DEFAULTS, Parameters
 from nightly.errors import SourceError
 from nightly.night import LeaveOut, make_night
 from nightly.plan import Order, held_back, plan
@@ -89,6 +90,7 @@ def order_of(
         exchange=exchange_named(options.exchange or ""),
         currency=options.currency,
         adjustment=options.adjustment,
+        parameters=_parameters(settings, options),
         session=session,
         quorum=settings.session_quorum,
         behind_limit=settings.behind_limit,
@@ -99,6 +101,12 @@ def order_of(
         disclaimer=settings.disclaimer,
         chart_symbols=settings.chart_symbols,
     )
+
+
+def _parameters(settings: Settings, options: BarsOptions) -> Parameters:
+    """The detector's, with the minimum quality that was asked for."""
+    asked = settings.min_quality if options.min_quality is None else options.min_quality
+    return DEFAULTS if asked is None else DEFAULTS._replace(quality_min=asked)
 
 
 def _opened(

@@ -39,6 +39,7 @@ class NightOrigin(BaseModel):
     adjustment: Adjustment
     exchange: str | None = None
     currency: str | None = None
+    min_quality: float | None = None
 
     @classmethod
     def of(cls, options: BarsOptions, manifest: Manifest) -> Self:
@@ -54,6 +55,7 @@ class NightOrigin(BaseModel):
             adjustment=options.adjustment,
             exchange=options.exchange,
             currency=options.currency,
+            min_quality=options.min_quality,
         )
 
 
@@ -89,6 +91,7 @@ def as_the_night(settings: Settings, options: BarsOptions, bars: str | None) -> 
         adjustment=origin.adjustment if options.adjustment == "split" else options.adjustment,
         exchange=options.exchange or origin.exchange,
         currency=options.currency or origin.currency,
+        min_quality=origin.min_quality if options.min_quality is None else options.min_quality,
         session=options.session or origin.session,
     )
 

@@ -15,7 +15,7 @@ from screener.commands.nights.quality import (
 from screener.settings.console import Table, or_dash, out
 from store.wire.currency import DOLLARS
 from store.wire.labels import CHANGE_KINDS, CHANGE_REASONS
-from store.wire.words import named
+from store.wire.words import NEW_DETECTOR, named, tenths
 
 if TYPE_CHECKING:
     from nightly.report import Report
@@ -78,6 +78,8 @@ def _changes(report: Report) -> Iterator[str]:
         groups.setdefault(f"{change.change} ({change.reason})", []).append(change.symbol)
     summary = "; ".join(f"{kind} {len(them):,}: {named(them)}" for kind, them in groups.items())
     yield f"Changed since {report.since}: {summary or 'nothing'}."
+    if report.detector_changed:
+        yield NEW_DETECTOR
 
 
 def print_changes(manifest: Manifest, record: Mapping[str, Any] | None) -> None:
@@ -87,6 +89,8 @@ def print_changes(manifest: Manifest, record: Mapping[str, Any] | None) -> None:
         out.print("It was not compared with an earlier night, so no change is known.")
         return
     out.print(f"Changes since night {record['since_version']}, session {record['since_session']}:")
+    if record.get("detector_changed"):
+        out.print_text(NEW_DETECTOR)
     groups = _by_kind(record["changes"])
     for kind, heading in CHANGE_KINDS.items():
         if groups[kind]:
@@ -106,6 +110,7 @@ def changes_as_dict(manifest: Manifest, record: Mapping[str, Any] | None) -> dic
         "available": record is not None,
         "since_session": record and record["since_session"],
         "since_version": record and record["since_version"],
+        "detector_changed": bool(record and record.get("detector_changed")),
         "counts": {kind: len(rows) for kind, rows in groups.items()},
         "changes": record["changes"] if record else [],
     }
@@ -116,13 +121,16 @@ def _by_kind(rows: Sequence[Mapping[str, Any]]) -> dict[str, Sequence[Mapping[st
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    shown = Table("symbol", "family", "direction", "attempt", "session", "price", "R", "why")
+    shown = Table(
+        "symbol", "family", "direction", "attempt", "session", "price", "R", "quality", "why"
+    )
     for row in rows:
         shown.add_row(
             *(row["symbol"], row["family"], row["direction"], str(row["attempt"])),
             or_dash(row["session"]),
             or_dash(row["price"]),
             or_dash(row["r_multiple"], "{:+.2f}".format),
+            or_dash(row.get("quality_pct"), tenths),
             CHANGE_REASONS[row["reason"]],
         )
     return shown

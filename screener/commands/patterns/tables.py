@@ -15,7 +15,7 @@ from screener.settings.console import Table, or_dash
 from store.wire.currency import money
 from store.wire.families import pattern_words
 from store.wire.view import RecordView, SetupView
-from store.wire.words import change, harmless, multiple, percent, ratio
+from store.wire.words import QUALITY, change, harmless, multiple, percent, ratio, tenths
 
 Cells: TypeAlias = Mapping[str, str]
 """The cells of a row by the names of their columns."""
@@ -39,6 +39,7 @@ HEADS: Final = {"family": "pattern"}
 
 LEGEND: Final = {
     "rank": "rank: by typical gain if the trade wins, which says nothing about how often it does",
+    "quality": f"quality: {QUALITY[:1].lower()}{QUALITY[1:-1]}",
     "distance": "distance: from the last close to the trigger",
     "gain": "gain: since the entry",
     "r/r": "r/r: reward to risk, from the trigger or, in progress, from the entry",
@@ -49,7 +50,7 @@ LEGEND: Final = {
 }
 """What the names of columns do not say."""
 
-_FIRST = ("rank", "symbol", "name", "pattern", "direction")
+_FIRST = ("rank", "symbol", "name", "pattern", "direction", "quality")
 _RECORD = ("won", "trades", "avg loss", "exp R", "record of", "attempt")
 FORMING: Final = (*_FIRST, "distance", "trigger", "stop", "target", "r/r", *_RECORD)
 RUNNING: Final = (
@@ -67,6 +68,7 @@ SPARED: Final[Sequence[Mapping[str, str]]] = (
     {"rank": ""},
     {"exp R": "", "sessions": ""},
     {"name": ""},
+    {"quality": ""},
     {"direction": "side", "won": "", "trades": "", "avg loss": ""},
     {"pattern": "family"},
     {"side": "", "gain R": ""},
@@ -129,6 +131,7 @@ def setup_cells(setup: SetupView, name: str) -> Cells:
         "family": setup.family_label,
         "direction": setup.direction,
         "side": setup.direction[:4],
+        "quality": or_dash(setup.quality_pct, tenths),
         "distance": _distance(setup),
         "gain": or_dash(setup.gain_pct, change),
         "gain R": or_dash(setup.gain_r, multiple),

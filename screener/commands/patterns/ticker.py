@@ -18,6 +18,7 @@ from store.wire.currency import money
 from store.wire.families import Family
 from store.wire.view import PlanView, SetupView
 from store.wire.words import (
+    QUALITY,
     VERDICTS,
     age_words,
     attempt_words,
@@ -30,6 +31,7 @@ from store.wire.words import (
     sample_words,
     short,
     status_words,
+    tenths,
     win_words,
 )
 
@@ -94,6 +96,8 @@ def _print_setup(setup: SetupView, lines: Fields) -> None:
         "last close",
         ", ".join(filter(None, (money(setup.last_close, setup.currency), place_words(setup)))),
     )
+    if setup.quality_pct is not None:
+        _fact("quality", f"{tenths(setup.quality_pct)}. {QUALITY}")
     for side in ("upper", "lower"):
         _fact(f"{side} line", _line(lines[side], setup.currency))
     _fact("trigger", setup.trigger_rule)

@@ -7,8 +7,10 @@ import os
 import re
 import shutil
 import sys
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +21,7 @@ from store.folder.checkpoints import Checkpoints
 from store.folder.files import DRAFT
 from store.folder.lock import locked
 from store.nights.nights import Nights
+from tests.contract.market import active_book
 from tests.nightly.series import walk
 from tests.nightly.test_night import write_csv
 from tests.screener import command
@@ -215,3 +218,30 @@ def test_every_exit_code_is_documented_and_those_that_pass_by_themselves_are_tri
     assert told["SuccessExitStatus"] == str(NOTHING_NEW)
     settled = {int(code) for code in told["RestartPreventExitStatus"].split()}
     assert codes - settled == {PUBLISHED, NOTHING_NEW, WORKERS_DIED}
+
+
+def test_the_minimum_quality_is_chosen_by_option_or_setting_and_sealed_with_the_night(
+    bars: Path, tmp_path: Path
+) -> None:
+    def sealed_at(folder: str, *arguments: str, **settings: str) -> tuple[str, Any, set[float]]:
+        data = tmp_path / folder
+        done = command.run(
+            data, "nightly", "--jobs", "1", "--bars", str(bars), *arguments, **settings
+        )
+        assert done.returncode == PUBLISHED, done.stderr
+        manifest = Nights(data).check_active()
+        with closing(active_book(data)) as book:
+            told = {view.quality_pct for view in book.scan.rows if view.quality_pct is not None}
+        return manifest.data_version, manifest.inputs.parameters["quality_min"], told
+
+    usual, default, told = sealed_at("usual")
+    strict, at_95, few = sealed_at("strict", "--min-quality", "95", SCREENER_MIN_QUALITY="20")
+    lax, at_20, _ = sealed_at("lax", SCREENER_MIN_QUALITY="20")
+
+    assert (at_95, at_20) == (95.0, 20.0)
+    assert default not in (at_95, at_20)
+    assert len({usual, strict, lax}) == 3
+    assert min(told) < 95 <= min(few)
+    code, _, errors = run(tmp_path / "bad", "--bars", str(bars), "--min-quality", "101")
+    assert code == USAGE
+    assert "--min-quality" in errors
