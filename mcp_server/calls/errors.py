@@ -242,6 +242,23 @@ def without_accounts(allowance: Allowance | None = None) -> ApiError:
     return refusal
 
 
+def no_access(refused: str | None, sent: str) -> ApiError:
+    """The 401 of a caller whose credential is of a bad kind, or who sent something else than a
+    usable Bearer; both as `Caller` has them.
+    """
+    if refused in ("key", "token"):
+        return ApiError("invalid_api_key")
+    if not sent:
+        return ApiError("missing_api_key")
+    way = "send the header `Authorization: Bearer <API_KEY>`, the key as it is."
+    return ApiError(
+        "missing_api_key",
+        "There is no usable Bearer.",
+        fix=f"You sent {sent}; {way}",
+        tool_fix=f"Tell the user that the host sent {sent}; it must {way}",
+    )
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """The question which of our names was meant by a word, `Did you mean rsi?`; empty if none is
     near.

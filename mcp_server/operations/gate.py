@@ -20,7 +20,7 @@ from mcp_server.calls.callers import (
     ConsentNeededError,
     Surface,
 )
-from mcp_server.calls.errors import ApiError, without_accounts
+from mcp_server.calls.errors import ApiError, no_access, without_accounts
 from mcp_server.operations.answers import Answer, Result
 from mcp_server.operations.arguments import Arguments, SymbolArguments, read_arguments
 from mcp_server.operations.services import Call, Services
@@ -93,7 +93,7 @@ async def admit(access: Access, caller: Caller, services: Services, surface: Sur
         raise without_accounts()
     if caller.refused is not None or (access == "keyed" and caller.principal is None):
         await services.limiter.count_other(caller, "refused")
-        raise ApiError("invalid_api_key" if caller.refused else "missing_api_key")
+        raise no_access(caller.refused, caller.sent)
     return await services.limiter.count(caller, surface.name)
 
 

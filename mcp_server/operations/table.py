@@ -35,7 +35,7 @@ from store.wire import records
 Access = Literal["keyed", "keyless"]
 Handler = Callable[[Call[Any]], Awaitable[Answer]]
 COMMON = ("missing_api_key", "invalid_api_key", "forbidden", "rate_limited")
-KEYLESS = ("invalid_api_key", "rate_limited")
+KEYLESS = ("missing_api_key", "invalid_api_key", "rate_limited")
 EDIT_ERRORS = (
     "bad_request",
     "invalid_symbol",
