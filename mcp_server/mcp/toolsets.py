@@ -2,7 +2,7 @@
 
 `SEVEN` is the table of the interface's seven tools; `DEMO` is the same table for anybody, and
 `EXTENDED` has more. `server.py` makes a server of the official MCP SDK of each toolset. A tool
-takes only the arguments that it shows, and refuses any other.
+takes only the arguments that it shows; `unknown_arguments.py` says what becomes of any other.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 from mcp_server.calls.callers import Surface
 from mcp_server.filters.kinds import KINDS
 from mcp_server.operations.schemas import Schema, input_schema, output_schema
+from mcp_server.operations.spellings import spelled
 from mcp_server.operations.table import OPERATIONS, Operation
 from mcp_server.presentation.identity import TITLE
 from mcp_server.presentation.offer import Offer
@@ -30,7 +31,7 @@ class Tool:
     description: str
     """`{demo_symbols}` stands for the demo symbols."""
     arguments: tuple[str, ...] = ()
-    """The arguments of the operation that it takes; others are refused."""
+    """The arguments of the operation that it takes."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """Defaults that differ from those of the operation."""
     schemas: Mapping[str, Schema] = field(default_factory=dict)
@@ -41,7 +42,7 @@ class Tool:
     def raw_arguments(self, sent: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of the operation, from those of a call; null stands for the default."""
         taken = {name: sent[name] for name in self.arguments if sent.get(name) is not None}
-        return {**self.defaults, **taken}
+        return {**self.defaults, **spelled(self.operation, taken)}
 
     def describe(self, offer: Offer) -> str:
         """What it does, for a service with these demo symbols, of which it names four."""
@@ -54,7 +55,7 @@ class Tool:
         """The JSON Schema of its arguments."""
         whole = input_schema(self.operation)
         shown = {name: self._schema(name, whole["properties"][name]) for name in self.arguments}
-        result: Schema = {"type": "object", "properties": shown, "additionalProperties": False}
+        result: Schema = {"type": "object", "properties": shown}
         required = [name for name in whole.get("required", ()) if name in shown]
         return {**result, "required": required} if required else result
 

@@ -41,8 +41,22 @@ def check_symbols(raw: Sequence[str]) -> list[str]:
     given = dict.fromkeys(symbol.strip() for symbol in raw)
     rejected = [symbol[:SHOWN] for symbol in given if not SYMBOL_PATTERN.fullmatch(symbol)]
     if rejected:
-        raise ApiError("invalid_symbol", details={"rejected": rejected})
+        several = [each for each in rejected if _is_several(each)]
+        message = (
+            None
+            if not several
+            else (
+                "An item of the list has several symbols in one text; each is an item of its own. "
+                "Nothing changed."
+            )
+        )
+        raise ApiError("invalid_symbol", message, details={"rejected": rejected})
     return list(dict.fromkeys(symbol.upper() for symbol in given))
+
+
+def _is_several(text: str) -> bool:
+    parts = re.split(r"[,;|\s]+", text.strip(",;| "))
+    return len(parts) > 1 and all(map(SYMBOL_PATTERN.fullmatch, parts))
 
 
 def check_known(book: Book, symbols: Sequence[str], tracked: Sequence[str]) -> None:

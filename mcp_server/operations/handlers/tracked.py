@@ -82,17 +82,19 @@ async def set_tracked_tickers(call: Call[SymbolsArguments]) -> Answer:
 
 async def edit_tracked_tickers(call: Call[EditArguments]) -> Answer:
     """Remove, then add; all or nothing."""
-    return await _edit(call, "add or remove", call.arguments.add, call.arguments.remove)
+    if not call.arguments.model_fields_set:
+        raise ApiError("bad_request", "Name add or remove, a list of symbols each.")
+    return await _edit(call, call.arguments.add, call.arguments.remove)
 
 
 async def add_tickers(call: Call[SymbolsArguments]) -> Answer:
     """Append tickers that are not on the list yet; all or nothing."""
-    return await _edit(call, "symbols", add=call.arguments.symbols)
+    return await _edit(call, add=call.arguments.symbols)
 
 
 async def remove_tickers(call: Call[SymbolsArguments]) -> Answer:
     """Remove tickers from the list; those not on it are ignored."""
-    return await _edit(call, "symbols", remove=call.arguments.symbols)
+    return await _edit(call, remove=call.arguments.symbols)
 
 
 async def import_tickers(call: Call[ImportArguments]) -> Answer:
@@ -118,13 +120,9 @@ async def export_tickers(call: Call[ExportArguments]) -> Answer:
     return call.answer(orjson.dumps(body))
 
 
-async def _edit(
-    call: Call[Any], named: str, add: Sequence[str] = (), remove: Sequence[str] = ()
-) -> Answer:
-    """Change the list by symbols as sent, in the arguments `named`."""
+async def _edit(call: Call[Any], add: Sequence[str] = (), remove: Sequence[str] = ()) -> Answer:
+    """Change the list by symbols as sent; without any it stays as it is."""
     watchlist, account = call.services.watchlist, call.principal.account
-    if not add and not remove:
-        raise ApiError("bad_request", f"{named} must name at least one symbol.")
     async with suggesting(call.services, call.book):
         check_symbols([*add, *remove])  # a refusal names the bad symbols of both
         added, removed = check_symbols(add), check_symbols(remove)
