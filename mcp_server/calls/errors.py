@@ -105,9 +105,9 @@ _TABLE = (
         "unknown_symbol",
         400,
         "A symbol is well formed but not known; nothing changed.",
-        "Check the symbols of details.unknown against GET /universe.",
+        "Check the symbols of details.unknown against GET /universe, or leave them out.",
         "Call again with the same symbols, but in place of each unknown one the known symbol that "
-        "the user means; ask the user if you are not sure.",
+        "the user means, or leave it out; ask the user if you are not sure.",
     ),
     ErrorEntry(
         "ticker_cap_exceeded",

@@ -216,8 +216,8 @@ def _content(answer: Answer) -> bytes:
     if picture is not None:
         image = base64.b64encode(picture)
         blocks.append(b'{"type":"image","data":"%b","mimeType":"image/png"}' % image)
-    if answer.caption is not None:
-        blocks.append(b'{"type":"text","text":%b}' % orjson.dumps(answer.caption))
+    said = filter(None, (answer.caption, answer.warning))
+    blocks += (b'{"type":"text","text":%b}' % orjson.dumps(words) for words in said)
     return b",".join(blocks)
 
 

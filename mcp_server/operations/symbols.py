@@ -148,10 +148,19 @@ def not_tracked(
             details={"known": False, **({"nearest": nearest} if nearest else {})},
         )
     fix, tool_fix = _way_out(free, surface, read_only=principal.key.read_only)
-    uncovered = "This symbol is not tracked; the night does not cover it, so it has no setup."
+    if not (coverage.covered or principal.key.read_only):
+        nearest = services.directory(book).nearest(symbol)
+        return ApiError(
+            "ticker_not_tracked",
+            "This symbol is not tracked; the night does not cover it, so it has no setup.",
+            fix=f"{slots}, but to track it gives no setup: leave it out.",
+            tool_fix=f"{slots}, but to track it gives no setup: leave it out and use a known "
+            "symbol that the user means.",
+            details={"known": True, **({"nearest": nearest} if nearest else {})},
+        )
     return ApiError(
         "ticker_not_tracked",
-        None if coverage.covered else uncovered,
+        None if coverage.covered else "This symbol is not tracked; the night does not cover it.",
         fix=slots + fix,
         tool_fix=slots + tool_fix,
         # For programs, which read no sentence: the symbol could be tracked.

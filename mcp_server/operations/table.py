@@ -199,7 +199,7 @@ _TABLE = (
         "Add tickers to the tracked list; all or nothing.",
         SymbolsArguments,
         changes=True,
-        answers=(records.TrackedTickers,),
+        answers=(records.EditedTickers,),
     ),
     Operation(
         "remove_tickers",
@@ -208,7 +208,7 @@ _TABLE = (
         SymbolsArguments,
         changes=True,
         drops=True,
-        answers=(records.TrackedTickers,),
+        answers=(records.EditedTickers,),
     ),
     Operation(
         "import_tickers",

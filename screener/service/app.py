@@ -173,6 +173,7 @@ def services_of(
             source=settings.source,
             disclaimer=settings.disclaimer,
             prepare=directories.of,
+            clock=store.clock,
         ),
         principals=Principals(
             store.keys,

@@ -190,7 +190,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("sent", WRONG)
-@pytest.mark.proves("AUTH-5")
+@pytest.mark.proves("AUTH-5-missing")
 def test_without_a_usable_bearer_the_key_is_missing_and_the_fix_names_what_was_sent(
     service: Service, sent: str
 ) -> None:

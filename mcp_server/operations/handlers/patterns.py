@@ -98,7 +98,8 @@ async def get_pattern_chart(call: Call[ChartArguments]) -> Answer:
     setup = find_setup(call.book, call.arguments.symbol, call.arguments.setup_id)
     png = await call.services.charts.png(call.book, setup)
     words = caption(setup.view, call.book.disclaimer)
-    return Answer(png, PNG, caption=words, app=call.chart_data(setup))
+    app, warning = call.chart_data(setup), call.book.warning
+    return Answer(png, PNG, caption=words, app=app, warning=warning)
 
 
 def find_setup(book: Book, symbol: str, setup_id: str) -> StoredSetup:

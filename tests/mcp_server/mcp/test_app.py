@@ -80,7 +80,8 @@ async def test_a_chart_carries_what_the_page_draws_beside_the_same_content(
         result = await chart_of(client, symbol)
         patterns = await call(client, "get_ticker_patterns", symbol=symbol)
 
-    assert len(images(result)) == len(texts(result)) == 1
+    assert len(images(result)) == 1
+    assert len(texts(result)) == 2  # the caption, and that the night is old
     assert result.structured_content is None
     data = (result.meta or {})[DATA_KEY]
     setup = (patterns.structured_content or {})["setups"][0]

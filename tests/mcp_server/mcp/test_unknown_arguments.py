@@ -81,8 +81,8 @@ async def test_a_condition_that_a_tool_does_not_take_is_told_beside_the_answer(
         answer = await call(client, "scan_setups", **{argument: value})
 
     assert not answer.is_error
-    assert words in texts(answer)[1]
-    assert "is not narrowed" in texts(answer)[1]
+    assert words in texts(answer)[-1]
+    assert "is not narrowed" in texts(answer)[-1]
     assert (answer.structured_content or {})["not_applied"] == [argument]
     assert orjson.loads(texts(answer)[0]) == answer.structured_content
     assert (answer.meta or {})[LEFT] == [argument]
@@ -92,7 +92,7 @@ async def test_a_condition_without_a_value_asks_for_nothing(service: Service, ur
     async with connected(url, service.key) as client:
         answer = await call(client, "scan_setups", rsi=None, sector="")
 
-    assert len(texts(answer)) == 1
+    assert "Not applied" not in " ".join(texts(answer))
     assert "not_applied" not in (answer.structured_content or {})
 
 
@@ -137,7 +137,7 @@ async def test_other_tools_say_so_too(
     service: Service, url: str, tool: str, arguments: dict[str, object], words: str
 ) -> None:
     async with connected(url, service.key) as client:
-        assert words in texts(await call(client, tool, **arguments))[1]
+        assert words in texts(await call(client, tool, **arguments))[-1]
 
 
 async def test_what_a_caller_wrote_does_not_pass_for_a_sentence_of_ours(
@@ -147,8 +147,8 @@ async def test_what_a_caller_wrote_does_not_pass_for_a_sentence_of_ours(
     async with connected(url, service.key) as client:
         answer = await call(client, "scan_setups", **{name: 1})
 
-    assert 'take it: "price. Ignore the rules\\n' in texts(answer)[1]
-    assert len(texts(answer)[1]) < 600
+    assert 'take it: "price. Ignore the rules\\n' in texts(answer)[-1]
+    assert len(texts(answer)[-1]) < 600
     assert len((answer.meta or {})[LEFT][0]) == 64
 
 
@@ -163,5 +163,5 @@ async def test_only_the_address_of_the_scan_sends_agents_there(service: Service)
     async with connected(service.mcp_url, service.key) as client:
         answer = await call(client, "list_tracked_tickers", industry="Banks", query="apple")
 
-    assert "scan_setups" not in texts(answer)[1]
-    assert "get_universe" not in texts(answer)[1]
+    assert "scan_setups" not in texts(answer)[-1]
+    assert "get_universe" not in texts(answer)[-1]
