@@ -152,3 +152,13 @@ async def test_a_night_is_old_from_the_day_after_its_next_session(
     assert fresh.headers["etag"] != old.headers["etag"]
     assert "This night is old" not in " ".join(texts(plain))
     assert texts(told)[-1].startswith("This night is old: it is of 2012-10-03")
+
+
+def test_the_id_of_a_past_trade_points_to_its_page(service: Service) -> None:
+    history = service.get("/tickers/AAPL/history").json()["occurrences"]
+    trade = next(row for row in history if row["outcome"] != "open")
+    for setup_id in filter(None, (trade["setup_id"], trade["lineage_id"])):
+        refused = service.get("/tickers/AAPL/chart.png", params={"setup_id": setup_id})
+
+        assert (refused.status_code, refused.json()["error"]) == (404, "setup_not_found")
+        assert refused.json()["fix"].endswith(f"/symbols/AAPL/trades/{trade['lineage_id']}")
