@@ -25,6 +25,7 @@ from screener_client import (
     money,
     parser,
     records,
+    summaries,
     title,
     win_rate,
 )
@@ -162,8 +163,8 @@ def why_none(patterns: Json) -> str:
 def setup_section(setup: Json, *, drawn: bool) -> list[str]:
     """One setup: facts, records quoted whole, and its chart."""
     lines = [f"### {title(setup)}", "", *bullets(facts(setup)), ""]
-    for record in records(setup):
-        lines += [f"> {record['summary']}", ">", f"> Measured: {record['measured']}", ""]
+    for record, summary in zip(records(setup), summaries(setup), strict=True):
+        lines += [f"> {summary}", ">", f"> Measured: {record['measured']}", ""]
     name = chart_name(setup["symbol"], setup["setup_id"])
     return [*lines, f"![{title(setup)}]({name})" if drawn else "No chart: prices are not stored."]
 

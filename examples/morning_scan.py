@@ -16,6 +16,7 @@ from screener_client import (
     footing,
     money,
     parser,
+    side,
     win_rate,
 )
 
@@ -89,18 +90,18 @@ def table_rows(setup: Json) -> list[tuple[str, ...]]:
             money(plan["trigger_price"], setup),
             money(plan["stop_price"], setup),
             money(plan["target_price"], setup),
-            standing(setup),
-            win_rate(setup["track_record"]["family"]),
+            standing(setup, plan),
+            win_rate(side(setup["track_record"]["family"], plan["direction"])),
         )
         for plan in setup["plans"]
     ]
 
 
-def standing(setup: Json) -> str:
-    """How far the last close is from the trigger, or what a running trade has gained so far."""
+def standing(setup: Json, plan: Json) -> str:
+    """How far the last close is from the trigger of a plan, or what a running trade has gained."""
     if setup["status"] == "in_progress" and setup.get("gain_pct") is not None:
         return f"{setup['gain_pct']:+.2f}%"
-    return f"{setup['distance_to_trigger_pct']:.2f}%"
+    return f"{abs(100 * (plan['trigger_price'] / setup['last_close'] - 1)):.2f}%"
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -116,13 +117,20 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def track_records(setups: Sequence[Json]) -> list[str]:
-    """Each family record among the setups once: its summary whole, and how it was measured."""
-    families = {setup["family"]: setup["track_record"]["family"] for setup in setups}
-    blocks = [
-        (record["summary"], f"  Measured: {record['measured']}", "")
-        for record in families.values()
-        if record is not None
-    ]
+    """Each family record among the setups once, of the directions shown: its summary whole, and
+    how it was measured.
+    """
+    shown = {
+        (setup["family"], plan["direction"]): setup["track_record"]["family"]
+        for setup in setups
+        for plan in setup["plans"]
+        if setup["track_record"]["family"] is not None
+    }
+    texts = {
+        (side(record, direction) or {}).get("summary") or record["summary"]: record["measured"]
+        for (_, direction), record in shown.items()
+    }
+    blocks = [(summary, f"  Measured: {measured}", "") for summary, measured in texts.items()]
     return [line for block in blocks for line in block]
 
 

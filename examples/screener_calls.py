@@ -67,6 +67,9 @@ def scan(
     sort: str | None = None,
     limit: int | None = None,
     offset: int | None = None,
+    symbols: Sequence[str] | None = None,
+    tracked: bool | None = None,
+    min_sample: int | None = None,
 ) -> Call[ScanAnswer]:
     """One page of the night's setups. A filter is such as {"kind": "rsi", "op": "<", "value": 40}:
     /llms.txt lists them.
@@ -80,6 +83,8 @@ def scan(
         "filters": None if filters is None else json.dumps(list(filters)),
         "limit": limit,
         "offset": offset,
+        "min_sample": min_sample,
+        **_of(symbols, tracked),
     }
     return Call("/scan", query)
 
@@ -91,10 +96,16 @@ def changes(
     direction: Direction | None = None,
     limit: int | None = None,
     offset: int | None = None,
+    symbols: Sequence[str] | None = None,
+    tracked: bool | None = None,
 ) -> Call[ChangesAnswer]:
     """What became of setups since the night before."""
     query = {"change": change, "family": family, "direction": direction}
-    return Call("/changes", {**query, "limit": limit, "offset": offset})
+    return Call("/changes", {**query, "limit": limit, "offset": offset, **_of(symbols, tracked)})
+
+
+def _of(symbols: Sequence[str] | None, tracked: bool | None) -> Json:
+    return {"symbols": None if symbols is None else ",".join(symbols), "tracked": tracked}
 
 
 def list_tracked_tickers() -> Call[Json]:

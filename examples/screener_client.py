@@ -419,11 +419,23 @@ def records(setup: Json) -> list[Json]:
     return [record for record in both if record is not None]
 
 
+def side(record: Json | None, direction: str) -> Json | None:
+    """A record, or its part of one direction in a family that is traded both ways."""
+    sides = record and record.get("by_direction")
+    found: Json | None = sides[direction] if sides else record
+    return found
+
+
 def summaries(setup: Json) -> list[str]:
-    """The summary sentences of a setup's track records, whole."""
-    return [record["summary"] for record in records(setup)]
+    """The summary sentences of a setup's track records, whole; for a triangle, of its direction."""
+    sides = (side(record, setup["direction"]) for record in records(setup))
+    both = zip(records(setup), sides, strict=True)
+    return [(one and one.get("summary")) or record["summary"] for record, one in both]
 
 
 def footing(body: Json) -> str:
-    """Which session an answer describes, and the disclaimer."""
-    return f"As of session {body['as_of_session']} ({body['source']}). {body['disclaimer']}"
+    """Which session an answer describes, whether it is old, and the disclaimer."""
+    old = (
+        "This night is old: a later session has ended. " if body.get("is_current") is False else ""
+    )
+    return f"As of session {body['as_of_session']} ({body['source']}). {old}{body['disclaimer']}"

@@ -285,12 +285,18 @@ class ScanSetup(TypedDict):
     rank: int
     """1 has the largest `expected_gain_pct`; that says nothing about the odds."""
     expected_gain_pct: float | None
-    """Typical gain if it wins, percent."""
+    """Typical gain if it wins, percent: the ticker's median past win, blended with its family's. It
+    may be more than this setup's target allows: see `target_move_pct`.
+    """
     win_rate_pct: float | None
     win_rate_trades: int
     distance_to_trigger_pct: float
-    """From the last close to the trigger; of a running trade, to its entry: for its gain read
+    """How far the last close is from the trigger, percent; what a running trade has gained is
     `gain_pct`.
+    """
+    target_move_pct: NotRequired[float | None]
+    """From the trigger, or the entry of a running trade, to the target, percent; null in nights
+    sealed before rows had it.
     """
 
 
@@ -378,6 +384,10 @@ class SideRecord(TypedDict):
     lift_r: float | None
     lift_r_se: float | None
     verdict: Literal["too_few", "not_distinguishable", "above_random", "below_random"]
+    summary: NotRequired[str | None]
+    """The summary of this direction, to be quoted whole in place of that of both; null in nights
+    sealed before it was written.
+    """
 
 
 class Sides(TypedDict):
@@ -492,6 +502,8 @@ class Envelope(TypedDict):
     """Repeat it where a person might act."""
     next_session: NotRequired[str | None]
     """The next session that a night is due for; once it is over, this night is old."""
+    is_current: NotRequired[bool | None]
+    """Whether no session has ended since this one; null where the night names no later session."""
 
 
 class Me(TypedDict):
@@ -545,31 +557,33 @@ class Changes(TypedDict):
     """Matches before paging."""
     limit: int
     offset: int
+    next_offset: NotRequired[int | None]
+    """Where the next page begins; null after the last row."""
     changes: list[Change]
 
 
 class TrackedTickers(TypedDict):
     """The tracked tickers in the user's order, and the cap."""
 
-    tickers: list[TrackedTicker]
     count: int
     cap: int
     added: list[str]
     """What this change added."""
     removed: list[str]
     """What it dropped."""
+    tickers: list[TrackedTicker]
 
 
 class ImportedTickers(TypedDict):
     """The tracked tickers after a list was added to them as far as possible."""
 
-    tickers: list[TrackedTicker]
     count: int
     cap: int
     added: list[str]
     """What this change added."""
     removed: list[str]
     """What it dropped."""
+    tickers: list[TrackedTicker]
     unknown: list[UnknownListed]
     """What was not added, since no known symbol is certainly meant."""
     over_cap: list[str]
@@ -636,6 +650,8 @@ class Demo(TypedDict):
     demo: Literal[True]
     next: str
     """How to get a key."""
+    chart_url: NotRequired[str | None]
+    """The picture of the first setup; left out without one."""
 
 
 class Error(TypedDict):

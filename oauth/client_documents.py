@@ -48,6 +48,18 @@ dot or slash."""
 SHORTEST, USUAL, LONGEST = dt.timedelta(minutes=5), dt.timedelta(hours=1), dt.timedelta(days=1)
 """How long a document stays fresh: at least, if its server does not say, and at most."""
 
+TRIED = (
+    "https://claude.ai/oauth/claude-code-client-metadata",
+    "https://chatgpt.com/oauth/codex/client.json",
+    "https://vscode.dev/oauth/client-metadata.json",
+)
+"""The documents of well-known hosts. Where one cannot be read, by a network without egress or a
+server that bars machines, its host could not sign in by it.
+"""
+
+TRY_SECONDS = 900.0
+"""Between two tries whether documents can be read."""
+
 PAUSE = dt.timedelta(seconds=10)
 """How long an address is not read again after a failure."""
 MAX_PAUSES = 1000
@@ -79,6 +91,8 @@ class ClientDocuments:
         limiter: Limiter,
         clock: Callable[[], dt.datetime] = utc_now,
     ) -> None:
+        self.unread = "they were not tried yet"
+        """Why documents cannot be read here; empty if they can, so that they may be offered."""
         self._grants = grants
         self._read = read
         self._limiter = limiter
@@ -88,6 +102,12 @@ class ClientDocuments:
             MAX_PAUSES, PAUSE.seconds, timer=lambda: clock().timestamp()
         )
         self._reading: Counter[str] = Counter()
+
+    async def keep_trying(self) -> None:
+        """Try whether documents can be read, at once and every quarter of an hour."""
+        while True:
+            self.unread = await unread(self._read)
+            await anyio.sleep(TRY_SECONDS)
 
     async def client(self, client_id: str, network: str) -> Client:
         """The client that a document describes; the document is read if the stored client is stale.
@@ -132,7 +152,7 @@ class ClientDocuments:
             metadata = read_document(client_id, document.body)
         except (FetchError, OAuth2Error) as error:
             self._failed[client_id] = True
-            message = _sentence(client_id, error)
+            message = self._sentence(client_id, error)
             log.info("%s (%s)", message, client_id)
             raise PageError(message) from error
         return await self._grants.keep_document(
@@ -142,6 +162,32 @@ class ClientDocuments:
             self._clock() + lifetime(document.max_age),
             network=network,
         )
+
+    def _sentence(self, client_id: str, error: FetchError | OAuth2Error) -> str:
+        """What a person reads whose app cannot be known by its document, and can do about it."""
+        named = f"This app's description at {document_host(client_id)} cannot be"
+        key = "connect it with an API key: the page /connect shows how."
+        if isinstance(error, OAuth2Error):
+            fault = str(error.description).rstrip(".")
+            return f"{named} used: {fault}. Tell the maker of the app, or {key}"
+        # This machine may have no way to the Internet, or a name server that is down.
+        again = "start the sign-in again, for which it will register, or " if self.unread else ""
+        fault = str(error).rstrip(".")
+        return (
+            f"{named} read from here: {fault}. Go back to the app and {again}{key} If that goes "
+            "on, tell whoever runs this server."
+        )
+
+
+async def unread(read: Read) -> str:
+    """Why one of the documents that are tried cannot be read; empty if all can."""
+    for client_id in TRIED:
+        try:
+            read_document(client_id, (await read(client_id)).body)
+        except (FetchError, OAuth2Error) as error:
+            fault = error.description if isinstance(error, OAuth2Error) else error
+            return f"that of {document_host(client_id)}: {fault}"
+    return ""
 
 
 def read_document(client_id: str, body: bytes) -> ClientMetadata:
@@ -156,21 +202,10 @@ def read_document(client_id: str, body: bytes) -> ClientMetadata:
     if "client_secret" in stated or "client_secret_expires_at" in stated:
         raise InvalidClientMetadataError("it contains a secret")
     # private_key_jwt is not offered: the client's keys would cost one more fetch per sign-in.
-    if stated.get("token_endpoint_auth_method", "none") != "none":
+    if (stated.get("token_endpoint_auth_method") or "none") != "none":
         raise InvalidClientMetadataError("its token_endpoint_auth_method is not none")
     name = stated.get("client_name") or document_host(client_id)
     return checked({**stated, "client_name": name})
-
-
-def _sentence(client_id: str, error: FetchError | OAuth2Error) -> str:
-    if isinstance(error, OAuth2Error):
-        reason, fix = str(error.description), "Tell the maker of the app."
-    else:
-        # This machine may have no way to the Internet, or a name server that is down.
-        reason = str(error)
-        fix = "Tell the maker of the app, or whoever runs this server if no app can be read."
-    where = document_host(client_id)
-    return f"This app's description at {where} cannot be used: {reason.rstrip('.')}. {fix}"
 
 
 def document_host(client_id: str) -> str | None:

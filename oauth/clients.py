@@ -26,13 +26,13 @@ class Clients:
         self._documents = documents
 
     @property
-    def read_documents(self) -> bool:
-        """Whether an app may use the address of a client document as its id."""
-        return self._documents is not None
+    def offer_documents(self) -> bool:
+        """Whether apps are told that they may use the address of a client document as their id."""
+        return self._documents is not None and not self._documents.unread
 
     def has_document(self, client_id: str) -> bool:
         """Whether a client's id is the address of a document that is read here."""
-        return self.read_documents and document_host(client_id) is not None
+        return self._documents is not None and document_host(client_id) is not None
 
     async def find(self, client_id: str | None, network: str | None = None) -> Client | None:
         """A client as it was last seen.

@@ -40,6 +40,9 @@ from store.errors import DatabaseUnavailableError, TooOftenError
 CODE_VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}")
 """RFC 7636 section 4.1."""
 
+HOUR, MINUTES = 3600, 300
+"""Seconds for which metadata may be kept: what may change with the network, for less."""
+
 NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -70,12 +73,18 @@ class Endpoints:
             **{each.metadata_path: each.metadata() for each in (resource, *others)},
             # Some hosts request this address without reading the challenge.
             RESOURCE_METADATA_ROOT: resource.metadata(),
-            SERVER_METADATA_PATH: server_metadata(
-                resource, client_documents=self._clients.read_documents
-            ),
         }
+        with_documents, without = (
+            _published(server_metadata(resource, client_documents=offered), MINUTES)
+            for offered in (True, False)
+        )
+
+        async def server(request: Request) -> Response:
+            return await (with_documents if self._clients.offer_documents else without)(request)
+
         return [
-            *(Route(path, _published(document)) for path, document in documents.items()),
+            *(Route(path, _published(document, HOUR)) for path, document in documents.items()),
+            Route(SERVER_METADATA_PATH, server),
             self._post("/oauth/register", self.register),
             self._post("/oauth/token", self.token),
             self._post("/oauth/revoke", self.revoke),
@@ -131,6 +140,13 @@ class Endpoints:
     async def revoke(self, request: Request) -> Response:
         """Revoke a token of either kind, which ends its whole grant (RFC 7009)."""
         form = await read_form(request)
+        if "client_id" not in form and "authorization" not in request.headers and "token" in form:
+            # A public client proves nothing by its name: who has its token may end it.
+            owner = await self._clients.find(await self._tokens.client_of(form["token"]))
+            if owner is None:
+                return Response(headers=NO_STORE)
+            if owner.secret_hash is None:
+                form["client_id"] = owner.client_id
         client = await self._clients.authenticate(request, form)
         # The hint is not needed, and a wrong one does no harm (RFC 7009 section 2.1).
         token = required(form, "token")
@@ -183,9 +199,9 @@ class Endpoints:
             return JSONResponse(body, status, headers=dict(headers))
 
 
-def _published(document: Mapping[str, object]) -> Endpoint:
-    """Serves a metadata document to everybody."""
-    response = JSONResponse(document, headers={"Cache-Control": "public, max-age=3600"})
+def _published(document: Mapping[str, object], seconds: int) -> Endpoint:
+    """Serves a metadata document to everybody, who may keep it for so many seconds."""
+    response = JSONResponse(document, headers={"Cache-Control": f"public, max-age={seconds}"})
 
     async def respond(_request: Request) -> Response:
         return response

@@ -50,14 +50,15 @@ async def body_of(request: Request) -> bytes:
 
 
 def single(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The parameters by name; one without a value counts as absent (RFC 6749 section 3.1).
+    """The parameters by name; one without a value counts as absent (RFC 6749 section 3.1). The same
+    `resource` may be named again (RFC 8707 section 2).
 
     Raises:
         InvalidRequestError: a parameter appears twice.
     """
     parameters: dict[str, str] = {}
     for name, value in pairs:
-        if name in parameters:
+        if name in parameters and (name != "resource" or parameters[name] != value):
             raise InvalidRequestError("A parameter appears twice.")
         parameters[name] = value
     return {name: value for name, value in parameters.items() if value}

@@ -17,7 +17,7 @@ from authlib.oauth2 import rfc8414, rfc9207
 from authlib.oauth2.rfc6749.errors import InvalidScopeError
 
 from mcp_server.calls.callers import Caller
-from mcp_server.calls.errors import ApiError
+from mcp_server.calls.errors import ApiError, no_access
 from mcp_server.http.requests import Scope, prefers_html
 from mcp_server.http.responses import HttpResponse, error_response, response
 from mcp_server.operations.services import Services
@@ -198,18 +198,22 @@ class Challenge:
         if scope["method"] != "POST":
             await self._limiter.count_other(caller, "refused")
             return self._not_allowed(scope["fields"], value)
-        error = ApiError("invalid_api_key" if caller.refused else "missing_api_key")
+        error = no_access(caller.refused, caller.sent)
         try:
             await self._limiter.count_other(caller, "refused")
         except ApiError as limited:  # who may not ask so often still learns where to sign in
             error = limited
-        return error_response(error, self._docs_url, {"WWW-Authenticate": value or ""})
+        # A host that was given a key finds no address here at which it could ask to sign in.
+        shown = {} if caller.is_key else {"WWW-Authenticate": value or ""}
+        return error_response(error, self._docs_url, shown)
 
     def _value(self, caller: Caller) -> str | None:
         """The value of the challenge to a caller; None if there is none."""
         if caller.refused == "token":
             return self._resource.challenge("invalid_token")
-        if caller.principal is None and caller.refused is None and not self._keyless:
+        unknown = caller.refused is None and not self._keyless
+        unusable = caller.refused == "no_bearer" and not caller.is_key
+        if caller.principal is None and (unknown or unusable):
             return self._resource.challenge()
         return None
 

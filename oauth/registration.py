@@ -91,6 +91,8 @@ def checked(stated: Mapping[str, Any]) -> ClientMetadata:
         InvalidRedirectURIError: an address is unusable, or there is none.
         InvalidClientMetadataError: another field is unusable.
     """
+    # Hosts send null or nothing for what they do not state.
+    stated = {name: value for name, value in stated.items() if value not in (None, "", [])}
     uris = _redirect_uris(stated.get("redirect_uris"))
     name = _name(stated.get("client_name", ""), uris)
     # The RFC's default is Basic. Ours is `none`, because hosts that state no method expect it.

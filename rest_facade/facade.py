@@ -39,6 +39,7 @@ from mcp_server.operations.answers import JSON, PNG, Answer
 from mcp_server.operations.arguments import Arguments
 from mcp_server.operations.gate import Raw, admit, invoke
 from mcp_server.operations.services import Services
+from mcp_server.operations.spellings import STRICT, spelled
 from mcp_server.operations.table import OPERATIONS, Operation
 from mcp_server.presentation.age import Age
 from oauth.metadata import ProtectedResource
@@ -181,10 +182,11 @@ def _given(route: RestRoute, raw: dict[str, str], scope: Scope, receive: Receive
     query = scope["query_string"]
     if route.text and scope["fields"].get(b"content-type", b"").lower().startswith(b"text/"):
         return functools.partial(_read_text, receive, route.text)
+    operation = OPERATIONS[route.operation]
     if route.method != "GET":
-        return functools.partial(_read_object, receive)
+        return functools.partial(_read_object, receive, operation)
     if route.query and query:
-        return functools.partial(_read_query, query, route.query, raw)
+        return functools.partial(_read_query, query, route.query, raw, operation)
     return raw
 
 
@@ -221,14 +223,15 @@ def _conditions(fields: Mapping[bytes, bytes]) -> Conditions:
 
 
 async def _read_query(
-    query: bytes, wanted: tuple[str, ...], names: Mapping[str, str]
-) -> dict[str, str]:
+    query: bytes, wanted: tuple[str, ...], names: Mapping[str, str], operation: Operation
+) -> dict[str, Any]:
     """The wanted parameters of a query (the last value of a repeated one) and those of the path."""
     pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
-    return {**{name: value for name, value in pairs if name in wanted}, **names}
+    sent = {name: value for name, value in pairs if name in wanted}
+    return {**spelled(operation, sent, STRICT), **names}
 
 
-async def _read_object(receive: Receive) -> dict[str, Any]:
+async def _read_object(receive: Receive, operation: Operation) -> dict[str, Any]:
     """The JSON object in the body of a request.
 
     Raises:
@@ -240,7 +243,7 @@ async def _read_object(receive: Receive) -> dict[str, Any]:
         raise ApiError("bad_request", f"The body is {error}.", fix=BODY) from error
     if not isinstance(content, dict):
         raise ApiError("bad_request", "The body must be a JSON object.", fix=BODY)
-    return content
+    return spelled(operation, content, STRICT)
 
 
 async def _read_text(receive: Receive, name: str) -> dict[str, Any]:

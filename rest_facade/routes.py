@@ -21,8 +21,9 @@ class RestRoute:
 
 SCAN_QUERY = (
     *("family", "direction", "status", "max_distance_pct", "filters", "sort", "limit", "offset"),
+    *("symbols", "tracked", "min_sample"),
 )
-CHANGES_QUERY = ("change", "family", "direction", "limit", "offset")
+CHANGES_QUERY = ("change", "family", "direction", "limit", "offset", "symbols", "tracked")
 HISTORY_QUERY = ("limit", "outcome", "family", "since", "until")
 
 ROUTES = (

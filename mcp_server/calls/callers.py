@@ -34,12 +34,18 @@ class Caller(NamedTuple):
     address: str
     """The address of the connection."""
     principal: Principal | None = None
-    refused: Literal["key", "token", "unavailable"] | None = None
-    """The kind of a bad credential, or `unavailable` if the credential could not be looked up."""
+    refused: Literal["key", "token", "no_bearer", "unavailable"] | None = None
+    """The kind of a bad credential; `no_bearer` if the field has no usable one, and `unavailable`
+    if it could not be looked up.
+    """
     client: str = ""
     """The client's own name: X-Service-Client, else the User-Agent."""
     host: str = ""
     """The MCP host's name and version, if it sent them."""
+    is_key: bool = False
+    """Whether an API key stands where no usable Bearer is: a key never starts a sign-in."""
+    sent: str = ""
+    """What was sent in place of a usable Bearer, in words of ours; empty if nothing was."""
 
     @property
     def network(self) -> str:

@@ -105,9 +105,9 @@ _TABLE = (
         "unknown_symbol",
         400,
         "A symbol is well formed but not known; nothing changed.",
-        "Check the symbols of details.unknown against GET /universe.",
+        "Check the symbols of details.unknown against GET /universe, or leave them out.",
         "Call again with the same symbols, but in place of each unknown one the known symbol that "
-        "the user means; ask the user if you are not sure.",
+        "the user means, or leave it out; ask the user if you are not sure.",
     ),
     ErrorEntry(
         "ticker_cap_exceeded",
@@ -240,6 +240,23 @@ def without_accounts(allowance: Allowance | None = None) -> ApiError:
     refusal.message = "The service cannot read or change its accounts right now."
     refusal.allowance = allowance
     return refusal
+
+
+def no_access(refused: str | None, sent: str) -> ApiError:
+    """The 401 of a caller whose credential is of a bad kind, or who sent something else than a
+    usable Bearer; both as `Caller` has them.
+    """
+    if refused in ("key", "token"):
+        return ApiError("invalid_api_key")
+    if not sent:
+        return ApiError("missing_api_key")
+    way = "send the header `Authorization: Bearer <API_KEY>`, the key as it is."
+    return ApiError(
+        "missing_api_key",
+        "There is no usable Bearer.",
+        fix=f"You sent {sent}; {way}",
+        tool_fix=f"Tell the user that the host sent {sent}; it must {way}",
+    )
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

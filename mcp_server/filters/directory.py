@@ -27,6 +27,9 @@ PAIR: Final = 6
 """A pair has so many letters at least. It must begin like another pair, up to its last four
 letters: `ADAUSDT` is not `ATAUSDT` misspelt, it is another coin."""
 
+TELLING: Final = 5
+"""A word of a name that may be misspelt has so many letters at least."""
+
 VAGUE: Final = 8
 """If more symbols than this are equally near, a text says too little to suggest any of them."""
 
@@ -87,13 +90,16 @@ class Directory:
     def nearest(self, symbol: str, count: int = 3) -> list[str]:
         """The symbols that an unknown one was probably meant to be, the nearest first; may be none.
 
-        These are the symbol with other separators, or symbols and names that are spelt alike, or
-        symbols that begin with it.
+        These are the symbol with other separators, or pairs and names that are spelt alike, or
+        symbols with two letters swapped, or that begin with it. A short symbol that is merely spelt
+        alike is another company's.
         """
         key, words = _key(symbol), _words(symbol)[:MOST_WORDS]
         rows = self._same(symbol)
         if not rows:
-            rows, scores = self._alike(key, words)
+            long = [word for word in words if len(word) >= TELLING]
+            rows, scores = self._alike(key if len(key) >= PAIR else "", long)
+            rows = rows or self._swapped(key)
             if scores.count(max(scores, default=0)) > VAGUE:
                 return []
         if not rows and len(key) >= 3:
@@ -103,6 +109,11 @@ class Directory:
     def _same(self, text: str) -> list[int]:
         rows = sorted(self._symbols.equal(_key(text)))
         return sorted(rows, key=lambda row: self._entries[row]["symbol"] != text.strip().upper())
+
+    def _swapped(self, key: str) -> list[int]:
+        """The rows whose symbol has the same letters, of which two neighbours are swapped."""
+        swaps = (key[:n] + key[n + 1] + key[n] + key[n + 2 :] for n in range(len(key) - 1))
+        return sorted({row for swap in swaps for row in self._symbols.equal(swap)})
 
     def _beginning(self, key: str) -> list[int]:
         rows = sorted(self._symbols.beginning(key)) if key else []

@@ -50,6 +50,12 @@ class Predicate:
         return {name: part for name, part in parts.items() if part is not None}
 
     @property
+    def words(self) -> str:
+        """The predicate as people write it."""
+        period = "" if self.period is None else f"({self.period})"
+        return f"{self.kind.name}{period} {self.op or '='} {self.value}"
+
+    @property
     def column(self) -> str:
         """The evidence column it looks at."""
         return self.kind.column(self.period)

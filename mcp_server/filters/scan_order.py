@@ -25,7 +25,7 @@ class Column:
 COLUMNS: Mapping[str, Column] = {
     "symbol": Column("Symbol", "symbol", "A to Z", "Z to A", ""),
     "distance": Column("Distance", "distance", "nearest first", "farthest first", ""),
-    "reward_to_risk": Column("Reward to risk", "min_rr"),
+    "reward_to_risk": Column("Reward to risk", "reward_to_risk"),
     "gain": Column("Gain so far", "gain"),
     "typical_gain": Column("Typical gain if it wins", "typical_return"),
     "expected_r": Column("Expected R", "min_expected_r"),

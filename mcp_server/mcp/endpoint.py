@@ -53,6 +53,7 @@ from mcp_server.http.requests import (
     read_body,
 )
 from mcp_server.http.responses import HttpResponse, response
+from mcp_server.mcp.revisions import ASSUMED, fitting
 from mcp_server.mcp.tool_calls import ToolCall, call_tool
 from mcp_server.mcp.toolsets import Toolset
 from mcp_server.operations.services import Services
@@ -192,7 +193,7 @@ class McpEndpoint:
         version = fields.get(b"mcp-protocol-version")
         era = None if version is None else version.decode("latin-1").strip()
         try:
-            if era is None or era in HANDSHAKE_PROTOCOL_VERSIONS:
+            if era is None or era in HANDSHAKE_PROTOCOL_VERSIONS or _opens(decoded):
                 return await self._legacy(decoded, era, scope, key)
             return await self._modern(decoded, era, scope, key)
         except Refused as refused:
@@ -221,7 +222,7 @@ class McpEndpoint:
         if "id" not in decoded or "method" not in decoded:
             return _acknowledge(decoded)
         request = _request(decoded)
-        version = era or types.DEFAULT_NEGOTIATED_VERSION
+        version = era if era in HANDSHAKE_PROTOCOL_VERSIONS else ASSUMED
         result = await self._tool_result(request, version, scope["caller"], key)
         if result is not None:
             return _result(request.id, result)
@@ -286,7 +287,8 @@ class McpEndpoint:
         except Exception as error:
             data = modern_error_data(error)
             return response(200, _failure(request.id, data)), data.code
-        result = orjson.dumps(found)
+        # What a handshake agrees on stands in its result.
+        result = orjson.dumps(fitting(request.method, found.get("protocolVersion", version), found))
         if is_static:
             self._stored[place] = result
         return _result(request.id, result), None
@@ -344,6 +346,16 @@ def _key_of(decoded: Decoded, scope: Scope) -> Key | None:
         return None  # not as if the field were absent
     key = (version or b"", method or b"", name or b"", orjson.dumps(decoded["params"]))
     return key if sum(map(len, key)) <= MAX_KNOWN_BYTES else None
+
+
+def _opens(decoded: Decoded) -> bool:
+    """Whether a message opens a handshake, which newer revisions do not have: whatever its header
+    names, an older one is proposed. One of their envelope is theirs to refuse.
+    """
+    params = decoded.get("params")
+    meta = params.get("_meta") if isinstance(params, dict) else None
+    enveloped = isinstance(meta, dict) and types.PROTOCOL_VERSION_META_KEY in meta
+    return decoded.get("method") == "initialize" and not enveloped
 
 
 def _is_valid(method: str, version: str, params: Mapping[str, Any]) -> bool:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import base64
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, NamedTuple, NoReturn
 
@@ -32,7 +33,7 @@ from mcp_server.calls.callers import (
 from mcp_server.calls.errors import ApiError
 from mcp_server.mcp.app_page import DATA_KEY
 from mcp_server.mcp.toolsets import Tool, Toolset
-from mcp_server.mcp.unknown_arguments import refuse_unknown
+from mcp_server.mcp.unknown_arguments import LeftOut, left_out, refuse_unknown
 from mcp_server.operations.answers import PNG, Answer
 from mcp_server.operations.arguments import Arguments
 from mcp_server.operations.gate import Raw, admit, invoke
@@ -43,6 +44,9 @@ MAX_HOST = 200
 
 QUESTION = "confirm"
 """The name of our one question in `inputRequests`."""
+
+LEFT_KEY = b"pattern-screener/left_out"
+"""The key of the arguments that were left out, in a result's `_meta`."""
 
 Params = Mapping[str, Any]
 """The parameters of a request, as sent."""
@@ -61,21 +65,26 @@ class ToolCall(NamedTuple):
     """The MCP host's name and version, if it sent them."""
     is_elsewhere: bool
     """Whether the tool needs a key, at an address that takes none."""
+    left_out: LeftOut
+    """The arguments that the tool does not take, which are left out."""
 
     @classmethod
     def of(cls, tool: Tool, toolset: Toolset, params: Params, version: str) -> ToolCall:
         """The call that `params` of a valid `tools/call` of a protocol version describe."""
         meta, sent = params.get("_meta"), params.get("arguments") or {}
+        whole = all(name in tool.arguments for name in sent)
+        left = LeftOut() if whole else left_out(tool, toolset.tools, sent)
         return cls(
             tool,
             toolset.surface(app=_shows_apps(version, params)),
-            # Where some arguments are unknown, a refusal stands in their place in the gate.
-            tool.raw_arguments(sent)
-            if all(name in tool.arguments for name in sent)
-            else partial(refuse_unknown, tool, toolset.tools, sent),
+            # Where an argument is nearly known, a refusal stands in their place in the gate.
+            partial(refuse_unknown, tool, toolset.tools, sent)
+            if left is None
+            else tool.raw_arguments(sent),
             _conditions(version, params),
             host_name(meta.get(types.CLIENT_INFO_META_KEY)) if isinstance(meta, Mapping) else "",
             toolset.keyless and tool.operation.access == "keyed",
+            left or LeftOut(),
         )
 
 
@@ -107,7 +116,7 @@ async def call_tool(
     except Exception:
         log.exception("The tool %s failed", call.tool.name)
         return _failed(ApiError("internal_error"), stamp), None
-    return _succeeded(answer, allowance, stamp), arguments
+    return _succeeded(answer, allowance, stamp, call.left_out), arguments
 
 
 def host_name(info: object) -> str:
@@ -119,9 +128,11 @@ def host_name(info: object) -> str:
 
 
 def _shows_apps(version: str, params: Params) -> bool:
-    """Whether a client may show an answer on a page: any of an earlier era might."""
+    """Whether a client shows an answer on a page. In an earlier era nothing says so, and the page
+    itself asks for what it draws: the bars would reach the model of some hosts.
+    """
     if version in HANDSHAKE_PROTOCOL_VERSIONS:
-        return True
+        return DATA_KEY in (params.get("arguments") or {})
     extensions = _capabilities(params).get("extensions")
     return isinstance(extensions, Mapping) and EXTENSION_ID in extensions
 
@@ -179,14 +190,20 @@ def _input_required(needed: ConsentNeededError, stamp: bytes) -> bytes:
     return b'%b,"_meta":{%b}}' % (orjson.dumps(body)[:-1], stamp)
 
 
-def _succeeded(answer: Answer, allowance: Allowance, stamp: bytes) -> bytes:
+def _succeeded(answer: Answer, allowance: Allowance, stamp: bytes, left: LeftOut) -> bytes:
+    if left.conditions and answer.media_type != PNG:
+        # Some hosts show their model the structured content and no text.
+        more = orjson.dumps({"not_applied": left.conditions})[1:]
+        answer = replace(answer, body=b"%b,%b" % (answer.body[:-1], more))
     content = answer.forms.get("content")
     if content is None:
         content = answer.forms["content"] = _content(answer)
+    if left.words:
+        content += b',{"type":"text","text":%b}' % orjson.dumps(left.words)
     parts = [b'{"content":[', content, b"]"]
     if answer.media_type != PNG:
         parts += b',"structuredContent":', answer.body
-    parts += b',"isError":false', _meta(allowance, stamp, answer.app), b"}"
+    parts += b',"isError":false', _meta(allowance, stamp, answer.app, left.names), b"}"
     return b"".join(parts)
 
 
@@ -199,14 +216,19 @@ def _content(answer: Answer) -> bytes:
     if picture is not None:
         image = base64.b64encode(picture)
         blocks.append(b'{"type":"image","data":"%b","mimeType":"image/png"}' % image)
-    if answer.caption is not None:
-        blocks.append(b'{"type":"text","text":%b}' % orjson.dumps(answer.caption))
+    said = filter(None, (answer.caption, answer.warning))
+    blocks += (b'{"type":"text","text":%b}' % orjson.dumps(words) for words in said)
     return b",".join(blocks)
 
 
-def _meta(allowance: Allowance | None, stamp: bytes, app: bytes | None = None) -> bytes:
-    """The `_meta` of a result: the stamp, the quotas under the names of their HTTP fields, and what
-    the chart page draws.
+def _meta(
+    allowance: Allowance | None,
+    stamp: bytes,
+    app: bytes | None = None,
+    left: Sequence[str] = (),
+) -> bytes:
+    """The `_meta` of a result: the stamp, the quotas under the names of their HTTP fields, what the
+    chart page draws, and the names of arguments that were left out.
     """
     entries = [stamp] if stamp else []
     if allowance is not None:
@@ -214,6 +236,8 @@ def _meta(allowance: Allowance | None, stamp: bytes, app: bytes | None = None) -
         entries.append(b'%b,"RateLimit":"%b"' % (_policy(allowance.policy), state))
     if app is not None:
         entries.append(b'"%b":%b' % (DATA_KEY.encode(), app))
+    if left:
+        entries.append(b'"%b":%b' % (LEFT_KEY, orjson.dumps(left)))
     if not entries:
         return b""
     era = b',"resultType":"complete"' if stamp else b""

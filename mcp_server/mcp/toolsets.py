@@ -2,7 +2,7 @@
 
 `SEVEN` is the table of the interface's seven tools; `DEMO` is the same table for anybody, and
 `EXTENDED` has more. `server.py` makes a server of the official MCP SDK of each toolset. A tool
-takes only the arguments that it shows, and refuses any other.
+takes only the arguments that it shows; `unknown_arguments.py` says what becomes of any other.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 from mcp_server.calls.callers import Surface
 from mcp_server.filters.kinds import KINDS
 from mcp_server.operations.schemas import Schema, input_schema, output_schema
+from mcp_server.operations.spellings import spelled
 from mcp_server.operations.table import OPERATIONS, Operation
 from mcp_server.presentation.identity import TITLE
 from mcp_server.presentation.offer import Offer
@@ -30,7 +31,7 @@ class Tool:
     description: str
     """`{demo_symbols}` stands for the demo symbols."""
     arguments: tuple[str, ...] = ()
-    """The arguments of the operation that it takes; others are refused."""
+    """The arguments of the operation that it takes."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """Defaults that differ from those of the operation."""
     schemas: Mapping[str, Schema] = field(default_factory=dict)
@@ -41,7 +42,7 @@ class Tool:
     def raw_arguments(self, sent: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of the operation, from those of a call; null stands for the default."""
         taken = {name: sent[name] for name in self.arguments if sent.get(name) is not None}
-        return {**self.defaults, **taken}
+        return {**self.defaults, **spelled(self.operation, taken)}
 
     def describe(self, offer: Offer) -> str:
         """What it does, for a service with these demo symbols, of which it names four."""
@@ -54,7 +55,7 @@ class Tool:
         """The JSON Schema of its arguments."""
         whole = input_schema(self.operation)
         shown = {name: self._schema(name, whole["properties"][name]) for name in self.arguments}
-        result: Schema = {"type": "object", "properties": shown, "additionalProperties": False}
+        result: Schema = {"type": "object", "properties": shown}
         required = [name for name in whole.get("required", ()) if name in shown]
         return {**result, "required": required} if required else result
 
@@ -110,16 +111,24 @@ SEVEN = _named(
     _tool(
         "get_ticker_patterns",
         "Current chart patterns",
-        "Every current setup of one tracked ticker: both trend lines, the trigger rule, trade "
-        "plans with trigger, stop and target, and how the same pattern did before, for its family "
-        "and for this ticker.",
+        "Every current setup of one tracked ticker: lines, trigger rule, plans (a symmetrical "
+        "triangle has one a direction) and how the same pattern did before. Running trades: stop, "
+        "target, gain_pct and gain_r count from entry_price; R is a multiple of the way to the "
+        "stop. `track_record.family` and `.ticker`: win_rate_pct with sample_size and "
+        "avg_loss_pct; expected_r is avg_r shrunk by 60 trades, and drift is in it: name it only "
+        "beside placebo_avg_r, the R of random entries; lift_r is the trades' R less that of their "
+        "own random entries, verdict what that says. For a triangle read and quote by_direction, "
+        "not the whole record. attempt.number above 1: a later attempt, which records do not "
+        "count. last_close_side beyond: a close that just stays there fires the trigger.",
         "symbol",
     ),
     _tool(
         "get_pattern_history",
         "Past occurrences",
         "The first breakout of each past pattern of one tracked ticker, wins and losses alike, "
-        "without later attempts: entry, stop, target, exit, realized move and R multiple.",
+        "without later attempts: entry, stop, target, exit, realized_move_pct (positive in the "
+        "trade's favour), r_multiple (unrealized_r while open). exit_reason delisted: closed at "
+        "the last close, a loss. Their setup_ids are not for get_pattern_chart.",
         *("symbol", "limit", "outcome", "family", "since", "until"),
     ),
     _tool(
@@ -149,14 +158,17 @@ SEVEN = _named(
         "get_family_track_record",
         "Family track record",
         "How a pattern family did over all daily bars (`backtest_range`): win rate with sample, "
-        "average win and loss, R multiples, compared with random entries.",
+        "average win and loss, R multiples; placebo_... are of random entries with the same stops "
+        "and targets, lift_r is the difference for the `compared` trades, with its standard error. "
+        "by_direction: each direction of triangles, with a summary of its own. as_served: trades "
+        "that nights served before they ended.",
         "family",
     ),
     _tool(
         "demo",
         "Demo",
         "The current setups of one demo symbol ({demo_symbols}), with the chart of the first one; "
-        "needs no key.",
+        "needs no key. A host that shows no picture finds it at chart_url.",
         "symbol",
         answers={"setups": {"type": "array", "description": "As in get_ticker_patterns."}},
     ),
@@ -209,12 +221,14 @@ _MORE = _named(
         "scan_setups",
         "Market-wide scan",
         "The current setups of the whole market, filtered, sorted and paged; no ticker needs to be "
-        "tracked. Rank 1 has the largest typical gain if it wins, which says nothing about the "
-        "odds: sort by -expected_r or read `verdict`. Entry is the daily close beyond the moving "
+        "tracked. Rank 1 has the largest expected_gain_pct (median past win, which may exceed "
+        "target_move_pct, the way to this target); that says nothing about the odds: sort by "
+        "-expected_r, and name it only with its scope, sample and placebo_avg_r (random entries). "
+        "Entry is the daily close beyond the moving "
         "trigger, not a touch. Running trades are left out unless `status` says otherwise; "
         "`counts` says how many there are.",
         *("family", "direction", "status", "max_distance_pct", "filters", "sort"),
-        *("limit", "offset"),
+        *("symbols", "tracked", "min_sample", "limit", "offset"),
         "rows",
         defaults={"limit": 10},
         schemas={"filters": FILTERS},
@@ -250,7 +264,7 @@ _MORE = _named(
         "What became of each setup since the night before: new, triggered, stopped, reached or "
         "expired, over the whole market. If `available` is false, there is no earlier night to "
         "compare with.",
-        *("change", "family", "direction", "limit", "offset"),
+        *("change", "family", "direction", "symbols", "tracked", "limit", "offset"),
         operation="changes",
         defaults={"limit": 20},
     ),

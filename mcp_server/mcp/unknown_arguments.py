@@ -1,27 +1,38 @@
-"""Unknown arguments: refuses what a tool does not take, and says where such a condition goes.
+"""Unknown arguments: refuses what is nearly an argument of a tool, leaves out any other, and says
+where a condition goes.
 
-An argument that is dropped in silence has a model present an answer that nobody filtered.
+Hosts add arguments of their own to every call. A condition that is dropped in silence, however, has
+a model present an answer that nobody filtered.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import orjson
 
 from mcp_server.calls.errors import ApiError, did_you_mean
 from mcp_server.filters.filters import PredicateError, read_predicate
 from mcp_server.filters.kinds import KINDS, Kind
-from mcp_server.mcp.toolsets import Tool
+from mcp_server.mcp.app_page import DATA_KEY
+from mcp_server.mcp.toolsets import EXTENDED, Tool
 from mcp_server.operations.arguments import MAX_WORD
 
 HINTED = 3
-"""Most arguments of one refusal that are explained."""
+"""Most arguments of one answer that are explained."""
+
+NAMED = 20
+"""Most arguments of one answer that are named."""
+
+LIKE = 0.75
+"""The least similarity of a name that is nearly another: one edit in 4 letters, two in 8."""
 
 MEANT = {
     **dict.fromkeys(("symbols", "ticker", "tickers"), "symbol"),
     "sector": "industry",
+    "state": "status",
     **dict.fromkeys(("query", "q", "name", "text"), "search"),
     **dict.fromkeys(("from", "from_date", "start", "start_date", "after"), "since"),
     **dict.fromkeys(("to", "to_date", "end", "end_date", "before"), "until"),
@@ -30,6 +41,89 @@ MEANT = {
 
 ELSEWHERE = {"symbol": "get_ticker_patterns", "search": "get_universe"}
 """The tools to call instead of one that does not take such an argument."""
+
+CONDITIONS = frozenset(
+    {
+        *("year", "years", "month", "day", "days", "week", "date", "sector", "ticker", "tickers"),
+        *("above", "below", "over", "under", "only", "exclude", "include", "except", "where"),
+        *("filter", "query", "condition", "conditions", "state", "dry", "preview", "append"),
+        *("confirm", "keep", "merge", "mode", "replace", "type", "label", "pattern", "score"),
+        *(word for name in KINDS for word in name.split("_")),
+        *(
+            word
+            for tool in EXTENDED.tools.values()
+            for each in tool.arguments
+            for word in each.split("_")
+        ),
+    }
+) - {"id", "to", "from"}
+"""Words by which an argument may be a condition, and not what a host adds for itself."""
+
+
+class LeftOut(NamedTuple):
+    """The arguments of a call that its tool does not take, and that are no slips of its own."""
+
+    names: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
+    """Those of them that could have been conditions."""
+    words: str = ""
+    """What a model must know of these."""
+
+
+def left_out(tool: Tool, tools: Mapping[str, Tool], sent: Mapping[str, Any]) -> LeftOut | None:
+    """What is left out of a call; None if the call must be refused: an argument is nearly one of
+    the tool's, or could be a condition of a change.
+    """
+    unknown = [name for name in sent if name not in tool.arguments and name != DATA_KEY]
+    asked = [name for name in unknown if sent[name] not in (None, "") and _is_condition(name)]
+    if any(_is_near(name, tool) for name in unknown) or (asked and tool.operation.changes):
+        return None
+    hints = (_hint(name[:MAX_WORD], sent[name], tool, tools) for name in asked[:HINTED])
+    named = ", ".join(_shown(name) for name in asked[:NAMED])
+    words = (
+        f"Not applied, since {tool.name} does not take it: {named}. The answer is not narrowed by "
+        f"it; say so, or call again. {' '.join(dict.fromkeys(filter(None, hints)))}".rstrip()
+    )
+    names, conditions = (
+        tuple(name[:MAX_WORD] for name in some[:NAMED]) for some in (unknown, asked)
+    )
+    return LeftOut(names, conditions, words if asked else "")
+
+
+def _shown(name: str) -> str:
+    """A name as a model reads it: what is no plain word must not pass for a sentence of ours."""
+    name = name[:MAX_WORD]
+    return name if re.fullmatch(r"\w+", name, re.ASCII) else orjson.dumps(name).decode()
+
+
+def _parts(name: str) -> list[str]:
+    """The words of a name, whether they are joined by signs or by capitals."""
+    return re.findall(
+        r"[a-z]+|[0-9]+", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name[:MAX_WORD]).lower()
+    )
+
+
+def _is_condition(name: str) -> bool:
+    return not CONDITIONS.isdisjoint(_parts(name)) or _plain(name) in {*MEANT, "min", "max"}
+
+
+def _plain(name: str) -> str:
+    return "_".join(_parts(name))
+
+
+def _is_near(name: str, tool: Tool) -> bool:
+    """Whether a name is a slip of one of the tool's arguments."""
+    plain, parts = _plain(name), set(_parts(name)) - {"id"}
+    wanted = MEANT.get(plain, plain)
+    if {wanted, f"{wanted}s"} & {*tool.arguments}:
+        return True
+    from rapidfuzz.distance import OSA  # 3 MB, for what is misspelt alone
+
+    return any(
+        OSA.normalized_similarity(plain, each) >= LIKE
+        or (parts and (parts <= set(each.split("_")) or set(each.split("_")) <= parts))
+        for each in tool.arguments
+    )
 
 
 async def refuse_unknown(
@@ -56,8 +150,9 @@ async def refuse_unknown(
 
 def _hint(name: str, value: object, tool: Tool, tools: Mapping[str, Tool]) -> str:
     """Where a condition goes, in words of ours; empty if nobody knows."""
-    plain = name.strip().lower()
+    plain = _plain(name)
     wanted = MEANT.get(plain, plain)
+    wanted = f"{wanted}s" if f"{wanted}s" in tool.arguments else wanted
     other = ELSEWHERE.get(wanted, "")
     if wanted in tool.arguments:
         return f"Did you mean {wanted}?"

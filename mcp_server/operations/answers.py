@@ -44,6 +44,8 @@ class Answer:
     """A PNG that is shown beside the JSON, where the surface can show one."""
     caption: str | None = None
     """What a picture shows, in words."""
+    warning: str = ""
+    """What a reader must know of its night, where agents are told in words of their own."""
     app: bytes | None = None
     """JSON that only a page of the client's own reads, where it can show one."""
     lasting: bool = True

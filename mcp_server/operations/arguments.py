@@ -31,6 +31,7 @@ from store.wire.families import Direction, Family
 from store.wire.records import ChangeKind
 
 MAX_OFFSET = 2**53
+MAX_SYMBOLS = 200
 
 MAX_WORD, MAX_SETUP_ID, MAX_FILTERS = 64, 128, 8192
 """Most characters of a word or number, of an id, and of a list of predicates."""
@@ -84,6 +85,18 @@ def _finite(value: object) -> object:
     if isinstance(value, bool) or not math.isfinite(number):
         raise ValueError
     return number + 0.0  # of the two zeros, which count as equal, the plain one
+
+
+def _few(value: object) -> object:
+    if isinstance(value, list) and len(value) > MAX_SYMBOLS:
+        raise ValueError
+    return value
+
+
+def _boolean(value: object) -> object:
+    # The path and query of REST have text only.
+    known = {"true": True, "false": False}
+    return known.get(value.strip().lower(), value) if isinstance(value, str) else value
 
 
 def _clamped(low: int, high: int) -> BeforeValidator:
@@ -155,7 +168,7 @@ class SymbolArguments(Arguments):
     """A ticker."""
 
     symbol: Annotated[
-        str, BeforeValidator(_upper), Name, Field(description="Such as AAPL, BRK.B or BTCUSD.")
+        str, BeforeValidator(_upper), Name, Field(description="Letters, digits, dots.")
     ]
 
 
@@ -204,7 +217,20 @@ class RecordArguments(SymbolArguments):
     family: FamilyFilter = None
 
 
-class ScanArguments(Arguments):
+class ListArguments(Arguments):
+    """Which symbols to keep of a market-wide list."""
+
+    symbols: Annotated[
+        list[Annotated[str, BeforeValidator(_upper), Name]] | None,
+        BeforeValidator(_few),
+        Field(description="Only these; all when left out."),
+    ] = None
+    tracked: Annotated[
+        bool, BeforeValidator(_boolean), Field(description="Only what the account tracks.")
+    ] = False
+
+
+class ScanArguments(ListArguments):
     """What to keep of the scan, and which page of it."""
 
     family: FamilyFilter = None
@@ -243,6 +269,11 @@ class ScanArguments(Arguments):
             }
         ),
     ] = RANK
+    min_sample: Annotated[
+        int | None,
+        _clamped(0, MAX_OFFSET),
+        Field(description="Only with so many trades behind the win rate."),
+    ] = None
     limit: Limit = 50
     offset: Offset = 0
 
@@ -253,11 +284,11 @@ class ScanSetupsArguments(ScanArguments):
     rows: Annotated[
         Literal["compact", "full"],
         Choice,
-        Field(description="compact, or full as in get_ticker_patterns."),
+        Field(description="compact, or full: at most 20, family records once."),
     ] = "compact"
 
 
-class ChangesArguments(Arguments):
+class ChangesArguments(ListArguments):
     """What to keep of the changes since the night before, and which page of them."""
 
     change: Annotated[ChangeKind | None, Choice, Field(description="All when left out.")] = None
@@ -350,7 +381,9 @@ _REQUIREMENTS = {
     "until": "until must be a date such as 2025-01-31",
     "outcome": "outcome must be all, resolved or open",
     "search": f"search must be text of at most {MAX_WORD} characters",
-    "symbols": "symbols must be a list of strings",
+    "symbols": f"symbols must be a list of strings, of a scan or of changes at most {MAX_SYMBOLS}",
+    "tracked": "tracked must be true or false",
+    "min_sample": "min_sample must be an integer",
     "add": "add must be a list of strings",
     "remove": "remove must be a list of strings",
     "text": f"text is required, of at most {MAX_LIST} characters",

@@ -8,7 +8,7 @@ call. A call that a limit refuses is not counted; any other admitted call is.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, cast
 
 from mcp_server.calls.callers import (
@@ -20,9 +20,14 @@ from mcp_server.calls.callers import (
     ConsentNeededError,
     Surface,
 )
-from mcp_server.calls.errors import ApiError, without_accounts
+from mcp_server.calls.errors import ApiError, no_access, without_accounts
 from mcp_server.operations.answers import Answer, Result
-from mcp_server.operations.arguments import Arguments, SymbolArguments, read_arguments
+from mcp_server.operations.arguments import (
+    Arguments,
+    ListArguments,
+    SymbolArguments,
+    read_arguments,
+)
 from mcp_server.operations.services import Call, Services
 from mcp_server.operations.symbols import not_tracked
 from mcp_server.operations.table import Access, Operation
@@ -93,7 +98,7 @@ async def admit(access: Access, caller: Caller, services: Services, surface: Sur
         raise without_accounts()
     if caller.refused is not None or (access == "keyed" and caller.principal is None):
         await services.limiter.count_other(caller, "refused")
-        raise ApiError("invalid_api_key" if caller.refused else "missing_api_key")
+        raise no_access(caller.refused, caller.sent)
     return await services.limiter.count(caller, surface.name)
 
 
@@ -141,6 +146,11 @@ async def _check_tracked(
         raise not_tracked(symbol, services, surface, principal, len(tracked))
 
 
+def _values(arguments: Arguments) -> Iterator[object]:
+    for value in vars(arguments).values():
+        yield tuple(value) if isinstance(value, list) else value
+
+
 async def _answer(
     operation: Operation,
     arguments: Arguments,
@@ -152,9 +162,15 @@ async def _answer(
     """The kept answer or else the handler's, which is kept if it is sealed."""
     # Nothing is waited for between here and the pin: the answer is of this book.
     book = services.active_night.book
+    if isinstance(arguments, ListArguments) and arguments.tracked and caller.principal:
+        # What is kept is of symbols, and not of an account.
+        tracked = await services.principals.tracked(caller.principal)
+        asked = tracked if arguments.symbols is None else set(tracked) & set(arguments.symbols)
+        arguments = arguments.model_copy(update={"symbols": sorted(asked)})
+        book = services.active_night.book
     signed_in = caller.principal is not None
     shown = (surface.name, surface.app, signed_in) if operation.pictured else ()
-    key = (book.data_version, operation.name, *shown, *vars(arguments).values())
+    key = (book.data_version, book.is_current, operation.name, *shown, *_values(arguments))
     if operation.sealed and (kept := services.answers.get(key)) is not None:
         answers_cache.hits += 1
         return kept

@@ -3,7 +3,7 @@
 A host puts the schemas of all tools in front of its model before anybody has asked anything. So
 those of tools are lean: they say what is there and what it means, every field, its type, its
 choices, whether it may be null. What only a validator needs stands in the OpenAPI document, which
-is read once by whoever writes a client.
+is read once by whoever writes a client. A schema stands by itself: some clients drop `$defs`.
 
 The schemas of answers do not forbid additional properties: within v1 a field may be added, and what
 the interface leaves open stays open here.
@@ -11,7 +11,6 @@ the interface leaves open stays open here.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -26,6 +25,8 @@ Schema = dict[str, Any]
 
 REFERENCE = "#/$defs/"
 NULL = {"type": "null"}
+SHOWN = 2
+"""Levels of fields that the schema of an answer has: below, descriptions and answers explain."""
 BOUNDS = (
     *("default", "minimum", "exclusiveMinimum", "maximum"),
     *("minItems", "maxItems", "maxLength", "pattern"),
@@ -35,6 +36,7 @@ ORDER = ("description", "type", "format", "enum", "const", "items", "properties"
 """The order of keywords: the tokenizer joins the punctuation between these best."""
 
 
+@cache
 def input_schema(operation: Operation) -> Schema:
     """The JSON Schema of an operation's arguments, as agents see it."""
     schema = _tidy(operation.arguments.model_json_schema())
@@ -64,8 +66,8 @@ def output_schema(operation: Operation) -> Schema | None:
     if answers:
         common = set.intersection(*(set(answer["required"]) for answer in answers))
         required += [name for name in answers[0]["required"] if name in common]
-    lean, shared = _lean_answer({"type": "object", "properties": properties}, definitions)
-    return {**lean, "required": required, **({"$defs": shared} if shared else {})}
+    lean = _lean({"type": "object", "properties": properties}, definitions, SHOWN)
+    return {**lean, "required": required}
 
 
 def record_schemas(
@@ -128,33 +130,29 @@ def _lean_argument(field: Schema) -> Schema:
     return _ordered({k: v for k, v in field.items() if (k, v) != ("default", None)})
 
 
-def _lean_answer(body: Schema, definitions: Schema) -> tuple[Schema, Schema]:
-    """The schema of an answer, and the definitions that it uses more than once. One that is used
-    once stands where it is used; its fields describe it.
+def _lean(schema: Schema, definitions: Schema, shown: int) -> Schema:
+    """A schema without bounds, references and lists of required fields, and so its parts, so many
+    levels of fields deep: below, an object is named as one.
     """
-    parts = {
-        name: {key: value for key, value in part.items() if key != "description"}
-        for name, part in definitions.items()
-    }
-    used = Counter(_references([body, parts]))
-    inlined = {name: part for name, part in parts.items() if used[name] == 1}
-    shared = {name: _lean(part, inlined) for name, part in parts.items() if name not in inlined}
-    return _lean(body, inlined), shared
-
-
-def _lean(schema: Schema, inlined: Schema) -> Schema:
-    """A schema without bounds and lists of required fields, and so its parts."""
-    if (name := schema.get("$ref", "").removeprefix(REFERENCE)) in inlined:
+    if name := schema.get("$ref", "").removeprefix(REFERENCE):
+        named = {key: value for key, value in definitions[name].items() if key != "description"}
         rest = {key: value for key, value in schema.items() if key != "$ref"}
-        return _lean({**inlined[name], **rest}, inlined)
+        return _lean({**named, **rest}, definitions, shown)
     result = {k: v for k, v in schema.items() if k not in BOUNDS and k != "required"}
-    if "properties" in result:
+    if not result.keys() & {"type", "anyOf", "enum", "const"}:
+        # The interface leaves these open, and some hosts refuse a field without a type.
+        result["type"] = ["string", "null"]
+    if shown == 0:
+        result.pop("properties", None)
+    elif "properties" in result:
         fields = result["properties"].items()
-        result["properties"] = {name: _lean(field, inlined) for name, field in fields}
+        result["properties"] = {
+            name: _lean(field, definitions, shown - 1) for name, field in fields
+        }
     if "items" in result:
-        result["items"] = _lean(result["items"], inlined)
+        result["items"] = _lean(result["items"], definitions, shown)
     if "anyOf" in result:
-        result["anyOf"] = [_lean(choice, inlined) for choice in result["anyOf"]]
+        result["anyOf"] = [_lean(choice, definitions, shown) for choice in result["anyOf"]]
     return _ordered(_nullable(result))
 
 

@@ -41,8 +41,22 @@ def check_symbols(raw: Sequence[str]) -> list[str]:
     given = dict.fromkeys(symbol.strip() for symbol in raw)
     rejected = [symbol[:SHOWN] for symbol in given if not SYMBOL_PATTERN.fullmatch(symbol)]
     if rejected:
-        raise ApiError("invalid_symbol", details={"rejected": rejected})
+        several = [each for each in rejected if _is_several(each)]
+        message = (
+            None
+            if not several
+            else (
+                "An item of the list has several symbols in one text; each is an item of its own. "
+                "Nothing changed."
+            )
+        )
+        raise ApiError("invalid_symbol", message, details={"rejected": rejected})
     return list(dict.fromkeys(symbol.upper() for symbol in given))
+
+
+def _is_several(text: str) -> bool:
+    parts = re.split(r"[,;|\s]+", text.strip(",;| "))
+    return len(parts) > 1 and all(map(SYMBOL_PATTERN.fullmatch, parts))
 
 
 def check_known(book: Book, symbols: Sequence[str], tracked: Sequence[str]) -> None:
@@ -134,10 +148,19 @@ def not_tracked(
             details={"known": False, **({"nearest": nearest} if nearest else {})},
         )
     fix, tool_fix = _way_out(free, surface, read_only=principal.key.read_only)
-    uncovered = "This symbol is not tracked; the night does not cover it, so it has no setup."
+    if not (coverage.covered or principal.key.read_only):
+        nearest = services.directory(book).nearest(symbol)
+        return ApiError(
+            "ticker_not_tracked",
+            "This symbol is not tracked; the night does not cover it, so it has no setup.",
+            fix=f"{slots}, but to track it gives no setup: leave it out.",
+            tool_fix=f"{slots}, but to track it gives no setup: leave it out and use a known "
+            "symbol that the user means.",
+            details={"known": True, **({"nearest": nearest} if nearest else {})},
+        )
     return ApiError(
         "ticker_not_tracked",
-        None if coverage.covered else uncovered,
+        None if coverage.covered else "This symbol is not tracked; the night does not cover it.",
         fix=slots + fix,
         tool_fix=slots + tool_fix,
         # For programs, which read no sentence: the symbol could be tracked.

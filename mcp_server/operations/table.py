@@ -35,7 +35,7 @@ from store.wire import records
 Access = Literal["keyed", "keyless"]
 Handler = Callable[[Call[Any]], Awaitable[Answer]]
 COMMON = ("missing_api_key", "invalid_api_key", "forbidden", "rate_limited")
-KEYLESS = ("invalid_api_key", "rate_limited")
+KEYLESS = ("missing_api_key", "invalid_api_key", "rate_limited")
 EDIT_ERRORS = (
     "bad_request",
     "invalid_symbol",
@@ -199,7 +199,7 @@ _TABLE = (
         "Add tickers to the tracked list; all or nothing.",
         SymbolsArguments,
         changes=True,
-        answers=(records.TrackedTickers,),
+        answers=(records.EditedTickers,),
     ),
     Operation(
         "remove_tickers",
@@ -208,7 +208,7 @@ _TABLE = (
         SymbolsArguments,
         changes=True,
         drops=True,
-        answers=(records.TrackedTickers,),
+        answers=(records.EditedTickers,),
     ),
     Operation(
         "import_tickers",

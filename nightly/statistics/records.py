@@ -85,7 +85,6 @@ def track_record(
         return None
     moves = whole.facts["realized_pct"]
     gained, lost = float(moves[moves > 0].sum()), -float(moves[moves < 0].sum())
-    median = None if whole.median_win is None else percent(whole.median_win)
     shared = _shared(whole)
     if expected_r is not None:
         shared["expected_r"] = multiple(expected_r)
@@ -95,7 +94,7 @@ def track_record(
         symbol=scope.symbol,
         **shared,
         losses=whole.losses,
-        median_win_pct=median,
+        median_win_pct=None if whole.median_win is None else percent(whole.median_win),
         avg_trade_pct=percent(_mean(moves)),
         profit_factor=multiple(gained / lost) if lost else None,
         avg_hold_bars=round(_mean(whole.facts["hold_bars"]), 1),
@@ -105,16 +104,20 @@ def track_record(
         avg_r_after_costs=AfterCosts(
             **{f"bp_{bp}": multiple(whole.r_after_costs(bp)) for bp in COSTS}
         ),
-        by_direction=_sides(directions) if scope.family.both_ways else None,
+        by_direction=_sides(scope, directions) if scope.family.both_ways else None,
         measured=_measured(scope, placebo),
-        summary=_words(scope, whole, median),
+        summary=_words(scope, whole),
     )
 
 
-def _sides(directions: Directions) -> Sides:
+def _sides(scope: Scope, directions: Directions) -> Sides:
     return Sides(
         **{
-            direction: SideRecord(**_shared(summary)) if summary.trades else None
+            direction: SideRecord(
+                **_shared(summary), summary=_words(scope, summary, f" ({direction})")
+            )
+            if summary.trades
+            else None
             for direction, summary in directions.items()
         }
     )
@@ -171,8 +174,9 @@ def _measured(scope: Scope, placebo: Directions) -> str:
     return f"{text}; {stops} {', and '.join(drawn)}."
 
 
-def _words(scope: Scope, whole: GroupSummary, median: float | None) -> str:
-    """The record in a sentence."""
+def _words(scope: Scope, whole: GroupSummary, side: str = "") -> str:
+    """The record in a sentence, or its part of one side."""
+    median = None if whole.median_win is None else percent(whole.median_win)
     where = f" on {scope.symbol}" if scope.symbol else ""
     trades = "trade" if whole.trades == 1 else "trades"
     win, loss = whole.avg_win_pct, whole.avg_loss_pct
@@ -181,6 +185,6 @@ def _words(scope: Scope, whole: GroupSummary, median: float | None) -> str:
     won = "no win" if win is None else f"average win +{win:.2f}%"
     typical = "" if median is None else f", median win +{median:.2f}%"
     return (
-        f"{scope.family.label}{where}: {whole.trades} resolved {trades} from {scope.start} to "
-        f"{scope.end}; {whole.win_rate_pct:.2f}% reached the target; {won}, {lost}{typical}."
+        f"{scope.family.label}{side}{where}: {whole.trades} resolved {trades} from "
+        f"{scope.start} to {scope.end}; {whole.win_rate_pct:.2f}% reached the target; {won}, {lost}{typical}."
     )

@@ -79,21 +79,32 @@ class RankedSetup:
     def row(self, rank: int) -> ScanSetup:
         """The setup as the scan serves it."""
         shown = self.ticker if self.ticker.trades >= TICKER_SAMPLE else self.family
+        plan = self.setup.plans[0]
+        start = self.setup.entry_price or plan.trigger_price
         return ScanSetup(
             **dict(self.setup),
             rank=rank,
             expected_gain_pct=self.typical_gain_pct,
             win_rate_pct=shown.win_rate_pct if shown.trades else None,
             win_rate_trades=shown.trades,
-            distance_to_trigger_pct=self.formation.distance_pct,
+            distance_to_trigger_pct=self._distance_pct,
+            target_move_pct=percent(abs(100 * (plan.target_price / start - 1))),
         )
+
+    @property
+    def _distance_pct(self) -> float:
+        """From the last close to the trigger, also of a trade that runs from its entry."""
+        if self.setup.status == "forming":
+            return self.formation.distance_pct
+        trigger = self.setup.plans[0].trigger_price
+        return percent(abs(100 * (trigger / self.setup.last_close - 1)))
 
     def numbers(self) -> dict[str, float | None]:
         """The numeric evidence of the row; None or NaN for no evidence."""
         own, formation = self.ticker, self.formation
         enough = own.trades >= EVIDENCE_SAMPLE
         return {
-            "dist_to_entry": formation.distance_pct,
+            "dist_to_entry": self._distance_pct,
             "min_win_rate": own.win_rate_pct if enough else None,
             "min_avg_r": multiple(own.r.value) if enough else None,
             "min_expected_r": multiple(own.expected_r) if self.family.trades else None,

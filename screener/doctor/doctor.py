@@ -42,7 +42,7 @@ def doctor(
     checks: list[Check] = [
         *(machine.contradictions, machine.clock, machine.data_folder),
         *(machine.disk, machine.ledger, machine.night, machine.demo_symbols),
-        *(stores.store_of_nights, stores.accounts, stores.limits),
+        *(stores.store_of_nights, stores.accounts, stores.limits, stores.documents_of_apps),
     ]
     if publishing:
         checks.append(stores.publishing)

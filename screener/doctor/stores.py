@@ -96,6 +96,19 @@ def limits(chosen: Settings) -> Iterator[CheckResult]:
         yield from _redis_results(info, shown)
 
 
+def documents_of_apps(chosen: Settings) -> Iterator[CheckResult]:
+    """Whether apps may be known by documents, which are read from the Internet as a server does."""
+    if not chosen.client_metadata_documents:
+        yield ok("documents of apps", "not read; apps register instead")
+        return
+    from oauth.client_documents import unread
+    from oauth.fetching import Fetcher, Resolver
+
+    why = anyio.run(unread, Fetcher(Resolver()).read)
+    words = f"cannot be read from here, so apps register instead ({why})" if why else "can be read"
+    yield ok("documents of apps", words)
+
+
 def _redis_info(url: str) -> Mapping[str, Any]:
     from redis import Redis
     from redis.backoff import NoBackoff

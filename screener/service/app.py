@@ -98,10 +98,11 @@ def build_app(
     services = services_of(store, counting)
     offer = services.offer
     resource, *others = resources = resources_of(offer)
-    clients = Clients(store.grants, _documents(store, services.limiter, fetcher))
+    documents = _documents(store, services.limiter, fetcher)
+    clients = Clients(store.grants, documents)
     supervisor, follower = Supervisor(), follower_of(settings, clock)
     origins = origins_of(settings)
-    health = Health(services, store.database, supervisor, clock, origins, follower)
+    health = Health(services, store.database, supervisor, clock, origins, follower, documents)
     bearer = Bearer(services.principals)
     site = _site(store, services, Authorization(store.grants, resource, clients), health, origins)
     endpoints = [
@@ -109,6 +110,9 @@ def build_app(
     ]
     resume = partial(resume_days, services.limiter, services.usage)
     loops = [*_loops(store, services, health, resume, counting)]
+    if documents:
+        tries = "that tries whether documents of apps can be read"
+        loops.append(Loop("documents", tries, documents.keep_trying))
     if follower:
         loops.append(Loop("nights", "that follows the store of nights", follower.keep_following))
     facade = Facade(services, bearer.identify, resource, BASE, clock)
@@ -169,6 +173,7 @@ def services_of(
             source=settings.source,
             disclaimer=settings.disclaimer,
             prepare=directories.of,
+            clock=store.clock,
         ),
         principals=Principals(
             store.keys,

@@ -28,6 +28,7 @@ from mcp_server.http.requests import Origins, Receive, Scope
 from mcp_server.http.responses import HttpResponse, response
 from mcp_server.operations.services import Services
 from mcp_server.presentation.age import Age
+from oauth.client_documents import ClientDocuments
 from screener.service.supervisor import Supervisor
 from store.database.database import Database
 from store.errors import DatabaseError, DatabaseMovedError
@@ -74,8 +75,10 @@ class Health:
         clock: Callable[[], dt.datetime],
         origins: Origins,
         follower: Follower | None = None,
+        documents: ClientDocuments | None = None,
     ) -> None:
-        """Look after the parts of a process; the follower where nights are in a shared store.
+        """Look after the parts of a process; the follower where nights are in a shared store, the
+        documents of apps where they are read.
         Probes are answered for every Host of the origins, which no stranger can have.
         """
         self._services = services
@@ -84,6 +87,7 @@ class Health:
         self._clock = clock
         self._origins = origins
         self._follower = follower
+        self._documents = documents
         self.state = Readiness("unavailable", (), None, None)
         """What the last look found."""
 
@@ -185,6 +189,8 @@ class Health:
             "degraded": [part._asdict() for part in state.degraded],
             "as_of_session": state.session,
             "data_version": state.data_version,
+            # Nothing is worse without: an app that is told of none registers.
+            "client_documents": self._documents is not None and not self._documents.unread,
             "version": VERSION,
         }
         return response(503 if state.status == "unavailable" else 200, orjson.dumps(fields))

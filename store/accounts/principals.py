@@ -72,6 +72,11 @@ class Principals:
         self._turns = anyio.Semaphore(at_once)
         self._seconds = seconds
 
+    @property
+    def prefix(self) -> str:
+        """What every API key begins with."""
+        return self._keys.prefix
+
     def kind(self, credential: str) -> Literal["key", "token"]:
         """Whether a credential is spelled as an API key or counts as an access token."""
         return "key" if credential.startswith(self._keys.prefix) else "token"

@@ -141,6 +141,16 @@ class Tokens:
             held = _issued_by(tokens, shown, client_id)
             await revoke(connection, tables.grants, held, actor, self._clock())
 
+    async def client_of(self, token: str) -> str | None:
+        """The id of the client that was given a token of either kind; None if it is unknown."""
+        tokens, grants = tables.tokens, tables.grants
+        query = (
+            sa.select(grants.c.client_id)
+            .join(tokens, tokens.c.grant_id == grants.c.id)
+            .where(tokens.c.token_hash == hash_secret(token))
+        )
+        return await self._database.scalar(query)
+
     async def principal(self, access_token: str) -> Principal | None:
         """The principal of a live access token, with its grant in place of a key."""
         rows = await self._database.look_up(HOLDER, hash_secret(access_token))

@@ -148,10 +148,12 @@ class ActiveNight:
         source: str,
         disclaimer: str,
         prepare: Callable[[Book], object] | None = None,
+        clock: Callable[[], dt.datetime] = lambda: dt.datetime.now(dt.UTC),
     ) -> None:
         """Serve the empty book until the first poll; `prepare` is called with each book in a
-        thread, before the book is served.
+        thread, before the book is served. By the clock a book learns that it is old.
         """
+        self._clock = clock
         self._data_dir = data_dir
         self._place = DataFolder(data_dir)
         self._prepare = prepare
@@ -208,6 +210,7 @@ class ActiveNight:
         manifest that is copied before its book is therefore served once the book arrives.
         """
         stamp = _stamp(self._place.manifest)
+        self.book.tell_day(self._clock().date())
         if stamp is None or stamp == self._opened:
             return await self._keeps_book()
         try:
@@ -266,6 +269,7 @@ class ActiveNight:
         self.fault = fault
 
     def _serve(self, book: Book) -> None:
+        book.tell_day(self._clock().date())
         old, self._pinned, self.book = self._pinned, _Pinned(book), book
         old.retired = True
         old.close_if_done()

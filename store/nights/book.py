@@ -128,21 +128,16 @@ def stored_histories(path: Path, symbols: Iterable[str]) -> Mapping[str, tuple[s
     return found
 
 
-def envelope(
-    session: dt.date | None,
-    version: str | None,
-    source: str,
-    disclaimer: str,
-    next_session: dt.date | None,
-) -> bytes:
-    """The opening of every JSON success answer, without its closing brace."""
+def envelope(book: Book) -> bytes:
+    """The opening of every JSON success answer of a book, without its closing brace."""
     fields = {
         "api_version": API_VERSION,
-        "as_of_session": session,
-        "data_version": version,
-        "source": source,
-        "disclaimer": disclaimer,
-        "next_session": next_session,
+        "as_of_session": book.session,
+        "data_version": book.data_version,
+        "source": book.source,
+        "disclaimer": book.disclaimer,
+        "next_session": book.next_session,
+        "is_current": book.is_current,
     }
     return orjson.dumps(fields)[:-1]
 
@@ -161,7 +156,11 @@ class Book:
         self._connection = connection
         sealed = Evidence.read(connection)
         self.scan = Briefs.of(map(self._view, sealed.bodies))
-        self.evidence = replace(sealed, numbers={**sealed.numbers, **self.scan.columns})
+        numbers = {**sealed.numbers, **self.scan.columns}
+        if "dist_to_entry" in numbers:  # of the plan whose trigger is nearer
+            distances = numbers["dist_to_entry"], numbers["opposite_distance"]
+            numbers["dist_to_entry"] = np.fmin(*distances)
+        self.evidence = replace(sealed, numbers=numbers)
         self.source = source
         self.disclaimer = disclaimer
         self.session = manifest.as_of_session if manifest else None
@@ -175,8 +174,28 @@ class Book:
             self._row("SELECT 1 FROM sqlite_master WHERE name = 'ticker_records'") is not None
         )
         """Whether tickers have records of their own; False in a night sealed before they had."""
-        night = self.session, self.data_version
-        self.envelope = envelope(*night, source, disclaimer, self.next_session)
+        self.is_current: bool | None = None
+        """Whether no session has ended since the night's; None before anybody told the day, and in
+        a night that names no later session.
+        """
+        self.envelope = envelope(self)
+
+    def tell_day(self, today: dt.date) -> None:
+        """Learn the UTC day: the envelope changes once, on the day after the next session."""
+        is_current = None if self.next_session is None else today <= self.next_session
+        if is_current is not self.is_current:
+            self.is_current = is_current
+            self.envelope = envelope(self)
+
+    @property
+    def warning(self) -> str:
+        """What a reader of an old night must know; empty of a night that is current."""
+        if self.is_current is not False:
+            return ""
+        return (
+            f"This night is old: it is of {self.session}, and the session of {self.next_session} "
+            "has ended since. Say so when you use it."
+        )
 
     @classmethod
     def open(cls, path: Path, manifest: Manifest) -> Book:

@@ -27,7 +27,9 @@ def brief(view: SetupView) -> dict[str, Any]:
         "status": view.status,
         "attempt": view.attempt,
         "quality_pct": view.quality_pct,
-        "distance_to_trigger_pct": None if view.distance_pct is None else abs(view.distance_pct),
+        "distance_to_trigger_pct": view.plan.distance_pct(view.last_close)
+        if view.distance_pct is None
+        else abs(view.distance_pct),
         "last_close_side": view.last_close_side,
         **_running(view, ("gain_pct", "gain_r")),
     }
@@ -48,14 +50,20 @@ def compact(view: SetupView, others: Sequence[SetupView] = ()) -> dict[str, Any]
         "last_close": view.last_close,
         **levels(plan),
         "reward_to_risk": plan.reward_to_risk,
+        **({} if view.status == "forming" else {"reward_to_risk_left": view.left}),
         "expected_r": view.expected_r,
+        "expected_r_scope": view.expected_r_scope,
+        "expected_r_trades": view.expected_r_trades,
+        "placebo_avg_r": view.placebo_avg_r,
         "verdict": view.verdict,
         "expected_gain_pct": view.typical_gain_pct,
+        "target_move_pct": abs(plan.target_pct),
         "win_rate_scope": record and record.scope,
         "win_rate_pct": record and record.win_rate_pct,
         "win_rate_trades": record and record.sample_size,
         "avg_loss_pct": record and record.avg_loss_pct,
-        **({"opposite_plan": levels(view.plans[1])} if len(view.plans) > 1 else {}),
+        **({"record_summary": record.summary} if record and record.sided else {}),
+        **({"opposite_plan": _opposite(view)} if len(view.plans) > 1 else {}),
         **({"other_attempts": [each.setup_id for each in others]} if others else {}),
     }
 
@@ -68,6 +76,12 @@ def levels(plan: PlanView) -> dict[str, Any]:
         "stop_price": plan.stop,
         "target_price": plan.target,
     }
+
+
+def _opposite(view: SetupView) -> dict[str, Any]:
+    plan = view.plans[1]
+    distance = plan.distance_pct(view.last_close)
+    return {**levels(plan), "distance_to_trigger_pct": distance}
 
 
 def _running(view: SetupView, names: Iterable[str]) -> dict[str, Any]:
@@ -125,6 +139,14 @@ def _places(texts: Sequence[str]) -> list[float | None]:
 
 
 NUMBERS: Mapping[str, Callable[[SetupView], float | None]] = {
+    "opposite_distance": lambda view: (
+        view.plans[1].distance_pct(view.last_close)
+        if view.status == "forming" and len(view.plans) > 1
+        else None
+    ),
+    "reward_to_risk": lambda view: (
+        view.left if view.status != "forming" else view.plan.reward_to_risk
+    ),
     "min_rr": lambda view: view.plan.reward_to_risk,
     "gain": lambda view: view.gain_pct,
     "quality": lambda view: view.quality_pct,

@@ -167,6 +167,10 @@ class SideRecord(Record):
     lift_r: Number | None
     lift_r_se: Number | None
     verdict: Verdict
+    summary: str | None = None
+    """The summary of this direction, to be quoted whole in place of that of both; null in nights
+    sealed before it was written.
+    """
 
 
 class Sides(Record):
@@ -334,12 +338,18 @@ class ScanSetup(Setup):
     rank: Annotated[int, Field(ge=1)]
     """1 has the largest `expected_gain_pct`; that says nothing about the odds."""
     expected_gain_pct: Percent | None
-    """Typical gain if it wins, percent."""
+    """Typical gain if it wins, percent: the ticker's median past win, blended with its family's. It
+    may be more than this setup's target allows: see `target_move_pct`.
+    """
     win_rate_pct: Share | None
     win_rate_trades: Count
     distance_to_trigger_pct: Percent
-    """From the last close to the trigger; of a running trade, to its entry: for its gain read
+    """How far the last close is from the trigger, percent; what a running trade has gained is
     `gain_pct`.
+    """
+    target_move_pct: Percent | None = None
+    """From the trigger, or the entry of a running trade, to the target, percent; null in nights
+    sealed before rows had it.
     """
 
 
@@ -400,6 +410,8 @@ class Envelope(Record):
         default=None, json_schema_extra=short("Once it is over, this night is old.")
     )
     """The next session that a night is due for; once it is over, this night is old."""
+    is_current: bool | None = Field(default=None, json_schema_extra=short())
+    """Whether no session has ended since this one; null where the night names no later session."""
 
 
 class Availability(Record):
@@ -442,6 +454,8 @@ class Demo(Patterns):
     demo: Literal[True]
     next: str
     """How to get a key."""
+    chart_url: str | None = None
+    """The picture of the first setup; left out without one."""
 
 
 class History(Record):
@@ -512,16 +526,21 @@ class TrackedTicker(Record):
     covered: bool
 
 
-class TrackedTickers(Record):
-    """The tracked tickers in the user's order, and the cap."""
+class EditedTickers(Record):
+    """What a change of the tracked list did, and how long the list is now."""
 
-    tickers: list[TrackedTicker]
     count: Count
     cap: Count
     added: list[Symbol]
     """What this change added."""
     removed: list[str]
     """What it dropped."""
+
+
+class TrackedTickers(EditedTickers):
+    """The tracked tickers in the user's order, and the cap."""
+
+    tickers: list[TrackedTicker]
 
 
 class UnknownListed(Record):
@@ -603,14 +622,20 @@ class ScanRows(Record):
     """Symbols that the night covers, by asset type."""
     counts: dict[str, int]
     """Matches by status, including those not asked for."""
+    next_offset: Count | None = None
+    """Where the next page begins; null after the last row."""
+    family_records: dict[str, Any] = {}
+    """With full rows: the track_record.family of each family in them, once."""
     setups: list[dict[str, Any]]
     """Compact rows: rank, symbol, setup_id, family, direction, status, attempt, quality_pct,
-    distance_to_trigger_pct and last_close_side (forming), gain_pct, gain_r, entry_price and
+    distance_to_trigger_pct, last_close_side (forming), gain_pct, gain_r, entry_price and
     entry_date (in_progress), last_close, trigger_price, stop_price, target_price, reward_to_risk
-    (from the entry once running), expected_r and verdict (against random entries),
-    expected_gain_pct (if it wins), and win_rate_pct with win_rate_scope, win_rate_trades and
-    avg_loss_pct; other_attempts: setup_ids of the same formation; opposite_plan: of a triangle that
-    may break either way; currency: of all prices, if not USD.
+    (from the trigger or entry) and reward_to_risk_left (from the last close, in_progress),
+    expected_r with its scope, sample and placebo_avg_r, the R of random entries, verdict,
+    expected_gain_pct (median past win; may exceed target_move_pct, the way to this target), and
+    win_rate_pct with win_rate_scope, win_rate_trades and avg_loss_pct; other_attempts: setup_ids of
+    the same formation; opposite_plan: of a triangle that may break either way; currency: of all
+    prices, if not USD.
     """
 
 
@@ -660,6 +685,8 @@ class Changes(Record):
     """Matches before paging."""
     limit: Count
     offset: Count
+    next_offset: Count | None = None
+    """Where the next page begins; null after the last row."""
     changes: list[Change]
 
 

@@ -62,6 +62,16 @@ class PlanView:
         """The price move from the start to the target, percent."""
         return percent_of(self.target, self.start)
 
+    def distance_pct(self, last_close: float) -> float:
+        """How far a last close is from the trigger, percent, without a sign."""
+        return abs(percent_of(self.trigger, last_close))
+
+    def left(self, last_close: float) -> float | None:
+        """The way from a last close to the target over that to the stop; None beyond the stop."""
+        sign = 1 if self.direction == "bullish" else -1
+        risk = sign * (last_close - self.stop)
+        return round(sign * (self.target - last_close) / risk, 2) if risk > 0 else None
+
     @property
     def reward_to_risk(self) -> float | None:
         """The way to the target over the way to the stop; None if there is no way to the stop."""
@@ -88,6 +98,8 @@ class RecordView:
     placebo_win_rate_pct: float | None
     """How often random entries with the same stops and targets reached the target."""
     verdict: Verdict | None
+    summary: str | None
+    """The record in a sentence; None of a direction in nights sealed before it had one."""
 
     @classmethod
     def of(cls, row: Fields) -> RecordView | None:
@@ -109,6 +121,7 @@ class RecordView:
                     avg_loss_pct=record["avg_loss_pct"],
                     placebo_win_rate_pct=record.get("placebo_win_rate_pct"),
                     verdict=record.get("verdict"),
+                    summary=record.get("summary"),
                 )
         return None
 
@@ -148,6 +161,11 @@ class SetupView:
     record: RecordView | None
     expected_r: float | None
     """Expected R of the ticker, shrunk towards the family's, in the direction of the setup."""
+    expected_r_scope: str | None
+    """Whose trades it is of, `ticker` or `family`, in the direction of the setup."""
+    expected_r_trades: int | None
+    placebo_avg_r: float | None
+    """Average R of the random entries of the family, in the direction of the setup."""
     rank: int
     """1 has the largest typical gain of the night."""
     typical_gain_pct: float | None
@@ -181,7 +199,7 @@ class SetupView:
             gain_r=gain_r,
             distance_pct=_distance(row, plans[0]) if row["status"] == "forming" else None,
             record=RecordView.of(row),
-            expected_r=_expected_r(row),
+            **_expected(row),
             typical_gain_pct=row["expected_gain_pct"],
             quality_pct=row.get("quality_pct"),
         )
@@ -190,6 +208,18 @@ class SetupView:
     def plan(self) -> PlanView:
         """The plan of the direction in which the setup is traded."""
         return self.plans[0]
+
+    @property
+    def nearest(self) -> PlanView:
+        """The plan whose trigger is nearest to the last close; once it runs, the one it runs by."""
+        if self.status != "forming":
+            return self.plan
+        return min(self.plans, key=lambda plan: plan.distance_pct(self.last_close))
+
+    @property
+    def left(self) -> float | None:
+        """Reward to risk from the last close of a running trade; None before."""
+        return self.plan.left(self.last_close) if self.status != "forming" else None
 
     @property
     def entry_price(self) -> float | None:
@@ -245,9 +275,17 @@ def _of_direction(record: Fields, direction: str) -> Fields:
     return (sides[direction] or NOTHING) if sides else record
 
 
-def _expected_r(row: Fields) -> float | None:
-    """That of the ticker is of the setup's direction; without a trade it is the family's."""
-    ticker, family = (row["track_record"][scope] for scope in ("ticker", "family"))
-    record = ticker or _of_direction(family or NOTHING, row["direction"])
-    value: float | None = record.get("expected_r")
-    return value
+def _expected(row: Fields) -> dict[str, Any]:
+    """Expected R with what it is of, and what random entries did. That of the ticker is of the
+    setup's direction; without a trade it is the family's.
+    """
+    ticker, whole = (row["track_record"][scope] for scope in ("ticker", "family"))
+    family = _of_direction(whole or NOTHING, row["direction"])
+    record = ticker or family
+    sample = _of_direction(ticker, row["direction"]) if ticker else family
+    return {
+        "expected_r": record.get("expected_r"),
+        "expected_r_scope": ("ticker" if ticker else "family") if record else None,
+        "expected_r_trades": sample.get("sample_size", 0) if record else None,
+        "placebo_avg_r": family.get("placebo_avg_r"),
+    }

@@ -45,6 +45,8 @@ CLAUSES = {
     "use_known": r"use a known symbol that the user means",
     "use_one": r"use one of those",
     "leave_out": r"or leave family out for all",
+    "leave_it_out": r"(?:or )?leave it out",
+    "no_use": r"but to track it gives no setup",
     "only_taken": r"call again with only what it takes",
     "correct": r"correct the named parameter",
     "send_filters": r"send filters such as \[\{[^{}]*\}\]",

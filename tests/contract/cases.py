@@ -106,14 +106,14 @@ REFUSED = (
 )
 """What the service over the market refuses somebody who tracks M1."""
 
-_NO_DATE = ("", "2024", "20240131", "2024-02-30", "2024-W05-3", "1706659200")
-_NO_FAMILY = ("", "cup", "other", "x" * 65)
+_NO_DATE = ("2024", "20240131", "2024-02-30", "2024-W05-3", "1706659200")
+_NO_FAMILY = ("cup", "other", "x" * 65)
 _M1 = {"symbol": "M1"}
 MALFORMED = tuple(
     (Case(tool, {**others, name: value}, "bad_request"), name)
     for tool, others, name, values in (
-        ("get_pattern_history", _M1, "limit", ("x", "2.5", "")),
-        ("get_pattern_history", _M1, "outcome", ("win", "")),
+        ("get_pattern_history", _M1, "limit", ("x", "2.5")),
+        ("get_pattern_history", _M1, "outcome", ("win",)),
         ("get_pattern_history", _M1, "family", _NO_FAMILY),
         ("get_pattern_history", _M1, "since", _NO_DATE),
         ("get_pattern_history", _M1, "until", _NO_DATE),
@@ -121,16 +121,16 @@ MALFORMED = tuple(
         ("get_universe", {}, "search", ("x" * 65,)),
         ("get_universe", {}, "limit", ("many",)),
         ("get_universe", {}, "offset", ("1.5",)),
-        ("get_changes", {}, "change", ("gone", "")),
+        ("get_changes", {}, "change", ("gone",)),
         ("get_changes", {}, "family", ("cup",)),
         ("get_changes", {}, "direction", ("up",)),
         ("get_changes", {}, "limit", ("many",)),
         ("get_changes", {}, "offset", ("1.5",)),
-        ("scan_setups", {}, "family", ("cup", "")),
+        ("scan_setups", {}, "family", ("cup",)),
         ("scan_setups", {}, "direction", ("up",)),
         ("scan_setups", {}, "status", ("armed", "win")),
-        ("scan_setups", {}, "max_distance_pct", ("near", "-1", "nan", "inf", "1_000", "1e999")),
-        ("scan_setups", {}, "limit", ("many", "1.5", "")),
+        ("scan_setups", {}, "max_distance_pct", ("near", "-1", "nan", "inf", "1e999")),
+        ("scan_setups", {}, "limit", ("many", "1.5")),
         ("scan_setups", {}, "offset", ("x", "0.5")),
     )
     for value in values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import httpx
 import pytest
 
 from tests.contract.market import Market
@@ -10,6 +11,7 @@ from tests.service import TRACKED, Service
 FAMILIES = ["rising_wedge", "falling_wedge", "bullish_pennant", "bearish_pennant", "triangle"]
 
 ENVELOPE = {
+    "is_current",
     *("api_version", "as_of_session", "data_version", "source", "disclaimer", "next_session"),
 }
 
@@ -110,6 +112,10 @@ def test_the_demo_is_the_keyed_answer_with_the_way_to_a_key(service: Service, sy
     assert demo.pop("demo") is True
     assert "key" in demo["next"]
     assert demo.pop("next").endswith(".")
+    chart = demo.pop("chart_url", None)
+    assert (chart is None) is (keyed["setups"] == [])
+    if chart:
+        assert httpx.get(chart).headers["content-type"] == "image/png"
     assert demo == keyed
 
 

@@ -91,7 +91,7 @@ def test_a_list_that_cannot_be_read_changes_nothing(service: Service) -> None:
         ("### NOTHING", "text/csv", 400, "bad_request"),
         (" ".join(f"S{n}" for n in range(1001)), "text/plain", 400, "bad_request"),
         ("{}", "application/json", 400, "bad_request"),
-        ('{"text": ["AAPL"]}', "application/json", 400, "bad_request"),
+        ('{"text": ["AAPL", "IBM"]}', "application/json", 400, "bad_request"),
         ("AAPL", "application/json", 400, "bad_request"),
         ("AAPL " * 20_000, "text/plain", 413, "payload_too_large"),
     ):

@@ -163,7 +163,9 @@ async def test_agents_read_the_numbers_of_each_row_in_short(live: Service, book:
         assert compact["win_rate_pct"] == row["win_rate_pct"]
         for part in (compact, briefs[row["setup_id"]]):
             if said.distance is None:
-                assert part["distance_to_trigger_pct"] is None
+                trigger = row["plans"][0]["trigger_price"]
+                way = abs(100 * (trigger / row["last_close"] - 1))
+                assert part["distance_to_trigger_pct"] == pytest.approx(way, abs=0.0051)
                 assert part["gain_pct"] == pytest.approx(said.gain_pct, abs=0.0051)
                 assert part["gain_r"] == pytest.approx(said.gain_r, abs=0.00051)
             else:

@@ -52,6 +52,8 @@ async def test_a_tool_answers_what_its_route_answers(
                     assert "Authorization: Bearer" in text
                     continue
                 assert not result.is_error
+                if case.tool in ("add_tickers", "remove_tickers"):
+                    del body["tickers"]  # agents read what changed
                 assert text_json(result) == result.structured_content == body
                 assert (body["api_version"], body["as_of_session"]) == ("v1", "2012-10-03")
                 schema: Any = schemas[case.tool]

@@ -136,7 +136,7 @@ def test_a_scan_row_is_the_setup_with_its_rank_and_the_numbers_behind_it(
 ) -> None:
     by_id = {setup["setup_id"]: setup for setup in setups}
     own = {"rank", "expected_gain_pct", "win_rate_pct", "win_rate_trades"}
-    own |= {"distance_to_trigger_pct"}
+    own |= {"distance_to_trigger_pct", "target_move_pct"}
     for row in sample.page(status="all")["setups"]:
         assert {name: row[name] for name in row if name not in own} == by_id[row["setup_id"]]
         shown = (row["win_rate_pct"], row["win_rate_trades"])

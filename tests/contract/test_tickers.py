@@ -111,6 +111,28 @@ def test_patch_takes_either_list_or_both_removes_first_and_ignores_what_changes_
         assert (answer["count"], answer["cap"]) == (len(left), 200)
 
 
+@pytest.mark.parametrize("lists", [{"add": []}, {"remove": []}, {"add": [], "remove": []}])
+def test_patch_with_an_empty_list_changes_nothing(
+    market: Market, key: str, lists: dict[str, list[str]]
+) -> None:
+    answer = patch(market, key, **lists)
+
+    assert answer.status_code == 200
+    assert (answer.json()["added"], answer.json()["removed"]) == ([], [])
+    assert [each["symbol"] for each in answer.json()["tickers"]] == ["M1", "M2", "M3"]
+    assert patch(market, key).json()["error"] == "bad_request"
+
+
+@pytest.mark.parametrize("text", ["M4,M5", "M4 M5", "M4; M5"])
+def test_several_symbols_in_one_text_are_told(market: Market, key: str, text: str) -> None:
+    refused = patch(market, key, add=["M6", text]).json()
+
+    assert refused["error"] == "invalid_symbol"
+    assert refused["details"]["rejected"] == [text]
+    assert "several symbols in one text" in refused["message"]
+    assert tracked(market, key) == ["M1", "M2", "M3"]
+
+
 @pytest.mark.proves("TICK-put-known", "TICK-patch-known", "TICK-errors-symbols", "LIM-cap")
 @pytest.mark.proves("ERR-ticker_cap_exceeded", "ME-limits.tracked_tickers", "ERROR-details")
 @pytest.mark.parametrize(

@@ -32,6 +32,9 @@ SCRIPTS = ("curl_tour.sh", *PYTHON_SCRIPTS)
 SHARED = ("screener_calls.py", "screener_client.py", "screener_types.py")
 """What the scripts import; run with them, and by `test_shared` and `test_client`."""
 
+AGENT = "mcp_agent.py"
+"""Run by `test_agent`."""
+
 NOTEBOOK = "night.ipynb"
 """Run by `test_notebook`."""
 
@@ -142,13 +145,19 @@ def setups_of(service: Service, symbol: str) -> list[dict[str, Any]]:
 
 
 def summaries_of(setups: Sequence[dict[str, Any]], *scopes: str) -> list[str]:
-    records = [setup["track_record"][scope] for setup in setups for scope in scopes]
-    return [record["summary"] for record in records if record is not None]
+    """The summaries of what is shown: of a triangle, that of its direction."""
+    shown = [
+        (record, (record["by_direction"] or {}).get(setup["direction"]))
+        for setup in setups
+        for scope in scopes
+        if (record := setup["track_record"][scope]) is not None
+    ]
+    return [(side or record)["summary"] for record, side in shown]
 
 
 def test_every_file_of_the_examples_is_run_and_told_of() -> None:
     files = {path.name for path in EXAMPLES.iterdir() if path.is_file()}
-    assert files == {*SCRIPTS, *SHARED, NOTEBOOK, "README.md"}
+    assert files == {*SCRIPTS, *SHARED, NOTEBOOK, AGENT, "README.md"}
     readme = (EXAMPLES / "README.md").read_text()
     assert [name for name in files - {"README.md"} if f"`{name}`" not in readme] == []
 
@@ -294,7 +303,7 @@ def test_the_mcp_demo_goes_on_to_a_tracked_ticker_with_a_key(
     (setup,) = setups_of(service, "GOOG")
     check_content_rules(text)
     check_pictures(tmp_path / "charts", ["demo-GOOG.png", f"GOOG-{setup['setup_id']}.png"])
-    assert text.count(setup["track_record"]["family"]["summary"]) == 2
+    assert text.count(summaries_of([setup], "family")[0]) == 2
 
 
 def test_the_morning_scan_reads_every_page_into_one_table(service: Service, tmp_path: Path) -> None:

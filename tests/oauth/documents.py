@@ -11,11 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpcore2
 import orjson
 import trustme
 
+from oauth.client_documents import TRIED
 from oauth.fetching import Fetcher, Resolve
 
 HOST = "app.example.com"
@@ -164,7 +166,8 @@ def internet(
 ) -> Iterator[Internet]:
     """A running server; by default, its certificate is issued by the trusted authority."""
     authority = trustme.CA()
-    certificate = (issuer or authority).issue_cert(HOST, not_after=not_after)
+    tried = (urlsplit(each).netloc for each in TRIED)
+    certificate = (issuer or authority).issue_cert(HOST, *tried, not_after=not_after)
     with DocumentServer(certificate) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()

@@ -144,6 +144,15 @@ def test_a_parameter_twice_is_refused(host: Host, name: str) -> None:
     assert error_in(host, query) == ("invalid_request", None if name == "state" else ["xyz"])
 
 
+def test_the_same_resource_may_be_named_again(host: Host) -> None:
+    """RFC 8707 lets a request name several."""
+    ours = ("resource", host.service.mcp_url)
+
+    assert host.check([*host.query(), ours, ours])
+    other = [*host.query(), ours, ("resource", "https://other.example/mcp")]
+    assert error_in(host, other) == ("invalid_request", ["xyz"])
+
+
 @pytest.mark.parametrize("name", ["client_id", "redirect_uri"])
 def test_a_client_or_address_twice_is_told_on_a_page(host: Host, name: str) -> None:
     """A15."""

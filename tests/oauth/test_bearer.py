@@ -173,6 +173,65 @@ def test_an_api_key_never_starts_a_sign_in(service: Service) -> None:
     assert "www-authenticate" not in mcp.headers
 
 
+WRONG = {
+    "{key}": "without the word Bearer",
+    "ApiKey {key}": "the scheme ApiKey",
+    'Bearer "{key}"': "in quotes",
+    "Bearer '{key}'": "in quotes",
+    "Bearer Bearer {key}": "more than one word",
+    "Bearer {key},": "characters that no key has",
+    "Bearer": "Bearer without a key",
+    "Bearer $SCREENER_KEY": "a placeholder",
+    "Bearer {{{{secrets.key}}}}": "a placeholder",
+    "Bearer YOUR_API_KEY": "a placeholder",
+    "Bearer <API_KEY>": "a placeholder",
+}
+"""Authorization fields as people fill them in, and what the fix says of each."""
+
+
+@pytest.mark.parametrize("sent", WRONG)
+@pytest.mark.proves("AUTH-5-missing")
+def test_without_a_usable_bearer_the_key_is_missing_and_the_fix_names_what_was_sent(
+    service: Service, sent: str
+) -> None:
+    field = {"Authorization": sent.format(key=service.key)}
+    rest = httpx.get(f"{service.base}/me", headers=field)
+    keyless = httpx.get(f"{service.base}/families", headers=field)
+    mcp = post_mcp(service, {**ACCEPT, **field})
+    call = message("tools/call", name="list_tracked_tickers", arguments={})
+    called = httpx.post(service.mcp_url, json=call, headers={**ACCEPT, **field})
+
+    for answer in (rest, keyless):
+        assert (answer.status_code, answer.json()["error"]) == (401, "missing_api_key")
+        assert WRONG[sent] in answer.json()["fix"]
+        assert "Authorization: Bearer <API_KEY>" in answer.json()["fix"]
+        assert service.key not in answer.text
+    if "{key}" in sent:  # a key never starts a sign-in
+        assert mcp.status_code == called.status_code == 200
+        assert "www-authenticate" not in called.headers
+        text = called.json()["result"]["content"][0]["text"]
+        assert text.startswith("missing_api_key:")
+        assert WRONG[sent] in text
+        assert service.key not in text
+    else:
+        assert (mcp.status_code, mcp.json()["error"]) == (401, "missing_api_key")
+        assert "resource_metadata" in mcp.headers["www-authenticate"]
+        assert "error=" not in mcp.headers["www-authenticate"]
+
+
+def test_a_key_elsewhere_is_not_read_and_does_not_start_a_sign_in(service: Service) -> None:
+    fields = {**ACCEPT, "Api-Key": service.key}
+    named = httpx.get(f"{service.base}/me", headers=fields)
+    asked = httpx.get(f"{service.base}/me", params={"apiKey": service.key})
+    mcp = post_mcp(service, fields)
+
+    assert "the field api-key" in named.json()["fix"]
+    assert "a key in the address" in asked.json()["fix"]
+    assert {each.status_code for each in (named, asked, mcp)} == {401}
+    assert {each.json()["error"] for each in (named, asked, mcp)} == {"missing_api_key"}
+    assert not mcp.headers.get("www-authenticate")
+
+
 AGENT, NAMED = (b"user-agent", b"curl/8"), (b"x-service-client", b"notebook/2")
 NAMES: tuple[tuple[list[tuple[bytes, bytes]], str], ...] = (
     ([], ""),
@@ -220,15 +279,15 @@ async def test_a_caller_has_an_address_and_the_name_it_gives_itself(
         ([], None),
         ([b"Bearer ps_live_unknown"], "key"),
         ([b"Bearer pso_at_unknown"], "token"),
-        ([b"Basic KEY"], "token"),
-        ([b"Token KEY"], "token"),
-        ([b"Bearer" + b" " * 451 + b"KEY"], "token"),
-        ([b"Bearer \xff"], "token"),
-        ([b"Bearer"], "token"),
-        ([b"Bearer KEY b"], "token"),
-        ([b""], "token"),
-        ([b"Bearer KEY, Bearer KEY"], "token"),
-        ([b"Bearer KEY", b"Bearer KEY"], "token"),
+        ([b"Basic KEY"], "no_bearer"),
+        ([b"Token KEY"], "no_bearer"),
+        ([b"Bearer" + b" " * 451 + b"KEY"], "key"),
+        ([b"Bearer \xff"], "no_bearer"),
+        ([b"Bearer"], "no_bearer"),
+        ([b"Bearer KEY b"], "no_bearer"),
+        ([b""], "no_bearer"),
+        ([b"Bearer KEY, Bearer KEY"], "no_bearer"),
+        ([b"Bearer KEY", b"Bearer KEY"], "no_bearer"),
         ([b"Bearer KEY"], "opens"),
         ([b"bEARER KEY"], "opens"),
         ([b" Bearer \t KEY "], "opens"),

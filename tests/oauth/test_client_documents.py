@@ -182,7 +182,7 @@ METHODS = ("client_secret_basic", "client_secret_post", "client_secret_jwt", "pr
         *(("redirect_uris", value, "cannot be used") for value in (None, [], [CALLBACK] * 21)),
         ("redirect_uris", [CALLBACK, "file:///etc/passwd"], "cannot be used"),
         *(("token_endpoint_auth_method", value, NOT_NONE) for value in METHODS),
-        *(("token_endpoint_auth_method", value, NOT_NONE) for value in ("", "x", ["none"], 1)),
+        *(("token_endpoint_auth_method", value, NOT_NONE) for value in ("x", ["none"], 1)),
         *((name, 0, "a secret") for name in ("client_secret", "client_secret_expires_at")),
         ("client_name", 7, "cannot be used"),
         ("grant_types", ["password"], "cannot be used"),

@@ -11,11 +11,13 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
+from oauth.client_documents import TRIED, unread
 from store.accounts.accounts import Account, utc_now
 from store.accounts.grants import Grants
 from tests.oauth.conversation import Host, error_of
-from tests.oauth.documents import CALLBACK, HOST, Internet, address, internet, response
+from tests.oauth.documents import CALLBACK, HOST, Internet, address, document, internet, response
 from tests.screener.command import run
+from tests.screener.process import until
 from tests.service import Service, copy_night, on_database, serving
 from tests.web.browser import PASSWORD, Browser
 from tests.web.people import authorize_address, grants_of, new_person, signed_in
@@ -179,6 +181,36 @@ def test_without_the_setting_no_address_is_a_client(town: Town, tmp_path: Path) 
     assert town.reads("/off.json") == 0
 
 
+def offers(url: str) -> bool:
+    """Whether the service tells apps that they may use documents."""
+    return bool(httpx.get(url + SERVER).json().get(SUPPORTED, False))
+
+
+def test_documents_are_offered_once_those_of_well_known_apps_were_read(
+    town: Town, tmp_path: Path
+) -> None:
+    ready = "/health/ready"
+    assert not offers(town.service.url)  # this Internet has none of theirs
+    assert httpx.get(town.service.url + ready).json()["client_documents"] is False
+    for tried in TRIED:
+        town.net.server.answers[urlsplit(tried).path] = response(document(tried))
+    with serving(tmp_path, fetcher=town.net.fetcher()) as service:
+        until(lambda: offers(service.url))
+        assert httpx.get(service.url + ready).json()["client_documents"] is True
+
+
+async def test_one_document_behind_a_wall_is_reason_enough_to_offer_none(town: Town) -> None:
+    wall = response(b"<title>Are you human?</title>", Content_Type="text/html")
+    for tried in TRIED:
+        town.net.server.answers[urlsplit(tried).path] = response(document(tried))
+    assert await unread(town.net.fetcher().read) == ""
+
+    town.net.server.answers[urlsplit(TRIED[-1]).path] = wall
+
+    said = await unread(town.net.fetcher().read)
+    assert said == "that of vscode.dev: its content type is not application/json"
+
+
 def test_without_a_way_to_the_internet_a_page_says_whom_to_tell_and_a_known_app_goes_on(
     service: Service,
 ) -> None:
@@ -188,7 +220,9 @@ def test_without_a_way_to_the_internet_a_page_says_whom_to_tell_and_a_known_app_
     answer = browser.get(authorize_address(address("/offline.json")))
 
     assert answer.status_code == 400
-    assert f"{HOST} cannot be used" in answer.text
+    assert f"{HOST} cannot be read from here" in answer.text
+    assert "start the sign-in again" in answer.text
+    assert "/connect" in answer.text
     assert "whoever runs this server" in answer.text
     assert "location" not in answer.headers
     make_known(service, client_id, fresh_until=utc_now() + dt.timedelta(days=1))

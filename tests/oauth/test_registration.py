@@ -99,6 +99,28 @@ def test_a_huge_body_is_refused(url: str) -> None:
     assert httpx.post(url, content=b" " * 4 * 1024 * 1024, timeout=30).status_code == 413
 
 
+@pytest.mark.parametrize("nothing", [None, "", []])
+def test_a_member_that_says_nothing_counts_as_left_out(service: Service, nothing: object) -> None:
+    left_out = register(service).json()
+    names = (
+        "client_name",
+        "scope",
+        "grant_types",
+        "response_types",
+        "contacts",
+        "logo_uri",
+        "jwks",
+    )
+    sent = register(service, **dict.fromkeys((*names, "token_endpoint_auth_method"), nothing))
+
+    assert sent.status_code == 201
+    told = sent.json()
+    assert all(told.values())
+    for name in ("scope", "grant_types", "response_types"):
+        assert told[name] == left_out[name]
+    assert told["token_endpoint_auth_method"] == "none"
+
+
 REFUSED: dict[str, tuple[object, ...]] = {
     "client_name": (7, ["x"], "x" * 201),
     "grant_types": ("authorization_code", ["password"], ["client_credentials"], [{}]),

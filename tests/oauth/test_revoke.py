@@ -60,6 +60,20 @@ def test_no_token_is_told(host: Host) -> None:
     assert error_of(host.revoke("")) == (400, "invalid_request")
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.proves("OAUTH-revoke")
+def test_whoever_has_a_token_of_a_public_client_ends_it_by_the_token_alone(
+    host: Host, kind: str
+) -> None:
+    tokens = host.tokens()
+
+    alone = [host.revoke(tokens[kind], client_id=None).status_code for _ in range(2)]
+
+    assert alone == [200, 200]
+    assert not host.opens(tokens["access_token"])
+    assert host.revoke("unknown", client_id=None).status_code == 200
+
+
 @pytest.mark.parametrize(
     "changes", [{"client_id": None}, {"client_id": "unknown"}, {"client_secret": "wrong"}]
 )

@@ -161,7 +161,7 @@ def _context(services: Services, query: Query, book: Book, **_others: object) ->
 
 def _found(book: Book, query: Query) -> tuple[list[int], int, Matches]:
     """The positions of a page in the scan, how many match, and all that match."""
-    found = select(book.evidence, query.arguments, query.predicates)
+    found = select(book, query.arguments, query.predicates)
     count, positions = page(book.evidence, found, query.arguments)
     return positions, count, found
 

@@ -81,7 +81,7 @@ def screen_changes(
 def _matching(query: Query, book: Book, symbols: Container[str] | None) -> dict[Key, SetupView]:
     """The setups that match, whatever page is asked for."""
     every = query.arguments.model_copy(update={"offset": 0, "limit": len(book.scan.rows)})
-    _, rows = page(book.evidence, select(book.evidence, every, query.predicates), every)
+    _, rows = page(book.evidence, select(book, every, query.predicates), every)
     found: dict[Key, SetupView] = {}
     for view in (book.scan.rows[row] for row in rows):
         if symbols is None or view.symbol in symbols:

@@ -48,17 +48,21 @@ async def demo(call: Call[SymbolArguments]) -> Answer:
         f"`Authorization: Bearer <API_KEY>`, or connect {mcp_url} and sign in."
     )
     more = {"demo": True, "next": SIGNED_IN if call.caller.principal else sign_in}
+    setups = book.views(symbol)
+    if setups:  # some hosts show their model no picture beside JSON
+        chart = f"/demo/{symbol}/chart.png?setup_id={setups[0].setup_id}"
+        more["chart_url"] = call.services.offer.base_url + chart
     fields = book.enveloped(b"%b,%b" % (body[:-1], orjson.dumps(more)[1:]))
-    setups = book.views(symbol) if call.surface.name == "mcp" else []
-    if not setups:
-        return Answer(fields)
+    if not setups or call.surface.name != "mcp":
+        return Answer(fields, warning=book.warning)
     setup = find_setup(book, symbol, setups[0].setup_id)
-    app = call.chart_data(setup)
+    app, warning = call.chart_data(setup), book.warning
     try:
         png = await call.services.charts.png(book, setup)
     except ApiError as error:
-        return Answer(fields, app=app, lasting=error.code == "chart_unavailable")
-    return Answer(fields, picture=png, app=app)
+        lasting = error.code == "chart_unavailable"
+        return Answer(fields, app=app, lasting=lasting, warning=warning)
+    return Answer(fields, picture=png, app=app, warning=warning)
 
 
 async def universe(call: Call[UniverseArguments]) -> Answer:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from mcp_server.calls.errors import ApiError
+from mcp_server.charts.past import trades_of
 from mcp_server.operations.answers import PNG, Answer
 from mcp_server.operations.arguments import (
     ChartArguments,
@@ -95,10 +96,21 @@ def record_body(book: Book, arguments: RecordArguments) -> bytes:
 
 async def get_pattern_chart(call: Call[ChartArguments]) -> Answer:
     """The chart of one current setup, and its caption in words."""
-    setup = find_setup(call.book, call.arguments.symbol, call.arguments.setup_id)
+    arguments = call.arguments
+    try:
+        setup = find_setup(call.book, arguments.symbol, arguments.setup_id)
+    except ApiError as error:
+        for trade in trades_of(call.book, arguments.symbol):
+            if arguments.setup_id in (trade["setup_id"], trade["lineage_id"]):
+                page = f"{call.services.offer.public_url}/symbols/{arguments.symbol}/trades/"
+                error.message = "This id is of a past trade, which is no current setup."
+                error.fix = f"Its chart is the page {page}{trade['lineage_id']}"
+                error.tool_fix = f"Show the user its chart: {page}{trade['lineage_id']}"
+        raise
     png = await call.services.charts.png(call.book, setup)
     words = caption(setup.view, call.book.disclaimer)
-    return Answer(png, PNG, caption=words, app=call.chart_data(setup))
+    app, warning = call.chart_data(setup), call.book.warning
+    return Answer(png, PNG, caption=words, app=app, warning=warning)
 
 
 def find_setup(book: Book, symbol: str, setup_id: str) -> StoredSetup:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
+from mcp_server.filters.doubts import FRACTION, doubt
 from mcp_server.filters.filters import Predicate, parse_filters
 from mcp_server.filters.scan_order import COLUMNS, PRICES, RANK
 from mcp_server.operations.arguments import ChangesArguments, ScanArguments, ScanSetupsArguments
@@ -19,6 +20,7 @@ from store.nights.book import Book
 from store.nights.evidence import Evidence
 from store.wire.briefs import compact
 from store.wire.labels import ASSET_TYPES
+from store.wire.view import SetupView
 from store.wire.words import NO_QUALITY
 
 if TYPE_CHECKING:
@@ -26,6 +28,12 @@ if TYPE_CHECKING:
     from mcp_server.operations.services import Call
 
 Mask = npt.NDArray[np.bool_]
+
+FULL_ROWS = 20
+"""Most whole rows of a page for agents: each is some 700 tokens."""
+
+NAMED = 10
+"""Most setups or symbols that a note names."""
 
 
 async def scan(call: Call[ScanArguments]) -> Answer:
@@ -53,9 +61,10 @@ async def scan_setups(call: Call[ScanSetupsArguments]) -> Answer:
     kinds = (entry.get("asset_type") for entry in call.services.directory(book).entries)
     covered = dict.fromkeys(ASSET_TYPES, 0) | Counter(kinds)
     head["covered"] = {kind: count for kind, count in covered.items() if kind}
+    head["next_offset"] = next_offset(head, len(rows))
     head["counts"] = {"forming": _size(matches.forming), "in_progress": _size(matches.in_progress)}
     if call.arguments.rows == "full":
-        return call.answer(_body(head, book.evidence.bodies.at(rows)))
+        return call.answer(_full(head, book.evidence.bodies.at(rows[:FULL_ROWS])))
     industries = book.evidence.labels["industry"].words() if rows else ()
     bodies = []
     for row in rows:
@@ -63,6 +72,22 @@ async def scan_setups(call: Call[ScanSetupsArguments]) -> Answer:
         brief = compact(view, book.scan.others(view)) | {"industry": industries[row]}
         bodies.append(orjson.dumps(brief))
     return call.answer(_body(head, bodies))
+
+
+def _full(head: dict[str, Any], bodies: Sequence[bytes]) -> bytes:
+    """Whole rows, each without the record of its family, which stands once in front of them."""
+    head["limit"] = min(head["limit"], FULL_ROWS)
+    head["next_offset"] = next_offset(head, len(bodies))
+    setups, families = [orjson.loads(body) for body in bodies], {}
+    for setup in setups:
+        families[setup["family"]] = setup["track_record"].pop("family")
+    return orjson.dumps({**head, "family_records": families, "setups": setups})
+
+
+def next_offset(head: Mapping[str, Any], shown: int) -> int | None:
+    """Where the next page begins; None after the last row."""
+    after: int = head["offset"] + shown
+    return after if shown and after < head["count"] else None
 
 
 class Matches(NamedTuple):
@@ -73,6 +98,8 @@ class Matches(NamedTuple):
     in_progress: Mask
     without_evidence: Mapping[str, int]
     """By kind of filter: rows of the status, family and direction that have no number for it."""
+    alone: Sequence[int] = ()
+    """How many rows of them each predicate keeps by itself."""
 
     def groups(self, status: str) -> Sequence[Mask]:
         """The rows of a status, in groups that are listed one after the other."""
@@ -83,7 +110,7 @@ class Matches(NamedTuple):
 def _scanned(book: Book, arguments: ScanArguments) -> tuple[Matches, list[int], dict[str, Any]]:
     """The matches of a scan, the rows of its page, and the fields in front of them."""
     predicates = parse_filters(arguments.filters) if arguments.filters is not None else ()
-    matches = select(book.evidence, arguments, predicates)
+    matches = select(book, arguments, predicates)
     count, rows = page(book.evidence, matches, arguments)
     head = {
         "available": book.session is not None,
@@ -104,27 +131,33 @@ def _scanned(book: Book, arguments: ScanArguments) -> tuple[Matches, list[int], 
     return matches, rows, head
 
 
-def select(
-    evidence: Evidence, arguments: ScanArguments, predicates: Sequence[Predicate]
-) -> Matches:
-    """The matching rows."""
+def select(book: Book, arguments: ScanArguments, predicates: Sequence[Predicate]) -> Matches:
+    """The matching rows; a forming triangle that may break either way matches by either plan."""
+    evidence = book.evidence
     if not len(evidence.bodies):
         return Matches(predicates, np.zeros(0, bool), np.zeros(0, bool), {})
     matching = np.ones(len(evidence.bodies), bool)
-    for name in ("family", "direction"):
-        label = getattr(arguments, name)
-        if label is not None:
-            matching &= evidence.labels[name].equal(label)
+    if arguments.family is not None:
+        matching &= evidence.labels["family"].equal(arguments.family)
+    if arguments.direction is not None:
+        matching &= _directed(evidence, arguments.direction)
+    if arguments.symbols is not None:
+        asked_for = frozenset(arguments.symbols)
+        matching &= np.array([view.symbol in asked_for for view in book.scan.rows])
+    if arguments.min_sample is not None:
+        matching &= evidence.numbers["sample"] >= arguments.min_sample
     forming = evidence.labels["status"].equal("forming")
     if arguments.max_distance_pct is not None:
         matching &= ~forming | (evidence.numbers["dist_to_entry"] <= arguments.max_distance_pct)
     of_status = {"forming": forming, "in_progress": ~forming}.get(arguments.status, True)
     asked = matching & of_status
     missing = {p.kind.name: _size(asked & _lacks(evidence, p)) for p in predicates}
-    for predicate in predicates:
-        matching &= _match(evidence, predicate)
+    masks = [_match(evidence, predicate) for predicate in predicates]
+    for mask in masks:
+        matching &= mask
     without = {kind: count for kind, count in missing.items() if count}
-    return Matches(predicates, matching & forming, matching & ~forming, without)
+    alone = [_size(asked & mask) for mask in masks]
+    return Matches(predicates, matching & forming, matching & ~forming, without, alone)
 
 
 def page(evidence: Evidence, matches: Matches, arguments: ScanArguments) -> tuple[int, list[int]]:
@@ -156,9 +189,31 @@ def _size(rows: Mask) -> int:
 
 
 def _match(evidence: Evidence, predicate: Predicate) -> Mask:
+    if predicate.kind.name == "direction":
+        return _directed(evidence, str(predicate.value))
+    if predicate.kind.name == "phase":
+        return _phased(evidence, str(predicate.value))
     if predicate.kind.takes == "choice":
         return evidence.labels[predicate.column].equal(str(predicate.value))
     return predicate.match(evidence.numbers[predicate.column])
+
+
+def _directed(evidence: Evidence, direction: str) -> Mask:
+    found: Mask = evidence.labels["direction"].equal(direction) | _has_opposite(evidence)
+    return found
+
+
+def _has_opposite(evidence: Evidence) -> Mask:
+    """The forming setups that have a plan of each direction."""
+    found: Mask = ~np.isnan(evidence.numbers["opposite_distance"])
+    return found
+
+
+def _phased(evidence: Evidence, phase: str) -> Mask:
+    """The setups of a phase; one is armed if the trigger of either plan is near."""
+    found = evidence.labels["phase"].equal(phase)
+    near = evidence.numbers["opposite_distance"] <= np.fmax(evidence.numbers["atr"], 1.0)
+    return found | near if phase == "armed" else found & ~near
 
 
 def _lacks(evidence: Evidence, predicate: Predicate) -> Mask:
@@ -179,7 +234,14 @@ def notes(
     known = book.evidence.numbers.get("quality")
     if "quality" in asks and known is not None and len(known) and np.isnan(known).all():
         yield NO_QUALITY
+    yield from (words for one in matches.predicates if (words := doubt(one)))
+    if arguments.max_distance_pct and arguments.max_distance_pct < FRACTION:
+        yield f"max_distance_pct is percent: {arguments.max_distance_pct:g} counts as so many %."
     views = [book.scan.rows[row] for row in rows]
+    yield from _opposites(arguments, matches, views)
+    yield from _emptied(arguments, matches)
+    if uncovered := [s for s in arguments.symbols or () if not is_covered(book, s)]:
+        yield f"The night does not cover {', '.join(uncovered[:NAMED])}."
     if any((view.attempt or 1) > 1 for view in views):
         yield "Rows with an attempt above 1 are later attempts; records count first attempts only."
     if arguments.max_distance_pct is not None and any(v.gain_pct is not None for v in views):
@@ -194,6 +256,46 @@ def notes(
         yield "None of these rows has a number for this order, so they stand by rank."
 
 
+def _opposites(
+    arguments: ScanArguments, matches: Matches, views: Sequence[SetupView]
+) -> Iterator[str]:
+    """Which rows match by the plan that they do not show first."""
+    by = {p.kind.name: p.value for p in matches.predicates}
+    wanted = arguments.direction or by.get("direction")
+    near = arguments.max_distance_pct is not None or {"dist_to_entry", "phase"} & by.keys()
+    found = [
+        f"{view.symbol} ({plan.direction}, {plan.distance_pct(view.last_close):.2f}%)"
+        for view in views
+        if view.status == "forming" and len(view.plans) > 1
+        for plan in [view.plans[1]]
+        if (wanted and view.direction != wanted) or (near and view.nearest is plan)
+    ]
+    if found:
+        more = " and others" if len(found) > NAMED else ""
+        yield (
+            "May break either way, and the opposite_plan matches or is nearer (its distance to the "
+            f"trigger): {', '.join(found[:NAMED])}{more}."
+        )
+
+
+def _emptied(arguments: ScanArguments, matches: Matches) -> Iterator[str]:
+    """Which predicates left nothing."""
+    if any(_size(group) for group in matches.groups(arguments.status)):
+        return
+    kept = [
+        f"{predicate.words} keeps {count}"
+        for predicate, count in zip(matches.predicates, matches.alone, strict=False)
+    ]
+    if kept:
+        yield f"Nothing matches. By itself, of this status: {'; '.join(kept[:NAMED])}."
+
+
+def is_covered(book: Book, symbol: str) -> bool:
+    """Whether a night covers a symbol."""
+    coverage = book.coverage(symbol)
+    return coverage is not None and coverage.covered
+
+
 def _body(head: Mapping[str, Any], bodies: Sequence[bytes]) -> bytes:
     return b'%b,"setups":[%b]}' % (orjson.dumps(head)[:-1], b",".join(bodies))
 
@@ -204,7 +306,14 @@ async def changes(call: Call[ChangesArguments]) -> Answer:
     stored = call.book.changes() or {"since_session": None, "since_version": None, "changes": []}
     asked = {name: getattr(arguments, name) for name in ("change", "family", "direction")}
     filters = {name: value for name, value in asked.items() if value is not None}
-    matches = [row for row in stored["changes"] if filters.items() <= row.items()]
+    symbols = None if arguments.symbols is None else frozenset(arguments.symbols)
+    matches = [
+        row
+        for row in stored["changes"]
+        if filters.items() <= row.items() and (symbols is None or row["symbol"] in symbols)
+    ]
+    rows = matches[arguments.offset : arguments.offset + arguments.limit]
+    page_of = {"count": len(matches), "offset": arguments.offset}
     body = {
         "available": stored["since_session"] is not None,
         "since_session": stored["since_session"],
@@ -214,6 +323,7 @@ async def changes(call: Call[ChangesArguments]) -> Answer:
         "count": len(matches),
         "limit": arguments.limit,
         "offset": arguments.offset,
-        "changes": matches[arguments.offset : arguments.offset + arguments.limit],
+        "next_offset": next_offset(page_of, len(rows)),
+        "changes": rows,
     }
     return call.answer(orjson.dumps(body))

@@ -19,6 +19,7 @@ from mcp_server.operations.arguments import (
     ImportArguments,
     SymbolsArguments,
 )
+from mcp_server.operations.handlers.scan import is_covered
 from mcp_server.operations.services import Call
 from mcp_server.operations.symbols import (
     check_known,
@@ -27,7 +28,6 @@ from mcp_server.operations.symbols import (
     suggesting,
 )
 from store.accounts.watchlist import ChangedError, Edited, OverCapError
-from store.nights.book import Book
 
 NAMED = 20
 """Most tickers that a question names."""
@@ -82,17 +82,19 @@ async def set_tracked_tickers(call: Call[SymbolsArguments]) -> Answer:
 
 async def edit_tracked_tickers(call: Call[EditArguments]) -> Answer:
     """Remove, then add; all or nothing."""
-    return await _edit(call, "add or remove", call.arguments.add, call.arguments.remove)
+    if not call.arguments.model_fields_set:
+        raise ApiError("bad_request", "Name add or remove, a list of symbols each.")
+    return await _edit(call, call.arguments.add, call.arguments.remove)
 
 
 async def add_tickers(call: Call[SymbolsArguments]) -> Answer:
     """Append tickers that are not on the list yet; all or nothing."""
-    return await _edit(call, "symbols", add=call.arguments.symbols)
+    return await _edit(call, add=call.arguments.symbols, whole=False)
 
 
 async def remove_tickers(call: Call[SymbolsArguments]) -> Answer:
     """Remove tickers from the list; those not on it are ignored."""
-    return await _edit(call, "symbols", remove=call.arguments.symbols)
+    return await _edit(call, remove=call.arguments.symbols, whole=False)
 
 
 async def import_tickers(call: Call[ImportArguments]) -> Answer:
@@ -119,12 +121,12 @@ async def export_tickers(call: Call[ExportArguments]) -> Answer:
 
 
 async def _edit(
-    call: Call[Any], named: str, add: Sequence[str] = (), remove: Sequence[str] = ()
+    call: Call[Any], add: Sequence[str] = (), remove: Sequence[str] = (), *, whole: bool = True
 ) -> Answer:
-    """Change the list by symbols as sent, in the arguments `named`."""
+    """Change the list by symbols as sent; without any it stays as it is. The answer has the whole
+    list, or what changed alone.
+    """
     watchlist, account = call.services.watchlist, call.principal.account
-    if not add and not remove:
-        raise ApiError("bad_request", f"{named} must name at least one symbol.")
     async with suggesting(call.services, call.book):
         check_symbols([*add, *remove])  # a refusal names the bad symbols of both
         added, removed = check_symbols(add), check_symbols(remove)
@@ -135,7 +137,7 @@ async def _edit(
     # What an edit drops it names, so another change in between costs no other ticker.
     expected = before if call.conditions.unchanged is not None else None
     change = watchlist.edit(account.id, added, removed, call.cap, expected=expected)
-    return await _edited(call, change)
+    return await _edited(call, change, whole=whole)
 
 
 async def _before(call: Call[Any], symbols: Sequence[str]) -> list[str]:
@@ -176,19 +178,22 @@ def _check_consent(consent: Consent | None, before: Sequence[str], symbols: Sequ
         )
 
 
-async def _edited(call: Call[Any], change: Awaitable[Edited]) -> Answer:
+async def _edited(call: Call[Any], change: Awaitable[Edited], *, whole: bool = True) -> Answer:
     try:
         edited = await change
     except OverCapError as error:
         raise _over_cap(error) from error
     except ChangedError as error:
         raise ApiError("precondition_failed") from error
-    return call.answer(orjson.dumps(_fields(call, edited)))
+    fields = _fields(call, edited)
+    if not whole:
+        del fields["tickers"]
+    return call.answer(orjson.dumps(fields))
 
 
 def _fields(call: Call[Any], edited: Edited) -> dict[str, Any]:
     return {
-        "tickers": [{"symbol": s, "covered": _is_covered(call.book, s)} for s in edited.after],
+        "tickers": [{"symbol": s, "covered": is_covered(call.book, s)} for s in edited.after],
         "count": len(edited.after),
         "cap": call.cap,
         "added": edited.added,
@@ -208,13 +213,8 @@ def _list(call: Call[Any], symbols: Sequence[str]) -> Answer:
     book = call.book
     items = (
         b'{"symbol":%b,"covered":%b,"setups":[%b]}'
-        % (orjson.dumps(symbol), orjson.dumps(_is_covered(book, symbol)), book.briefs(symbol))
+        % (orjson.dumps(symbol), orjson.dumps(is_covered(book, symbol)), book.briefs(symbol))
         for symbol in symbols
     )
     count = orjson.dumps({"count": len(symbols), "cap": call.cap})[1:]
     return call.answer(b'{"tickers":[%b],%b' % (b",".join(items), count))
-
-
-def _is_covered(book: Book, symbol: str) -> bool:
-    coverage = book.coverage(symbol)
-    return coverage is not None and coverage.covered

@@ -24,11 +24,12 @@ def raw(service: Service, method: str, *extensions: str, **params: Any) -> Any:
     return modern(service.mcp_url, service.key, method, declared, **params)
 
 
-async def chart_of(client: Client, symbol: str) -> types.CallToolResult:
-    """The chart of a symbol's first setup."""
+async def chart_of(client: Client, symbol: str, *, page: bool = True) -> types.CallToolResult:
+    """The chart of a symbol's first setup, as the page asks for it, or as a model does."""
     patterns = await call(client, "get_ticker_patterns", symbol=symbol)
     setups = (patterns.structured_content or {})["setups"]
-    return await call(client, "get_pattern_chart", symbol=symbol, setup_id=setups[0]["setup_id"])
+    chosen: dict[str, Any] = {"symbol": symbol, "setup_id": setups[0]["setup_id"]}
+    return await call(client, "get_pattern_chart", **chosen, **({DATA_KEY: True} if page else {}))
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -79,7 +80,8 @@ async def test_a_chart_carries_what_the_page_draws_beside_the_same_content(
         result = await chart_of(client, symbol)
         patterns = await call(client, "get_ticker_patterns", symbol=symbol)
 
-    assert len(images(result)) == len(texts(result)) == 1
+    assert len(images(result)) == 1
+    assert len(texts(result)) == 2  # the caption, and that the night is old
     assert result.structured_content is None
     data = (result.meta or {})[DATA_KEY]
     setup = (patterns.structured_content or {})["setups"][0]
@@ -90,6 +92,16 @@ async def test_a_chart_carries_what_the_page_draws_beside_the_same_content(
     assert len({len(column) for column in data["bars"].values()}) == 1
     assert data["bars"]["volume"][-1] > 0
     assert "RateLimit" in (result.meta or {})
+    assert set(result.meta or {}) == {DATA_KEY, "RateLimit", "RateLimit-Policy"}
+
+
+async def test_a_host_that_did_not_say_that_it_shows_pages_gets_no_bars(service: Service) -> None:
+    async with connected(service.mcp_url, service.key) as client:
+        results = [await chart_of(client, "AAPL", page=False)]
+        results.append(await call(client, "demo", symbol="AAPL"))
+
+    assert all(DATA_KEY not in (result.meta or {}) for result in results)
+    assert all(len(str(result.meta)) < 500 for result in results)
 
 
 def test_a_client_of_2026_gets_the_bars_only_if_it_declares_the_extension(service: Service) -> None:

@@ -20,6 +20,7 @@ from mcp_server.calls.callers import Caller
 from mcp_server.http.edge import Edge
 from mcp_server.http.requests import MAX_BODY, Origins
 from mcp_server.mcp.endpoint import McpEndpoint
+from mcp_server.mcp.revisions import ASSUMED, fitting
 from mcp_server.mcp.server import build_server
 from mcp_server.mcp.toolsets import FULL
 from screener.service.app import services_of
@@ -89,11 +90,19 @@ class Pair:
         return await self.ours.post("/mcp", content=body, headers=headers or JSON_BODY)
 
     async def both(self, body: bytes, headers: Headers) -> int:
-        """The status with which both answer, and answer the same: ours also from memory."""
+        """The status with which both answer, and answer the same, but for what began after the
+        revision: ours also from memory.
+        """
         stock = await self.stock.post("/mcp", content=body, headers=headers)
+        status, wanted = comparable(stock)
+        if "result" in wanted:
+            revision = dict(headers).get("mcp-protocol-version", ASSUMED)
+            revision = wanted["result"].get("protocolVersion", revision)
+            method = orjson.loads(body)["method"]
+            wanted["result"] = fitting(method, revision, wanted["result"])
         for _ in range(2):
             ours = await self.ask(body, headers)
-            assert comparable(ours) == comparable(stock)
+            assert comparable(ours) == (status, wanted)
         return ours.status_code
 
 

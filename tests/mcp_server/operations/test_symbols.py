@@ -18,7 +18,7 @@ async def test_between_the_symbols_of_a_refusal_others_have_their_turn() -> None
     """Each is looked up among all of the night, which may take milliseconds."""
     directory = Directory([{"symbol": "AAPL", "name": "Apple"}])
     services: Any = SimpleNamespace(directory=lambda _book: directory)
-    unknown = ["APPL", *(f"X{number}" for number in range(2 * LOOKED_UP))]
+    unknown = ["AALP", *(f"X{number}" for number in range(2 * LOOKED_UP))]
     turns = 0
 
     async def others() -> None:
@@ -34,5 +34,5 @@ async def test_between_the_symbols_of_a_refusal_others_have_their_turn() -> None
                 raise ApiError("unknown_symbol", details={"unknown": unknown})
         group.cancel_scope.cancel()
 
-    assert refused.value.details == {"unknown": unknown, "nearest": {"APPL": ["AAPL"]}}
+    assert refused.value.details == {"unknown": unknown, "nearest": {"AALP": ["AAPL"]}}
     assert LOOKED_UP <= turns <= LOOKED_UP + 2

@@ -54,6 +54,7 @@ def test_a_service_with_its_night_is_live_and_ready(service: Service) -> None:
         "degraded": [],
         "as_of_session": envelope["as_of_session"],
         "data_version": envelope["data_version"],
+        "client_documents": False,
     }
 
 

@@ -1,0 +1,69 @@
+"""A forming triangle that may break out either way is found by the plan that matches."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from mcp_server.filters.filters import parse_filters
+from mcp_server.operations.arguments import ScanArguments
+from mcp_server.operations.handlers.scan import select
+from store.nights.book import Book
+from store.nights.evidence import Evidence, Labels
+
+NAN = np.nan
+
+
+def labels(*words: str) -> Labels:
+    known = {word: code for code, word in enumerate(dict.fromkeys(words))}
+    return Labels(known, np.array([known[word] for word in words], np.int16))
+
+
+@pytest.fixture
+def book() -> Book:
+    """Row 0: bullish, 5 % away, its bearish plan 0.8 % away; row 1: bullish alone, 0.5 % away; row
+    2: a bearish trade that runs.
+    """
+    numbers = {
+        "dist_to_entry": np.array([0.8, 0.5, 0.2]),
+        "opposite_distance": np.array([0.8, NAN, NAN]),
+        "atr": np.array([0.4, 0.4, 0.4]),
+        "sample": np.array([50.0, 5.0, 50.0]),
+    }
+    known = {
+        "family": labels("triangle", "triangle", "triangle"),
+        "direction": labels("bullish", "bullish", "bearish"),
+        "phase": labels("forming", "armed", "confirmed"),
+        "status": labels("forming", "forming", "in_progress"),
+    }
+    evidence = Evidence(cast("Any", [b""] * 3), numbers, known)
+    rows = [SimpleNamespace(symbol=symbol) for symbol in ("SCS", "ABC", "XYZ")]
+    return cast("Book", SimpleNamespace(evidence=evidence, scan=SimpleNamespace(rows=rows)))
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ({}, {0, 1}),
+        ({"direction": "bearish"}, {0}),
+        ({"direction": "bullish"}, {0, 1}),
+        ({"max_distance_pct": 1}, {0, 1}),
+        ({"max_distance_pct": 0.6}, {1}),
+        ({"filters": '[{"kind":"phase","value":"armed"}]'}, {0, 1}),
+        ({"filters": '[{"kind":"phase","value":"forming"}]'}, set()),
+        ({"filters": '[{"kind":"direction","value":"bearish"}]'}, {0}),
+        ({"filters": '[{"kind":"dist_to_entry","op":"<","value":0.6}]'}, {1}),
+        ({"symbols": ["ABC", "XYZ"]}, {1}),
+        ({"min_sample": 10}, {0}),
+    ],
+)
+def test_either_plan_counts(book: Book, asked: dict[str, Any], found: set[int]) -> None:
+    arguments = ScanArguments.model_validate(asked)
+    predicates = parse_filters(arguments.filters) if arguments.filters else ()
+
+    matches = select(book, arguments, predicates)
+
+    assert set(np.flatnonzero(matches.forming)) == found

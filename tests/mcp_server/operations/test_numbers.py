@@ -1,0 +1,164 @@
+"""Numbers of the scan that a reader could take for something else are told, and old nights too."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from mcp_server.filters.doubts import doubt
+from mcp_server.filters.filters import parse_filters
+from store.wire.view import PlanView
+from tests.agent import call, connected, texts
+from tests.oauth.conversation import LaterClock
+from tests.service import Service, copy_night, new_key, serving
+
+
+def doubted(kind: str, op: str, value: float, **more: Any) -> str:
+    (predicate,) = parse_filters(
+        orjson.dumps([{"kind": kind, "op": op, "value": value, **more}]).decode()
+    )
+    return doubt(predicate)
+
+
+@pytest.mark.parametrize(
+    ("predicate", "words"),
+    [
+        (("win_rate", ">", 0.4), "0.4 counts as 0.4%, not 40%"),
+        (("rsi", "<", 0.3), "0.3 counts as 0.3%"),
+        (("volume_percentile", ">", 180), "goes from 0 to 100"),
+        (("market_cap", ">", 2), "counts single dollars: 2."),
+        (("avg_volume", ">=", 1.5), "counts single shares: 1.5."),
+        (("min_rr", ">", -2), "never below 0"),
+        (("adr", ">", -1), "never below 0"),
+    ],
+)
+def test_a_number_that_probably_means_another_is_told(
+    predicate: tuple[str, str, float], words: str
+) -> None:
+    assert words in doubted(*predicate)
+
+
+@pytest.mark.parametrize(
+    "predicate",
+    [
+        *(("win_rate", ">", 40), ("market_cap", ">", 2e9), ("daily_change", "<", -5)),
+        *(("min_expected_r", ">", 0.2), ("volume_ratio", ">", 0.5), ("price", "<", 0.5)),
+        *(("rsi", "<", 0), ("min_rr", ">", 2)),
+    ],
+)
+def test_a_usual_number_is_not(predicate: tuple[str, str, float]) -> None:
+    assert doubted(*predicate) == ""
+
+
+def test_extremes_are_counted_without_a_sign() -> None:
+    assert "never below 0" in doubted("distance_from_high", ">", -5, period=252)
+
+
+@pytest.mark.parametrize(
+    ("direction", "stop", "target", "close", "left"),
+    [
+        ("bullish", 90, 120, 100, 2.0),
+        ("bullish", 90, 120, 118, 0.07),
+        ("bullish", 90, 120, 90, None),
+        ("bearish", 110, 80, 100, 2.0),
+        ("bearish", 110, 80, 75, -0.14),
+    ],
+)
+def test_what_is_left_of_reward_to_risk_counts_from_the_last_close(
+    direction: Any, stop: float, target: float, close: float, left: float | None
+) -> None:
+    assert PlanView(direction, 100, stop, target, 100).left(close) == left
+
+
+async def test_rows_show_what_their_numbers_are_of(service: Service) -> None:
+    async with connected(f"{service.mcp_url}/extended", service.key) as client:
+        found = (await call(client, "scan_setups", status="all")).structured_content or {}
+
+    for row in found["setups"]:
+        assert row["target_move_pct"] > 0
+        assert row["distance_to_trigger_pct"] >= 0
+        assert {"expected_r_scope", "expected_r_trades", "placebo_avg_r"} <= row.keys()
+        assert ("reward_to_risk_left" in row) is (row["status"] == "in_progress")
+        if row["family"] == "triangle":
+            assert f"({row['direction']})" in row["record_summary"]
+    rest = service.get("/scan?status=all&sort=-reward_to_risk").json()["setups"]
+    ratios = {row["setup_id"]: row for row in found["setups"]}
+    shown = [ratios[row["setup_id"]] for row in rest]
+    order = [row.get("reward_to_risk_left", row["reward_to_risk"]) for row in shown]
+    known = [each for each in order if each is not None]
+    assert known == sorted(known, reverse=True)
+
+
+async def test_lists_take_symbols_the_tracked_ones_and_a_least_sample(service: Service) -> None:
+    dear = [{"kind": "price", "op": ">", "value": 1e9}]
+    async with connected(f"{service.mcp_url}/extended", service.key) as client:
+
+        async def scanned(**more: Any) -> dict[str, Any]:
+            answer = await call(client, "scan_setups", status="all", **more)
+            return answer.structured_content or {}
+
+        named = await scanned(symbols="AAPL, XXXX")
+        many, none = await scanned(min_sample=10_000), await scanned(filters=dear)
+        changes = await call(client, "get_changes", tracked=True, symbols=["AAPL"])
+
+    assert {row["symbol"] for row in named["setups"]} == {"AAPL"}
+    assert "The night does not cover XXXX." in named["notes"]
+    assert many["count"] == 0
+    assert "price > 1000000000 keeps 0" in " ".join(none["notes"])
+    assert not changes.is_error
+    assert service.get("/scan?status=all&symbols=AAPL").json()["count"] == named["count"]
+
+
+async def test_what_an_account_tracks_is_read_for_each_anew(service: Service) -> None:
+    for tracked in (("AAPL",), ("MSFT", "GOOG")):
+        key = new_key(service.settings, f"{tracked[0]}@example.com", tracked=tracked)
+        async with connected(f"{service.mcp_url}/extended", key) as client:
+            answers = [
+                (await call(client, "scan_setups", status="all", tracked="true")).structured_content
+                for _ in range(2)
+            ]
+        rest = service.get("/scan?status=all&tracked=true", key=key).json()
+
+        for answer in (*answers, rest):
+            assert {row["symbol"] for row in (answer or {})["setups"]} == {*tracked}
+
+
+async def test_a_night_is_old_from_the_day_after_its_next_session(
+    night: Path, tmp_path: Path
+) -> None:
+    """The sample's next session is 2012-10-04."""
+    clock = LaterClock()
+    today = dt.datetime.now(dt.UTC)
+    day = dt.datetime(2012, 10, 4, 23, 59, tzinfo=dt.UTC)
+    before, after = tmp_path / "before", tmp_path / "after"
+    for folder in (before, after):
+        copy_night(night, folder)
+    clock.later = day - today
+    with serving(before, clock=clock) as service:
+        fresh = service.get("/families")
+        async with connected(f"{service.mcp_url}/demo") as client:
+            plain = await call(client, "demo", symbol="AAPL")
+    clock.later = dt.timedelta(0)
+    with serving(after, clock=clock) as service:
+        old = service.get("/families")
+        async with connected(f"{service.mcp_url}/demo") as client:
+            told = await call(client, "demo", symbol="AAPL")
+
+    assert (fresh.json()["is_current"], old.json()["is_current"]) == (True, False)
+    assert fresh.headers["etag"] != old.headers["etag"]
+    assert "This night is old" not in " ".join(texts(plain))
+    assert texts(told)[-1].startswith("This night is old: it is of 2012-10-03")
+
+
+def test_the_id_of_a_past_trade_points_to_its_page(service: Service) -> None:
+    history = service.get("/tickers/AAPL/history").json()["occurrences"]
+    trade = next(row for row in history if row["outcome"] != "open")
+    for setup_id in filter(None, (trade["setup_id"], trade["lineage_id"])):
+        refused = service.get("/tickers/AAPL/chart.png", params={"setup_id": setup_id})
+
+        assert (refused.status_code, refused.json()["error"]) == (404, "setup_not_found")
+        assert refused.json()["fix"].endswith(f"/symbols/AAPL/trades/{trade['lineage_id']}")
