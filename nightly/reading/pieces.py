@@ -113,7 +113,7 @@ def _of_file(path: Path, below: str) -> Iterator[Piece]:
     """The file itself, or the members of a zip, unless the zip's name describes its one member."""
     name = read_name(path.name)
     packed = name is not None and name.suffix == ".zip"
-    if not packed or (name and name.period):
+    if not packed or (name and "-" in name.period):
         yield Piece(path, None, below)
         return
     try:
