@@ -27,7 +27,9 @@ from store.wire.currency import DOLLARS
 CHECKING: Final = "checking bars"
 UNREAD: Final = ("undated_row", "repeated_date", "differing_date")
 """Rules by which rows are dropped before they are bars."""
-DROPPING: Final = ("bad_bar", "weekend", "holiday", "misprint", "price_spike", "halted")
+DROPPING: Final = (
+    *("bad_bar", "repeated_bar", "weekend", "holiday", "misprint", "price_spike", "halted"),
+)
 """Rules of cleaning by which bars are dropped; each counts every bar that it drops."""
 FUTURE: Final = "future_date"
 LATER: Final = "after_session"

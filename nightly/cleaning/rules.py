@@ -11,10 +11,13 @@ from typing import Final
 
 from nightly.cleaning.cleaning import (
     CONTRADICTIONS,
+    EXTRA_SHARE,
     MISPRINT,
     MISPRINT_VOLUME,
     OUTSIDE,
     REUSE_DAYS,
+    STOPPED,
+    UNIT,
 )
 from nightly.cleaning.gates import (
     BAD_BARS,
@@ -25,6 +28,8 @@ from nightly.cleaning.gates import (
     FLAT_SHARE,
     GAP_CRYPTO,
     GAP_DAYS,
+    HALF,
+    HALF_TOLERANCE,
     JUMP,
     JUMP_LIMIT,
     LEVEL_BARS,
@@ -71,6 +76,28 @@ FINDINGS: Final = (
         f"it lies outside by more than {OUTSIDE:.0%}",
         "the range is widened; a contradiction",
     ),
+    DataRule(
+        "unit_changed",
+        f"where prices are in hundredths: bars before or after a close about {UNIT:.0f} times the "
+        "one before, or under a fraction as small",
+        "converted to hundredths",
+    ),
+    DataRule(
+        "repeated_bar",
+        f"bars at the end, {STOPPED} at least, that have a range and repeat the one before in "
+        "every price and the volume",
+        "dropped",
+    ),
+    DataRule(
+        "filled_day",
+        "a weekend or holiday that repeats the bar before, or has no volume and no range",
+        "no contradiction",
+    ),
+    DataRule(
+        "extra_session",
+        f"abroad, a traded bar on a weekend or holiday, up to {EXTRA_SHARE:.1%} of all",
+        "kept",
+    ),
     DataRule("future_date", "a bar dated in the future anywhere on earth; counted once", "dropped"),
     DataRule(
         "weekend",
@@ -115,7 +142,8 @@ FINDINGS: Final = (
         f"not for crypto: an open with a log gap above {SPLIT_LOG} within {SPLIT_TOLERANCE:.0%} of "
         f"n:1 or 1:n, n one of 2 to {SPLIT_RATIOS[6]}, {_SMALL}; the close has that ratio to the "
         f"median of the {LEVEL_BARS} closes before too, within {LEVEL_TOLERANCE:.0%}, and the "
-        f"day's range is at most {ORDINARY_RANGE:.0f} times the usual one",
+        f"day's range is at most {ORDINARY_RANGE:.0f} times the usual one; of 3:2 and 2:3, the "
+        f"level within {HALF_TOLERANCE:.0%} and the range at most {HALF} times",
         "a new series begins; open trades of the old one stay open",
     ),
     DataRule(

@@ -104,9 +104,9 @@ def _check_end(text: bytes, separator: str, label: str) -> None:
         return
     mark = separator.encode()
     *before, last = text[-END:].splitlines()[-4:]
-    if len(before) > 2 and before[0].count(mark) == before[1].count(mark) == before[2].count(mark):
-        if 0 < last.count(mark) < before[2].count(mark):
-            raise SourceError(f"{label} ends in the middle of a row; fetch it again.")
+    cells = {line.count(mark) for line in before}
+    if len(before) == 3 and len(cells) == 1 and 0 < last.count(mark) < min(cells):
+        raise SourceError(f"{label} ends in the middle of a row; fetch it again.")
 
 
 def _collected(rows: pl.LazyFrame, label: str) -> pl.DataFrame:

@@ -96,8 +96,8 @@ def encoding_of(head: bytes) -> str:
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
-        first = head.split(b"\n", 1)[0]
-        return next((each for each in EASTERN if _is_header(first, each)), "cp1252")
+        line = head.split(b"\n", 1)[0]
+        return next((each for each in EASTERN if _is_header(line, each)), "cp1252")
     return "utf-8"
 
 

@@ -93,12 +93,12 @@ def test_rows_of_odd_files_are_lost_by_the_rules_that_they_break(tmp_path: Path)
     halted = [f"{line[:10]},5,5,5,5,0" for line in lines(walk(6, last=dt.date(2023, 1, 31)))]
     write(bars / "HALTED.csv", HEADER, [*halted, *lines(walk(200, seed=4))])
     sound = lines(walk(200, seed=5))
-    outside = [f"{line[:10]},110,100,99,99.5,1000" for line in sound[150:]]
+    outside = [f"{line[:10]},110,100,99,99.5,{1000 + n}" for n, line in enumerate(sound[150:])]
     write(bars / "OUTSIDE.csv", HEADER, [*sound[:150], *outside])
     levels = [9.0 ** (place // 50) for place in range(150)]
     leaps = [
-        f"{line[:10]},{price},{price * 1.01},{price * 0.99},{price},1000"
-        for line, price in zip(sound, levels, strict=False)
+        f"{line[:10]},{price},{price * 1.01},{price * 0.99},{price},{1000 + place}"
+        for place, (line, price) in enumerate(zip(sound, levels, strict=False))
     ]
     write(bars / "LEAPS.csv", HEADER, leaps)
     write(bars / "LAST.csv", HEADER, [*sound[:-1], f"{sound[-1][:10]},990,999,980,990,1000"])

@@ -92,7 +92,6 @@ def test_a_date_is_read_as_people_write_it(written: str) -> None:
         (["1.5M", "2.25K", "3.5B"], [1.5e6, 2250, 3.5e9]),
         (["1,5 Mio.", "1.000"], [1.5e6, 1000]),
         (["1.5e-05", "1,000.5"], [1.5e-05, 1000.5]),
-        (["1,234", "2,345"], [1.234, 2.345]),
     ],
 )
 def test_a_number_is_read_as_people_write_it(cells: list[str], numbers: list[float]) -> None:
