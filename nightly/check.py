@@ -130,6 +130,7 @@ class Check:
             "series": {one.symbol: one.as_dict() for one in self.symbols if one.rows},
             "later": sorted(chosen.later) if chosen else [],
             "wider": chosen.wider if chosen else "",
+            "overdue": chosen.overdue if chosen else "",
             "assumed": {
                 "crypto": sorted(chosen.inferred) if chosen else [],
                 "adjustment": self.order.adjustment,

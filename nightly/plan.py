@@ -37,7 +37,7 @@ from nightly.results.setups import RUNNING_SESSIONS
 from nightly.symbols import placed, quote_of, resolve
 from nightly.version import code_version
 from nightly.workers.cluster import cluster_pool
-from store.ledger.manifest import Inputs
+from store.ledger.manifest import SAMPLE, Inputs
 from store.wire.exchanges import UTC_DAYS, Exchange
 
 MAX_RENAMED = 1000
@@ -122,6 +122,8 @@ class Plan:
     """How many symbols have it."""
     wider: str
     """Which session covers more symbols, if newer bars of a few made the others stale."""
+    overdue: str
+    """That the night is older than the last session of its exchanges, if it is, and why."""
     inferred: Sequence[str]
     """Symbols that are taken for crypto because they trade on weekends."""
     markets: Mapping[str, Sequence[str]]
@@ -188,6 +190,7 @@ def plan(order: Order, now: dt.datetime, step: Step = silent) -> Plan:
         behind=behind,
         current=current,
         wider=_wider([day for _, day in ends], current) if order.session is None else "",
+        overdue="" if order.session or order.name == SAMPLE else _overdue(as_of, ends, known, now),
         inferred=[
             its.symbol
             for _, its in listings
@@ -313,6 +316,26 @@ def _wider(days: Sequence[int], current: int) -> str:
     session, symbols = to_date(last), sum(day >= last for day in days)
     held = f"Few symbols have bars of this session, but {symbols:,} have bars to {session} or later"
     return f"{held}: `--session {session}` makes a night of them."
+
+
+def _overdue(
+    as_of: dt.date,
+    ends: Sequence[tuple[Listing, int]],
+    known: Mapping[str, Window],
+    now: dt.datetime,
+) -> str:
+    """Say that a night is older than the last session of an exchange, and how many series are."""
+    missed = {name: last_completed(now, name) for name in _active_calendars(ends, known)}
+    name, last = max(missed.items(), key=lambda item: item[1], default=("", as_of))
+    if last <= as_of:
+        return ""
+    late = sum(to_date(day) < last for its, day in ends if its.calendar == name)
+    every = sum(its.calendar == name for its, _ in ends)
+    sessions = "The last day of crypto" if name == UTC_DAYS else f"The last session of {name}"
+    return (
+        f"This night is of {as_of}. {sessions} was {last}: {late:,} of {every:,} series end before "
+        "it; update the bars."
+    )
 
 
 def _active_calendars(ends: Sequence[tuple[Listing, int]], known: Mapping[str, Window]) -> set[str]:

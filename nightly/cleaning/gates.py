@@ -54,10 +54,6 @@ JUMP_LIMIT: Final = 20.0
 SPLIT_LOG: Final = 0.5
 SPLIT_TOLERANCE: Final = 0.02
 SPLIT_RATIOS: Final = (2, 3, 4, 5, 6, 7, 8, 10, 15, 20, 25, 30, 50, 100)
-HALF: Final = 1.5
-"""The ratio of a split of 3:2, whose day has at most so many times the median range ..."""
-HALF_TOLERANCE: Final = 0.1
-"""... and a close at the new level within this log."""
 LEVEL_BARS: Final = 5
 """Closes before a split; the close of its day must have its ratio to their median ..."""
 LEVEL_TOLERANCE: Final = 0.25
@@ -162,9 +158,7 @@ def suspected_splits(bars: Bars) -> list[int]:
     The close must also stay at the new level, and the day must have an ordinary range: news that
     halves a price comes with a wide range, and a bad open is gone by the close.
     """
-    wide = (
-        far_apart(bars.open[1:], bars.close[:-1], math.log(HALF) - SPLIT_TOLERANCE) + 1
-    ).tolist()
+    wide = (far_apart(bars.open[1:], bars.close[:-1], SPLIT_LOG) + 1).tolist()
     return [bar for bar in wide if _is_split(bars, bar)]
 
 
@@ -175,10 +169,6 @@ def _is_split(bars: Bars, bar: int) -> bool:
     shift = math.log(bars.close[bar]) - math.log(before)
     recent = slice(max(0, bar - USUAL_BARS), bar + 1)
     ranges = np.log(bars.high[recent]) - np.log(bars.low[recent])
-    if abs(gap) <= SPLIT_LOG:  # news takes a third from a price now and then
-        plain = ranges[-1] <= HALF * np.median(ranges[:-1])
-        near = abs(abs(gap) - math.log(HALF)) <= SPLIT_TOLERANCE
-        return bool(near and plain and abs(shift - gap) <= HALF_TOLERANCE)
     return bool(
         off <= math.log1p(SPLIT_TOLERANCE)
         and abs(shift - gap) <= math.log1p(LEVEL_TOLERANCE)

@@ -8,12 +8,13 @@ have.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
 
-from nightly.bars import Days, to_date
+from nightly.bars import Days, to_date, to_day
 from nightly.markets.calendars import calendar_of, sessions_between
 from nightly.reading.source import BarSource, Step
 from store.wire.exchanges import NEW_YORK, customary_currency, exchanges
@@ -26,6 +27,8 @@ CLEARLY: Final = 2
 """
 ODD_SHARE: Final = 0.01
 """No calendar fits bars of which a larger share lies on its holidays."""
+OLDEST: Final = to_day(dt.date(1990, 1, 1))
+"""Earlier days do not count: no calendar is asked for the year 1."""
 BATCH: Final = 256
 """Symbols whose bars are held at a time."""
 
@@ -79,7 +82,7 @@ def _latest(source: BarSource, names: Sequence[str], until: int) -> Iterator[tup
     for start in range(0, len(names), BATCH):
         for loaded in source.load(names[start : start + BATCH]):
             days = loaded.bars.until(until).date[-LATEST:]
-            days = days[(days + 3) % 7 < 5]
+            days = days[((days + 3) % 7 < 5) & (days >= OLDEST)]
             if len(days):
                 yield loaded.name, days
 

@@ -28,8 +28,6 @@ from nightly.cleaning.gates import (
     FLAT_SHARE,
     GAP_CRYPTO,
     GAP_DAYS,
-    HALF,
-    HALF_TOLERANCE,
     JUMP,
     JUMP_LIMIT,
     LEVEL_BARS,
@@ -142,8 +140,7 @@ FINDINGS: Final = (
         f"not for crypto: an open with a log gap above {SPLIT_LOG} within {SPLIT_TOLERANCE:.0%} of "
         f"n:1 or 1:n, n one of 2 to {SPLIT_RATIOS[6]}, {_SMALL}; the close has that ratio to the "
         f"median of the {LEVEL_BARS} closes before too, within {LEVEL_TOLERANCE:.0%}, and the "
-        f"day's range is at most {ORDINARY_RANGE:.0f} times the usual one; of 3:2 and 2:3, the "
-        f"level within {HALF_TOLERANCE:.0%} and the range at most {HALF} times",
+        f"day's range is at most {ORDINARY_RANGE:.0f} times the usual one",
         "a new series begins; open trades of the old one stay open",
     ),
     DataRule(

@@ -26,7 +26,10 @@ from nightly.tables.raw import BROKEN, RawTable
 TABLES: Final[Mapping[str | None, str]] = {"parquet": "Parquet", "arrow": "Arrow (feather)"}
 OTHERS: Final[Mapping[str | None, str]] = {
     "excel": "an Excel workbook; save its sheet as CSV.",
-    **{kind: f"a {kind} inside another archive; unpack it." for kind in ("zip", "gzip", "tar")},
+    **{
+        kind: f"a {kind} inside another archive; unpack it."
+        for kind in ("zip", "gzip", "tar", "xz", "bzip2", "zstandard")
+    },
 }
 PAGES: Final[Mapping[bytes, str]] = {
     b"<!doctype": "a web page; download the table instead of the page that shows it.",

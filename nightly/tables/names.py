@@ -26,6 +26,15 @@ SUFFIXES: Final = (
     *(".jsonl.gz", ".ndjson.gz", ".csv.bz2", ".txt.bz2"),
 )
 
+UNREAD: Final = frozenset(
+    {
+        *(".h5", ".hdf5", ".hdf", ".pkl", ".pickle", ".db", ".sqlite", ".sqlite3", ".duckdb"),
+        *(".mat", ".rds", ".rda", ".rdata", ".dat", ".bin", ".orc", ".avro", ".7z", ".rar"),
+        *(".tar", ".tgz", ".bz2", ".xz", ".zst", ".gz", ".xlsb", ".xlsm", ".ods", ".npz", ".npy"),
+        *(".prn", ".asc", ".dta", ".sas7bdat", ".lz4", ".br", ".dbn", ".bi5", ".hst", ".fst"),
+    }
+)
+"""How files end that may hold bars in a form that is not read."""
 _HISTORY: Final = (
     r"(?:Historical Data|Historische Daten|Datos historicos|Dados Historicos|Dati Storici"
     r"|Donnees Historiques|과거 데이터|내역|過去データ|历史数据|歷史資料)"

@@ -111,8 +111,8 @@ def test_rows_of_odd_files_are_lost_by_the_rules_that_they_break(tmp_path: Path)
     write(bars / "table.csv", f"symbol,{HEADER}", table)
     nameless = [*rows_of("BBB", walk(99)), *rows_of("", walk(4))]
     write(bars / "table2.csv", f"symbol,{HEADER}", nameless)
-    stooq = [f"AAPL.US,D,202401{day:02},0,1,2,1,2,9,0" for day in range(2, 6)]
-    stooq += [f"SAP.DE,D,202401{day:02},0,1,2,1,2,9,0" for day in range(2, 13)]
+    stooq = [f"AAPL.US,D,202401{day:02},0,1,2,1,2,{day},0" for day in range(2, 6)]
+    stooq += [f"SAP.DE,D,202401{day:02},0,1,2,1,2,{day},0" for day in range(2, 13)]
     write(bars / "world.txt", STOOQ, stooq)
     write(bars / "BROKEN.csv", "nothing", [])
 
