@@ -29,7 +29,10 @@ from nightly.tables.names import UNREAD, read_name
 MAX_BYTES: Final = 64 << 20
 """The largest piece. A symbol's daily bars since 1900 are 3 MB of text."""
 UNPACKED: Final[Mapping[str | None, Any]] = {
-    **{"gzip": gzip.open, "xz": lzma.open, "bzip2": bz2.open, "zstandard": zstandard.open},
+    "gzip": gzip.open,
+    "xz": lzma.open,
+    "bzip2": bz2.open,
+    "zstandard": zstandard.open,
 }
 """How single files are unpacked, by what they are."""
 MAX_TOTAL: Final = 64 << 30

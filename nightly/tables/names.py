@@ -186,15 +186,16 @@ def _dated(folders: Sequence[str]) -> Iterator[str]:
 
 def _above(stem: str, folders: Sequence[str], suffix: str) -> FileName | None:
     """What the folder of a file says that gives no symbol itself, if it is named after one."""
-    inner = [name for name in folders if not (_KEYED.fullmatch(name) or _YEAR.fullmatch(name))]
+    said = (_KEYED, _YEAR, WORDS)
+    inner = [name for name in folders if not any(each.fullmatch(name) for each in said)]
     if not inner or exchange_named(inner[-1]) or inner[-1] != inner[-1].upper():
         return None
     above = read_name("/".join([*inner[:-1], inner[-1] + suffix]))
     if above is None or not above.symbol:
         return None
-    said = stem if _AGE.fullmatch(stem) else ""
-    period = "/".join((*_dated(folders), stem)) if re.search(r"\d", stem) and not said else ""
-    return replace(above, interval=_interval(said), period=period)
+    age = stem if _AGE.fullmatch(stem) else ""
+    period = "/".join((*_dated(folders), stem)) if re.search(r"\d", stem) and not age else ""
+    return replace(above, interval=_interval(age), period=period)
 
 
 def _read_stem(stem: str, base: str, suffix: str, folders: Sequence[str]) -> FileName:
