@@ -36,6 +36,7 @@ DAY_SHARE: Final = 0.05
 ODD_SHARE: Final = 0.1
 STRAY_SHARE: Final = 0.02
 """A week with many bars on weekends and hardly any on one of Friday to Sunday is the Gulf's."""
+LAST_DAYS: Final = ("fridays", "saturdays", "sundays")
 WEEK: Final = 10
 HOLIDAY_SHARE: Final = 0.01
 """A series with a larger share of its bars on New York's holidays trades elsewhere. It would be
@@ -77,27 +78,24 @@ class Outline:
 
     @classmethod
     def of(
-        cls, last_day: int, bars: int, on_weekends: int, on_rarest: int, on_holidays: int
+        cls, last_day: int, bars: int, fridays: int, saturdays: int, sundays: int, on_holidays: int
     ) -> Self:
-        """The outline of some bars, of which numbers are on weekends, on the rarest of Friday,
-        Saturday and Sunday, and on New York's holidays.
-        """
+        """The outline of some bars, of which so many are on each of those days."""
         abroad = on_holidays > max(1, HOLIDAY_SHARE * bars)
-        often = on_weekends > WEEKEND_SHARE * bars
-        daily = on_rarest > DAY_SHARE * bars
-        odd = on_weekends > ODD_SHARE * bars and on_rarest <= STRAY_SHARE * bars and bars > WEEK
-        return cls(last_day, often and daily, odd, abroad)
+        weekend, rarest = saturdays + sundays, min(fridays, saturdays, sundays)
+        daily = weekend > WEEKEND_SHARE * bars and rarest > DAY_SHARE * bars
+        odd = weekend > ODD_SHARE * bars and rarest <= STRAY_SHARE * bars and bars > WEEK
+        return cls(last_day, daily, odd, abroad)
 
 
 def outline_columns() -> list[pl.Expr]:
     """The arguments of `Outline.of`, from the days of one symbol."""
-    weekday = (pl.col("date") + 3) % 7
+    weekday = pl.col("date") % 7  # day 0 was a Thursday
     closed = pl.Series(calendar_of(NEW_YORK, IN_THIS_CENTURY).closed).implode()
     return [
         pl.col("date").max().alias("last_day"),
         pl.col("date").count().alias("bars"),
-        (weekday >= 5).sum().alias("on_weekends"),
-        pl.min_horizontal(*((weekday == day).sum() for day in (4, 5, 6))).alias("on_rarest"),
+        *((weekday == place).sum().alias(name) for place, name in enumerate(LAST_DAYS, 1)),
         pl.col("date").is_in(closed).sum().alias("on_holidays"),
     ]
 
@@ -203,18 +201,13 @@ def to_bars(frame: pl.DataFrame) -> tuple[Bars, dict[str, int], Refusal | None]:
         frame = frame.drop_nulls("date")
     days = frame["date"].to_numpy()
     steps = np.diff(days)
-    order = np.arange(len(days))
+    order: slice | np.ndarray = slice(None)  # a slice copies nothing
     differing = np.zeros(0, np.int32)
     if (steps <= 0).any():
-        untraded = (frame["volume"] == 0) & (frame["high"] == frame["low"])
-        rank = frame["close"].is_not_null().cast(pl.Int8) * 2 - untraded.fill_null(value=False)
-        order = np.lexsort((rank.to_numpy(), days))
-        last = np.append(np.diff(days[order]) != 0, True)
-        differing = np.unique(days[order][_conflicts(frame, order, rank.to_numpy())])
-        if not last.all():
-            findings["repeated_date"] = int(np.count_nonzero(~last))
-        order = order[last]
-    many = len(days) > 2 * len(order)
+        order, differing = _ordered(frame, days)
+        if repeated := len(days) - len(days[order]):
+            findings["repeated_date"] = repeated
+    many = len(days) > 2 * len(days[order])
     unlike = frame.select("date", *PRICES).n_unique() if many else len(days)
     refusal = other_interval(unlike, days[order], _moments(frame))
     refusal = refusal or _unsure(differing, days[order], rows)
@@ -222,9 +215,19 @@ def to_bars(frame: pl.DataFrame) -> tuple[Bars, dict[str, int], Refusal | None]:
         return EMPTY, {}, replace(refusal, rows=rows)
     if len(differing):
         findings["differing_date"] = len(differing)
+        order = np.arange(len(days))[order]
         order = order[~np.isin(days[order], differing)]
     numbers = (frame[name].to_numpy()[order] for name in NUMBERS)
     return Bars(days[order], *numbers), findings, None
+
+
+def _ordered(frame: pl.DataFrame, days: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The place of the row that counts of each date, in order, and the dates whose rows differ."""
+    untraded = (frame["volume"] == 0) & (frame["high"] == frame["low"])
+    rank = frame["close"].is_not_null().cast(pl.Int8) * 2 - untraded.fill_null(value=False)
+    order = np.lexsort((rank.to_numpy(), days))
+    last = np.append(np.diff(days[order]) != 0, True)
+    return order[last], np.unique(days[order][_conflicts(frame, order, rank.to_numpy())])
 
 
 def _conflicts(frame: pl.DataFrame, order: np.ndarray, rank: np.ndarray) -> np.ndarray:
