@@ -69,8 +69,8 @@ def gap_days(calendar: str) -> int:
 
 
 def untrusted(contradictions: Mask, rows: Places) -> Mask:
-    """Kept bars at which too many of the raw bars before contradict themselves: of the last
-    `BAD_WINDOW`, or of those since the last stretch of nothing but such bars.
+    """Kept bars at which too many of the raw bars so far contradict themselves, and too many of the
+    last `BAD_WINDOW`, or of those since the last stretch of nothing but such bars.
 
     `contradictions` has one value for each raw bar, `rows` the raw place of each kept bar.
     """
@@ -78,8 +78,9 @@ def untrusted(contradictions: Mask, rows: Places) -> Mask:
         return np.zeros(len(rows), np.bool_)
     since = np.maximum(_after_stretches(contradictions)[rows], rows + 1 - BAD_WINDOW)
     sums = np.concatenate([[0], np.cumsum(contradictions)])
+    ever = sums[rows + 1] > np.maximum(BAD_BARS, BAD_SHARE * (rows + 1))
     bad = sums[rows + 1] - sums[since]
-    return np.asarray(bad > np.maximum(BAD_BARS, BAD_SHARE * (rows + 1 - since)))
+    return np.asarray(ever & (bad > np.maximum(BAD_BARS, BAD_SHARE * (rows + 1 - since))))
 
 
 def _after_stretches(contradictions: Mask) -> Places:
