@@ -179,8 +179,8 @@ REFUSALS: Final = (
     DataRule(
         "bad_bars",
         f"{', '.join(CONTRADICTIONS[:-1])} and {CONTRADICTIONS[-1]} together exceed {BAD_BARS} and "
-        f"{BAD_SHARE:.0%} of the bars so far and of the last {BAD_WINDOW:,}, or of those since the last "
-        f"{BAD_STRETCH} or more bad ones in a row",
+        f"{BAD_SHARE:.0%} of the bars so far and of the last {BAD_WINDOW:,}, or of those since the "
+        f"last {BAD_STRETCH} or more bad ones in a row",
         "left out from then on, until they no longer do",
     ),
     DataRule(
