@@ -31,7 +31,7 @@ def bars(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write_csv(folder / f"S{number:02}.csv", walk(BARS, seed=number))
     for symbol in SHORT:
         write_csv(folder / f"{symbol}.csv", walk(20, seed=1))
-    write_csv(folder / "$VIX.csv", walk(BARS, seed=2))
+    write_csv(folder / "~VIX.csv", walk(BARS, seed=2))
     (folder / "GONE.csv").symlink_to("absent")
     (folder / "ODD.csv").write_text("date,open\n2024-01-02,1\n")
     (folder / "again").mkdir()
