@@ -186,5 +186,6 @@ def _words(scope: Scope, whole: GroupSummary, side: str = "") -> str:
     typical = "" if median is None else f", median win +{median:.2f}%"
     return (
         f"{scope.family.label}{side}{where}: {whole.trades} resolved {trades} from "
-        f"{scope.start} to {scope.end}; {whole.win_rate_pct:.2f}% reached the target; {won}, {lost}{typical}."
+        f"{scope.start} to {scope.end}; {whole.win_rate_pct:.2f}% reached the target; "
+        f"{won}, {lost}{typical}."
     )

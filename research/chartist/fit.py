@@ -108,9 +108,7 @@ def table_of(ratings: Sequence[Rating], lessons: Sequence[Lesson], *, squeeze: b
             [float(min(one.scores) >= ACCEPTED) for one in rated]
             + [float(one.accepted) for one in taught]
         ),
-        np.array(
-            weights + [whole * SHARES[one.source] / counts[one.source] for one in taught]
-        ),
+        np.array(weights + [whole * SHARES[one.source] / counts[one.source] for one in taught]),
         np.array([_digest(one.symbol or "") // 3 % FOLDS for one in rated] + [-1] * len(taught)),
     )
 

@@ -1,7 +1,8 @@
 """Lessons: drawings of series whose truth is known, which teach the judgement beside readers.
 
-A drawing of a planted pattern near its true lines is accepted; one of a decoy is not. The detector draws them without a minimum score. Random walks teach nothing: readers accept
-what chance draws on them as often as on real charts.
+A drawing of a planted pattern near its true lines is accepted; one of a decoy is not. The detector
+draws them without a minimum score. Random walks teach nothing: readers accept what chance draws on
+them as often as on real charts.
 """
 
 from __future__ import annotations
