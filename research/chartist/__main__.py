@@ -154,7 +154,8 @@ def show(given: argparse.Namespace) -> None:
 
 def kept() -> list[Rating]:
     """The ratings of all rounds."""
-    return [rating for path in sorted(FOLDER.glob("*.json")) for rating in read_ratings(path)]
+    paths = [path for path in sorted(FOLDER.glob("*.json")) if not path.name.startswith("find-")]
+    return [rating for path in paths for rating in read_ratings(path)]
 
 
 def fit(given: argparse.Namespace) -> None:
