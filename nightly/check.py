@@ -25,9 +25,11 @@ from nightly.symbols import normalise, resolve
 from store.wire.currency import DOLLARS
 
 CHECKING: Final = "checking bars"
-UNREAD: Final = ("undated_row", "repeated_date")
+UNREAD: Final = ("undated_row", "repeated_date", "differing_date")
 """Rules by which rows are dropped before they are bars."""
-DROPPING: Final = ("bad_bar", "weekend", "holiday", "misprint", "price_spike", "halted")
+DROPPING: Final = (
+    *("bad_bar", "repeated_bar", "weekend", "holiday", "misprint", "price_spike", "halted"),
+)
 """Rules of cleaning by which bars are dropped; each counts every bar that it drops."""
 FUTURE: Final = "future_date"
 LATER: Final = "after_session"
@@ -128,6 +130,7 @@ class Check:
             "series": {one.symbol: one.as_dict() for one in self.symbols if one.rows},
             "later": sorted(chosen.later) if chosen else [],
             "wider": chosen.wider if chosen else "",
+            "overdue": chosen.overdue if chosen else "",
             "assumed": {
                 "crypto": sorted(chosen.inferred) if chosen else [],
                 "adjustment": self.order.adjustment,
@@ -163,6 +166,9 @@ def check(order: Order, now: dt.datetime, step: Step = silent) -> Check:
         for batch in pool.run(check_symbols, chosen.tasks):
             symbols += batch
             step(CHECKING, len(symbols), len(chosen.symbols))
+    others = [name for name in chosen.refused if name not in {**bad_names, **order.left}]
+    counted = {loaded.name: _rows(loaded) for loaded in order.source.load(others)}
+    bad_names |= {name: replace(chosen.refused[name], rows=counted[name]) for name in others}
     return Check(order, symbols, bad_names, chosen)
 
 
@@ -238,12 +244,12 @@ def _bad_names(order: Order) -> dict[str, Refusal]:
 
 def _unusable(order: Order, trouble: str) -> list[SymbolCheck]:
     """The symbols of a source that there can be no night of: all its bars are of the future."""
-    none = Refusal("no_bars", trouble)
+    none, ahead = Refusal("no_bars", trouble), "up to today" in trouble
     symbol_of = {raw: symbol for symbol, raw in resolve(order.source.names()).raw_of.items()}
     return [
         _refused(symbol_of[loaded.name], loaded, loaded.refusal)
         if loaded.refusal
-        else _refused(symbol_of[loaded.name], loaded, none, FUTURE)
+        else _refused(symbol_of[loaded.name], loaded, none, FUTURE if ahead else "")
         for loaded in order.source.load(list(symbol_of))
     ]
 

@@ -174,6 +174,7 @@ class NightRun:
             Report.of(analyses, self.chosen.refused, statistics, candidates, order.adjustment),
             later=self.chosen.later,
             wider=self.chosen.wider,
+            overdue=self.chosen.overdue,
             inferred=self.chosen.inferred,
             markets=self.chosen.markets,
             since=last.session if last else None,

@@ -29,18 +29,29 @@ from nightly.cleaning.sessions import (
     windows,
 )
 from nightly.detector.parameters import DEFAULTS, Parameters
-from nightly.errors import Refusal
+from nightly.errors import Refusal, SourceError
 from nightly.pool import INLINE, INLINE_LATER, Pool, batches, local_pool
 from nightly.reading import BarSource, Outline, Step, silent
 from nightly.reference.reference import Listing, Reference, as_crypto, listed_at
 from nightly.results.setups import RUNNING_SESSIONS
-from nightly.symbols import placed, resolve
+from nightly.symbols import placed, quote_of, resolve
 from nightly.version import code_version
 from nightly.workers.cluster import cluster_pool
-from store.ledger.manifest import Inputs
+from store.ledger.manifest import SAMPLE, Inputs
 from store.wire.exchanges import UTC_DAYS, Exchange
 
 MAX_RENAMED = 1000
+SUNDAY_MARKETS = {
+    **dict.fromkeys(("SR", "SAU", "TADAWUL"), "Riyadh"),
+    **dict.fromkeys(("CA", "EGX"), "Cairo"),
+    "TA": "Tel Aviv",
+    "QA": "Doha",
+    "KW": "Kuwait",
+    "OM": "Muscat",
+    "BH": "Bahrain",
+}
+"""By suffix: the markets that open on Sundays, or did until lately."""
+FILLED = 0.8
 NAMED = 8
 """Symbols that the reason of a night that is held back names."""
 
@@ -111,6 +122,8 @@ class Plan:
     """How many symbols have it."""
     wider: str
     """Which session covers more symbols, if newer bars of a few made the others stale."""
+    overdue: str
+    """That the night is older than the last session of its exchanges, if it is, and why."""
     inferred: Sequence[str]
     """Symbols that are taken for crypto because they trade on weekends."""
     markets: Mapping[str, Sequence[str]]
@@ -135,7 +148,12 @@ def plan(order: Order, now: dt.datetime, step: Step = silent) -> Plan:
         (raw, _listing(order, symbol, raw, outlines.get(raw)))
         for symbol, raw in ((symbol, resolved.raw_of[symbol]) for symbol in symbols)
     ]
-    listings = _with_calendars(order.source, listings, outlines, step)
+    unknown = _unknown_weeks(listings, outlines)
+    listings = [pair for pair in listings if pair[0] not in unknown]
+    symbols = [its.symbol for _, its in listings]
+    if unknown and not listings:
+        raise SourceError(" ".join(why.of(raw) for raw, why in islice(unknown.items(), NAMED)))
+    listings = _with_calendars(order.source, listings, outlines, now, step)
     ends = _ends(order.source, listings, outlines, now)
     days = [(known.calendar, day) for known, day in ends]
     as_of = as_of_session(days, now=now, requested=order.session, quorum=order.quorum)
@@ -167,11 +185,12 @@ def plan(order: Order, now: dt.datetime, step: Step = silent) -> Plan:
             if window.last < last_session(as_of, name)
         },
         upcoming=upcoming(as_of, _active_calendars(ends, known)),
-        refused={**order.left, **resolved.refused},
+        refused={**order.left, **resolved.refused, **unknown},
         later=later if order.session is None else (),
         behind=behind,
         current=current,
         wider=_wider([day for _, day in ends], current) if order.session is None else "",
+        overdue="" if order.session or order.name == SAMPLE else _overdue(as_of, ends, known, now),
         inferred=[
             its.symbol
             for _, its in listings
@@ -184,21 +203,56 @@ def plan(order: Order, now: dt.datetime, step: Step = silent) -> Plan:
 
 
 def _listing(order: Order, symbol: str, raw: str, outline: Outline | None) -> Listing:
-    """A symbol's listing; crypto if it trades on weekends and the reference does not object. Its
+    """A symbol's listing; crypto if it trades every day and nothing says that it is listed. Its
     exchange is the reference's, else that of its name, else the one that was ordered.
     """
     listing = order.reference.listing(symbol)
+    listed = listing.exchange is not None or placed(raw)[0] is not None
     if listing.exchange is None:
         listing = listed_at(listing, placed(raw)[0] or order.exchange)
-    if outline is None or not outline.weekends or listing.stated or listing.crypto:
+    if outline is None or not outline.weekends or listing.stated or listing.crypto or listed:
+        return listing
+    pair = quote_of(raw) is not None
+    if not pair and (order.exchange is not None or _is_filled(order.source, raw)):
         return listing
     return as_crypto(listing)
+
+
+def _is_filled(source: BarSource, raw: str) -> bool:
+    """Whether the bars of weekends repeat those before them: somebody filled in the days."""
+    for loaded in source.load([raw]):
+        bars = loaded.bars
+        weekend = (bars.date[1:] + 3) % 7 >= 5
+        if weekend.any():
+            return bool(np.mean(bars.close[1:][weekend] == bars.close[:-1][weekend]) > FILLED)
+    return False
+
+
+def _unknown_weeks(
+    listings: Sequence[tuple[str, Listing]], outlines: Mapping[str, Outline]
+) -> dict[str, Refusal]:
+    """The symbols of markets that open on Saturdays or Sundays, whose weeks are not known."""
+    found: dict[str, Refusal] = {}
+    for raw, its in listings:
+        market = SUNDAY_MARKETS.get(raw.upper().rpartition(".")[2]) if "." in raw else None
+        odd = raw in outlines and outlines[raw].odd_week and not its.crypto
+        if market and its.exchange is None and not its.stated:
+            reason = f"The trading days of {market} are not known, so {raw} cannot be read."
+            found[raw] = Refusal("foreign_listing", reason)
+        elif odd:
+            reason = (
+                "It trades on Saturdays or Sundays and not on each day of the week, as in Riyadh, "
+                "Tel Aviv or Tehran; the trading days of such markets are not known."
+            )
+            found[raw] = Refusal("foreign_listing", reason)
+    return found
 
 
 def _with_calendars(
     source: BarSource,
     listings: Sequence[tuple[str, Listing]],
     outlines: Mapping[str, Outline],
+    now: dt.datetime,
     step: Step,
 ) -> list[tuple[str, Listing]]:
     """The listings, of which those without an exchange have the calendar that their bars fit."""
@@ -209,7 +263,7 @@ def _with_calendars(
     }
     suspects = [raw for raw, abroad in unknown.items() if abroad]
     others = [raw for raw, abroad in unknown.items() if not abroad]
-    found = inferred(source, suspects, others, step)
+    found = inferred(source, suspects, others, to_day(last_begun(now)), step)
     return [(raw, replace(its, inferred_calendar=found.get(raw))) for raw, its in listings]
 
 
@@ -262,6 +316,26 @@ def _wider(days: Sequence[int], current: int) -> str:
     session, symbols = to_date(last), sum(day >= last for day in days)
     held = f"Few symbols have bars of this session, but {symbols:,} have bars to {session} or later"
     return f"{held}: `--session {session}` makes a night of them."
+
+
+def _overdue(
+    as_of: dt.date,
+    ends: Sequence[tuple[Listing, int]],
+    known: Mapping[str, Window],
+    now: dt.datetime,
+) -> str:
+    """Say that a night is older than the last session of an exchange, and how many series are."""
+    missed = {name: last_completed(now, name) for name in _active_calendars(ends, known)}
+    name, last = max(missed.items(), key=lambda item: item[1], default=("", as_of))
+    if last <= as_of:
+        return ""
+    late = sum(to_date(day) < last for its, day in ends if its.calendar == name)
+    every = sum(its.calendar == name for its, _ in ends)
+    sessions = "The last day of crypto" if name == UTC_DAYS else f"The last session of {name}"
+    return (
+        f"This night is of {as_of}. {sessions} was {last}: {late:,} of {every:,} series end before "
+        "it; update the bars."
+    )
 
 
 def _active_calendars(ends: Sequence[tuple[Listing, int]], known: Mapping[str, Window]) -> set[str]:

@@ -39,6 +39,8 @@ class Report:
     """Symbols with sessions after the night's, which too few symbols reach. Not in the book."""
     wider: str = ""
     """Which session covers more symbols. Only a night with one has it in its book."""
+    overdue: str = ""
+    """That the night is older than its exchanges' last session. Not in the book."""
     inferred: Sequence[str] = ()
     """Symbols that are taken for crypto because they trade on weekends."""
     assumed_dollars: int = 0

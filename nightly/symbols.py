@@ -25,6 +25,7 @@ QUOTES: Final = frozenset(
 """Currencies at the end of a pair: `BTC-USD` is a pair, but `BRK-B` is a class of shares."""
 
 _SEPARATOR: Final = re.compile(r"[-/_ &]")
+_SERIES: Final = re.compile(r"-(EQ|INDEX)$")
 _SYMBOL: Final = re.compile(r"[A-Z0-9]+(\.[A-Z0-9]+)*")
 
 COINS: Final = frozenset({"USDT", "USDC", "BUSD", "FDUSD", "TUSD", "DAI"})
@@ -50,9 +51,11 @@ def normalise(raw: str) -> str | None:
     `NSE:INFY`.
 
     A separator before a quote currency is removed (`BTC/USD` becomes `BTCUSD`); any other becomes a
-    dot (`BRK-B` becomes `BRK.B`).
+    dot (`BRK-B` becomes `BRK.B`). The mark of an index (`^NSEI`) and the series of shares behind
+    Indian tickers (`INFY-EQ`) are left out.
     """
-    first, *rest = _SEPARATOR.split(placed(raw)[1].strip().upper())
+    named = _SERIES.sub("", placed(raw)[1].strip().upper().removeprefix("^"))
+    first, *rest = _SEPARATOR.split(named)
     symbol = first
     for part in rest:
         symbol += part if part.split(".", 1)[0] in QUOTES else f".{part}"

@@ -39,7 +39,7 @@ from nightly.cleaning.sessions import Window
 from nightly.errors import Refusal
 from nightly.reference.reference import AssetType, Split
 from nightly.series import Mask, Places, Series, parts
-from store.wire.exchanges import NEW_YORK
+from store.wire.exchanges import NEW_YORK, customary_currency
 
 REUSE_DAYS: Final = 90
 """A longer gap in calendar days separates two owners of one ticker."""
@@ -51,6 +51,18 @@ MISPRINT: Final = 2.0
 """An open over this many times both closes beside it, or under this fraction, is a misprint ..."""
 MISPRINT_VOLUME: Final = 5.0
 """... unless the day's volume is over this many times the median of the days before."""
+
+UNIT: Final = 100.0
+"""A close over about this many times the one before, or under a fraction as small, is in another
+unit ..."""
+UNIT_TOLERANCE: Final = 0.2
+"""... give or take the move of a day."""
+HUNDREDTHS: Final = ("GBX", "ZAC")
+"""Where exchanges quote in pence or cents, sources mix them with pounds and rands."""
+STOPPED: Final = 2
+"""So many repeats of one bar at the end show that its source has stopped."""
+EXTRA_SHARE: Final = 0.025
+"""No exchange has a larger share of sessions that its calendar does not know."""
 
 CONTRADICTIONS: Final = (
     *("bad_bar", "price_outside_range", "weekend", "holiday", "misprint", "price_spike"),
@@ -144,27 +156,51 @@ class Remaining:
         """Drop and mend bars by every rule, in order."""
         _drop_bad_bars(self)
         _widen_ranges(self)
+        if customary_currency(window.calendar) in HUNDREDTHS and asset_type != "crypto":
+            _convert_units(self)
+        self.drop(_at_end(_repeats(self.bars)), "repeated_bar")
         if asset_type != "crypto":
-            # Day 0 was a Thursday.
-            # Some exchanges open on a Saturday now and then, which their calendars do not have.
-            abroad = window.calendar != NEW_YORK
-            self.drop((self.bars.date + 3) % 7 >= 5, "weekend", blamed=not abroad)
-            self.drop(_among(self.bars.date, window.closed), "holiday")
+            self._drop_closed(window)
         if splits:
             _apply_splits(self, splits)
         _drop_misprints(self)
         _drop_spikes(self)
         _drop_halts(self)
 
+    def _drop_closed(self, window: Window) -> None:
+        """Drop the bars of days on which the exchange did not open.
+
+        Days that somebody filled in repeat the close before, and speak against nothing. Exchanges
+        abroad open on a few days that their calendars do not have: those of India for an hour at
+        Diwali.
+        """
+        abroad = window.calendar != NEW_YORK
+        untraded = self.bars.volume == 0
+        filled = _repeats(self.bars) | (untraded & (self.bars.high == self.bars.low))
+        # Day 0 was a Thursday.
+        weekend = (self.bars.date + 3) % 7 >= 5
+        holiday = _among(self.bars.date, window.closed)
+        extra = (weekend | holiday) & ~filled & (self.bars.volume > 0)
+        if abroad and np.count_nonzero(extra) <= EXTRA_SHARE * len(extra):
+            self.count("extra_session", int(np.count_nonzero(extra)))
+            weekend, holiday = weekend & ~extra, holiday & ~extra
+        self.note(filled & (weekend | holiday), "filled_day")
+        if not abroad:
+            self.note(weekend & ~filled, "weekend", counted=False)
+        self.note(holiday & ~filled, "holiday", counted=False)
+        kept = ~weekend
+        self.drop(weekend, "weekend", blamed=False)
+        self.drop(holiday[kept], "holiday", blamed=False)
+
     def count(self, rule: str, number: int) -> None:
         """Count a number of bars."""
         if number:
             self.findings[rule] = self.findings.get(rule, 0) + number
 
-    def note(self, hits: Mask, rule: str, *, blamed: bool = True) -> bool:
+    def note(self, hits: Mask, rule: str, *, blamed: bool = True, counted: bool = True) -> bool:
         """Count the bars that a rule affects, and say whether there are any."""
         number = int(np.count_nonzero(hits))
-        self.count(rule, number)
+        self.count(rule, number if counted else 0)
         if number and blamed and rule in CONTRADICTIONS:
             self.contradictions[self.rows[hits]] = True
         return number > 0
@@ -201,6 +237,48 @@ def _widen_ranges(left: Remaining) -> None:
     if left.note(odd, "bad_volume"):
         volume = np.where(odd, 0.0, volume)
     left.bars = Bars(bars.date, bars.open, high, low, bars.close, volume)
+
+
+def _repeats(bars: Bars) -> Mask:
+    """Bars with a range that repeat the one before in every price and the volume: they are filled
+    in, or the source has stopped.
+    """
+    same = np.ones(max(len(bars) - 1, 0), np.bool_)
+    for values in (bars.close, bars.open, bars.high, bars.low, bars.volume):
+        same &= (values[1:] == values[:-1]) | (np.isnan(values[1:]) & np.isnan(values[:-1]))
+    same &= bars.high[1:] > bars.low[1:]
+    return np.concatenate([[False], same])[: len(bars)]
+
+
+def _at_end(repeats: Mask) -> Mask:
+    """The repeats in a row at the end, if they are more than a coincidence."""
+    last = np.flatnonzero(~repeats)[-1] + 1 if len(repeats) else 0
+    found = np.zeros(len(repeats), np.bool_)
+    found[last:] = len(repeats) - last >= STOPPED
+    return found
+
+
+def _convert_units(left: Remaining) -> None:
+    """Convert stretches in pounds to pence, where a source changes from one to the other.
+
+    The highest level of a series is in hundredths, since that is how its exchange quotes.
+    """
+    bars = left.bars
+    if len(bars) < 2:
+        return
+    step = np.log(bars.close[1:] / bars.close[:-1])
+    near = np.abs(np.abs(step) - math.log(UNIT)) < math.log1p(UNIT_TOLERANCE)
+    level = np.cumsum(np.where(near, np.sign(step), 0.0))
+    level = np.concatenate([[0.0], level])
+    level -= level.max()
+    if not near.any() or level.min() < -1:
+        return
+    factor = np.where(level < 0, UNIT, 1.0)
+    left.count("unit_changed", int(np.count_nonzero(level < 0)))
+    opened, high, low, close = (
+        price * factor for price in (bars.open, bars.high, bars.low, bars.close)
+    )
+    left.bars = Bars(bars.date, opened, high, low, close, bars.volume)
 
 
 def _among(days: Days, others: Days) -> Mask:

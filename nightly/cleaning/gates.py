@@ -29,7 +29,11 @@ GAP_ABROAD: Final = 14
 """Holidays of Tokyo, Shanghai and Taipei close the exchange for up to 12 days."""
 
 BAD_SHARE: Final = 0.01
-"""Bars are refused while a larger share of the raw bars so far contradict themselves."""
+"""Bars are refused while a larger share of the raw bars before contradict themselves."""
+BAD_WINDOW: Final = 1250
+"""The raw bars that are looked at: about five years."""
+BAD_STRETCH: Final = 20
+"""So many bad bars in a row are a stretch without data, after which the bars are judged anew."""
 BAD_BARS: Final = 3
 """This many contradictions are accepted, however few bars there are."""
 
@@ -65,14 +69,27 @@ def gap_days(calendar: str) -> int:
 
 
 def untrusted(contradictions: Mask, rows: Places) -> Mask:
-    """Kept bars at which too many of the raw bars so far contradict themselves.
+    """Kept bars at which too many of the raw bars so far contradict themselves, and too many of the
+    last `BAD_WINDOW`, or of those since the last stretch of nothing but such bars.
 
     `contradictions` has one value for each raw bar, `rows` the raw place of each kept bar.
     """
     if not contradictions.any():
         return np.zeros(len(rows), np.bool_)
-    so_far = np.cumsum(contradictions)[rows]
-    return np.asarray(so_far > np.maximum(BAD_BARS, BAD_SHARE * (rows + 1)))
+    since = np.maximum(_after_stretches(contradictions)[rows], rows + 1 - BAD_WINDOW)
+    sums = np.concatenate([[0], np.cumsum(contradictions)])
+    ever = sums[rows + 1] > np.maximum(BAD_BARS, BAD_SHARE * (rows + 1))
+    bad = sums[rows + 1] - sums[since]
+    return np.asarray(ever & (bad > np.maximum(BAD_BARS, BAD_SHARE * (rows + 1 - since))))
+
+
+def _after_stretches(contradictions: Mask) -> Places:
+    """For each raw bar, where the bars after the last bad stretch begin; 0 if there was none."""
+    run = bars_since(~contradictions)
+    ends = np.flatnonzero((run[:-1] >= BAD_STRETCH) & (run[1:] == 0)) + 1
+    begin = np.zeros(len(run), np.intp)
+    begin[ends] = ends
+    return np.maximum.accumulate(begin)
 
 
 def far_apart(prices: Floats, others: Floats, limit: float) -> Places:

@@ -8,12 +8,13 @@ have.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
 
-from nightly.bars import Days, to_date
+from nightly.bars import Days, to_date, to_day
 from nightly.markets.calendars import calendar_of, sessions_between
 from nightly.reading.source import BarSource, Step
 from store.wire.exchanges import NEW_YORK, customary_currency, exchanges
@@ -26,6 +27,8 @@ CLEARLY: Final = 2
 """
 ODD_SHARE: Final = 0.01
 """No calendar fits bars of which a larger share lies on its holidays."""
+OLDEST: Final = to_day(dt.date(1990, 1, 1))
+"""Earlier days do not count: no calendar is asked for the year 1."""
 BATCH: Final = 256
 """Symbols whose bars are held at a time."""
 
@@ -33,14 +36,14 @@ Calendars = Mapping[str, Days]
 
 
 def inferred(
-    source: BarSource, suspects: Sequence[str], others: Sequence[str], step: Step
+    source: BarSource, suspects: Sequence[str], others: Sequence[str], until: int, step: Step
 ) -> dict[str, str]:
     """The calendar of each symbol that has another one than New York's, by raw name.
 
     `suspects` have bars on New York's holidays; `others` have hardly any, but nothing says either
-    where they are listed.
+    where they are listed. Bars after the day `until` do not count.
     """
-    days = dict(_latest(source, suspects))
+    days = dict(_latest(source, suspects, until))
     if not days:
         return {}
     calendars = _calendars(days, step)
@@ -50,7 +53,8 @@ def inferred(
         return {}
     latest = to_date(max(int(mine[-1]) for mine in days.values()))
     few = {name: calendar_of(name, latest).sessions for name in {NEW_YORK, *found.values()}}
-    for name, mine in _latest(source, [name for name in (*suspects, *others) if name not in found]):
+    rest = [name for name in (*suspects, *others) if name not in found]
+    for name, mine in _latest(source, rest, until):
         if calendar := fitting(mine, few, clearly=1):
             found[name] = calendar
     return {name: calendar for name, calendar in found.items() if calendar != NEW_YORK}
@@ -73,12 +77,12 @@ def fitting(days: Days, calendars: Calendars, clearly: int = CLEARLY) -> str | N
     return name if clear and odd <= ODD_SHARE * len(days) else None
 
 
-def _latest(source: BarSource, names: Sequence[str]) -> Iterator[tuple[str, Days]]:
-    """The weekdays of the latest bars of some names that have any."""
+def _latest(source: BarSource, names: Sequence[str], until: int) -> Iterator[tuple[str, Days]]:
+    """The weekdays of the latest bars, up to a day, of some names that have any."""
     for start in range(0, len(names), BATCH):
         for loaded in source.load(names[start : start + BATCH]):
-            days = loaded.bars.date[-LATEST:]
-            days = days[(days + 3) % 7 < 5]
+            days = loaded.bars.until(until).date[-LATEST:]
+            days = days[((days + 3) % 7 < 5) & (days >= OLDEST)]
             if len(days):
                 yield loaded.name, days
 

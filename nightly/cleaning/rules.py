@@ -11,14 +11,19 @@ from typing import Final
 
 from nightly.cleaning.cleaning import (
     CONTRADICTIONS,
+    EXTRA_SHARE,
     MISPRINT,
     MISPRINT_VOLUME,
     OUTSIDE,
     REUSE_DAYS,
+    STOPPED,
+    UNIT,
 )
 from nightly.cleaning.gates import (
     BAD_BARS,
     BAD_SHARE,
+    BAD_STRETCH,
+    BAD_WINDOW,
     FLAT_BARS,
     FLAT_SHARE,
     GAP_CRYPTO,
@@ -56,7 +61,10 @@ _ATR_BARS, _ATR_FLOOR = Parameters().atr_bars, Parameters().atr_floor
 
 FINDINGS: Final = (
     DataRule("undated_row", "a row without a readable date", "dropped"),
-    DataRule("repeated_date", "a second row for one date", "the last row is kept"),
+    DataRule("repeated_date", "another row of one date with the same prices", "one is kept"),
+    DataRule(
+        "differing_date", "rows of one date whose prices differ, in the past", "no row is used"
+    ),
     DataRule("second_file", "another file for the same name in a folder", "not read"),
     DataRule("bad_bar", "a price missing, zero or negative, or the high below the low", "dropped"),
     DataRule("bad_volume", "a missing or negative volume", "counts as 0"),
@@ -65,6 +73,28 @@ FINDINGS: Final = (
         "price_outside_range",
         f"it lies outside by more than {OUTSIDE:.0%}",
         "the range is widened; a contradiction",
+    ),
+    DataRule(
+        "unit_changed",
+        f"where prices are in hundredths: bars before or after a close about {UNIT:.0f} times the "
+        "one before, or under a fraction as small",
+        "converted to hundredths",
+    ),
+    DataRule(
+        "repeated_bar",
+        f"bars at the end, {STOPPED} at least, that have a range and repeat the one before in "
+        "every price and the volume",
+        "dropped",
+    ),
+    DataRule(
+        "filled_day",
+        "a weekend or holiday that repeats the bar before, or has no volume and no range",
+        "no contradiction",
+    ),
+    DataRule(
+        "extra_session",
+        f"abroad, a traded bar on a weekend or holiday, up to {EXTRA_SHARE:.1%} of all",
+        "kept",
     ),
     DataRule("future_date", "a bar dated in the future anywhere on earth; counted once", "dropped"),
     DataRule(
@@ -131,6 +161,12 @@ REFUSALS: Final = (
     DataRule("no_bars", "only the reference lists it, or its bars were gone when read", "left out"),
     DataRule("unreadable_file", "its file cannot be read", "left out"),
     DataRule(
+        "differing_rows",
+        "rows of one date differ, for one of the newest 20 bars or for over 1% of all",
+        "left out",
+    ),
+    DataRule("undated_rows", "one of the newest 20 rows has no readable date", "left out"),
+    DataRule(
         "other_interval",
         "none of its files holds daily prices; files beside daily ones are only counted",
         "left out",
@@ -143,7 +179,8 @@ REFUSALS: Final = (
     DataRule(
         "bad_bars",
         f"{', '.join(CONTRADICTIONS[:-1])} and {CONTRADICTIONS[-1]} together exceed {BAD_BARS} and "
-        f"{BAD_SHARE:.0%} of the bars so far",
+        f"{BAD_SHARE:.0%} of the bars so far and of the last {BAD_WINDOW:,}, or of those since the "
+        f"last {BAD_STRETCH} or more bad ones in a row",
         "left out from then on, until they no longer do",
     ),
     DataRule(

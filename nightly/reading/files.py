@@ -21,6 +21,9 @@ MAGIC: Final[Mapping[bytes, str]] = {
     b"PK\x03\x04": "zip",
     b"PK\x05\x06": "zip",
     b"\x1f\x8b": "gzip",
+    b"\xfd7zXZ\x00": "xz",
+    b"BZh": "bzip2",
+    b"\x28\xb5\x2f\xfd": "zstandard",
     b"\xd0\xcf\x11\xe0": "excel",
 }
 _SHEETS: Final = (b"[Content_Types].xml", b"_rels/", b"docProps/", b"xl/")

@@ -17,6 +17,7 @@ from nightly.errors import Refusal, SourceError
 from nightly.reading.files import file_digest
 from nightly.reading.formats import read_bars
 from nightly.reading.pieces import Piece, PieceReader, pieces_of
+from nightly.reading.source import to_bars
 from nightly.symbols import normalise
 from nightly.tables.layout import BarsTable
 from nightly.tables.names import DAILY, FileName, read_name
@@ -57,6 +58,11 @@ class SymbolFiles:
             self.left[label] = Refusal("bad_symbol", reason, len(table.frame))
         elif file.named.period or not self.tables:
             self.tables.append(table)
+        elif len(self.tables) == 1 and _intraday(self.tables[0]) and not _intraday(table):
+            other = self.tables.pop()
+            self.tables.append(table)
+            reason = f"{other.label} is not daily; {label} is read in its place."
+            self.left[other.label] = Refusal("duplicate_symbol", reason, len(other.frame))
         else:
             reason = f"{label} is another file for {self.name}; {_REMOVE}"
             self.left[label] = Refusal("duplicate_symbol", reason, len(table.frame))
@@ -213,6 +219,11 @@ def _no_file(files: Sequence[BarsFile]) -> Refusal:
     label, interval = files[0].piece.label, files[0].named.interval
     reason = f"{label} holds no daily prices ({interval}); only {DAILY} can be read."
     return Refusal("other_interval", reason)
+
+
+def _intraday(table: BarsTable) -> bool:
+    refusal = table.refusal or to_bars(table.frame)[2]
+    return refusal is not None and refusal.code == "other_interval"
 
 
 def _common(values: Iterable[Fact]) -> Fact | None:

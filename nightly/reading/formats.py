@@ -8,7 +8,7 @@ import gzip
 import io
 import warnings
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +26,10 @@ from nightly.tables.raw import BROKEN, RawTable
 TABLES: Final[Mapping[str | None, str]] = {"parquet": "Parquet", "arrow": "Arrow (feather)"}
 OTHERS: Final[Mapping[str | None, str]] = {
     "excel": "an Excel workbook; save its sheet as CSV.",
-    **{kind: f"a {kind} inside another archive; unpack it." for kind in ("zip", "gzip", "tar")},
+    **{
+        kind: f"a {kind} inside another archive; unpack it."
+        for kind in ("zip", "gzip", "tar", "xz", "bzip2", "zstandard")
+    },
 }
 PAGES: Final[Mapping[bytes, str]] = {
     b"<!doctype": "a web page; download the table instead of the page that shows it.",
@@ -37,6 +40,9 @@ PAGES: Final[Mapping[bytes, str]] = {
 }
 CANDLE: Final = ("date", "open", "high", "low", "close", "volume")
 """What stands in a row of the lists of numbers that freqtrade and the exchanges write as JSON."""
+END: Final = 1 << 16
+"""Bytes at the end of a text in which its last rows are."""
+COINBASE: Final = ("date", "low", "high", "open", "close", "volume")
 MAX_ROWS: Final = 20_000_000
 MAX_RECODED: Final = 64 << 20
 """The largest file of an unusual encoding, which must be read into memory."""
@@ -70,15 +76,40 @@ def _raw_of(data: bytes, label: str) -> RawTable:
         return RawTable(label, rows.collect().lazy(), TABLES[kind], whole=True)
     if kind is not None:
         raise SourceError(f"{label} is {OTHERS[kind]}")
-    if data.lstrip()[:1] == b"[":
-        return RawTable(label, _candles(data, label).lazy(), "JSON candles", whole=True)
+    if data.lstrip()[:1] in (b"[", b"{"):
+        return _json(data, label)
     encoding = encoding_of(data[:HEAD])
-    text = recode(data, encoding)
+    text = _unquoted(recode(data, encoding))
     dialect = tell_dialect(_checked(text[:HEAD], label), label)
+    _check_end(text, dialect.separator, label)
     table = _collected(dialect.scan(text), label)
     if not len(table):
         raise SourceError(f"{label} has a header and no row; write one row a day under it.")
     return RawTable(label, table.lazy(), "CSV", dialect.separator, True, True)
+
+
+def _unquoted(text: bytes) -> bytes:
+    """A text without quotation marks around whole lines, which spreadsheets write."""
+    start = text[:HEAD].removeprefix(b"\xef\xbb\xbf").splitlines()[:3]
+    quoted = [line.startswith(b'"') and line.endswith(b'"') for line in start]
+    if len(start) < 2 or not all(quoted) or any(line.count(b'"') > 2 for line in start):
+        return text
+    return b"\n".join(line.strip(b'"') for line in text.splitlines())
+
+
+def _check_end(text: bytes, separator: str, label: str) -> None:
+    """Check that a download did not end in the middle of a row.
+
+    Raises:
+        SourceError: the last line has fewer cells than those before it, and no end.
+    """
+    if text.endswith((b"\n", b"\r")):
+        return
+    mark = separator.encode()
+    *before, last = text[-END:].splitlines()[-4:]
+    cells = {line.count(mark) for line in before}
+    if len(before) == 3 and len(cells) == 1 and 0 < last.count(mark) < min(cells):
+        raise SourceError(f"{label} ends in the middle of a row; fetch it again.")
 
 
 def _collected(rows: pl.LazyFrame, label: str) -> pl.DataFrame:
@@ -165,20 +196,59 @@ def readable(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _candles(data: bytes, label: str) -> pl.DataFrame:
-    """The raw table in a JSON list of candles, each a list of a time, prices and a volume.
+def _json(data: bytes, label: str) -> RawTable:
+    """The raw table in JSON: candles, records, columns of equal length, or a record a line.
 
     Raises:
         SourceError: the JSON is something else.
     """
     try:
-        rows = orjson.loads(data)
+        found = orjson.loads(data)
     except orjson.JSONDecodeError as error:
-        raise SourceError(f"{label} is broken JSON; fetch it again.") from error
+        try:
+            found = [orjson.loads(line) for line in data.splitlines() if line.strip()]
+        except orjson.JSONDecodeError:
+            raise SourceError(f"{label} is broken JSON; fetch it again.") from error
+    inner = [rows for rows in found.values() if isinstance(rows, list)] if _is_object(found) else []
+    columns = len(inner) > 1 and len({len(rows) for rows in inner}) == 1
+    if _is_object(found) and columns and len(inner) == len(found):
+        found = [dict(zip(found, row, strict=True)) for row in zip(*inner, strict=True)]
+    elif len(inner) == 1:
+        found = inner[0]  # as {"data": [...]}
+    if not isinstance(found, list):
+        raise SourceError(f"{label} is {PAGES[b'{']}")
+    if found and all(map(_is_object, found)):
+        frame = pl.DataFrame([_flat(row) for row in found], infer_schema_length=None, strict=False)
+        return RawTable(label, frame.lazy(), "JSON", whole=True)
+    return RawTable(label, _candles(found, label).lazy(), "JSON candles", whole=True)
+
+
+def _is_object(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _flat(row: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in row.items() if not isinstance(value, dict | list)}
+
+
+def _low_first(row: Sequence[object]) -> bool:
+    low, high, *others = (price if isinstance(price, int | float) else 0.0 for price in row[1:5])
+    return low <= min(others) and max(others) <= high and low < high
+
+
+def _candles(rows: list[object], label: str) -> pl.DataFrame:
+    """The raw table of candles, each a list of a time, prices and a volume.
+
+    Coinbase writes the low and the high before the open.
+
+    Raises:
+        SourceError: the rows are something else.
+    """
     if not all(isinstance(row, list) and len(row) >= len(CANDLE) for row in rows):
         raise SourceError(
             f"{label} is JSON, but not a list of candles; write rows of time, prices and volume."
         )
-    cut = [row[: len(CANDLE)] for row in rows]
-    frame = pl.DataFrame(cut, schema=list(CANDLE), orient="row", strict=False)
+    cut = [row[: len(CANDLE)] for row in rows if isinstance(row, list)]
+    names = list(COINBASE if all(map(_low_first, cut)) else CANDLE)
+    frame = pl.DataFrame(cut, schema=names, orient="row", strict=False)
     return frame.with_columns(pl.col("date").cast(pl.Int64, strict=False))

@@ -7,32 +7,53 @@ unpack to more than a fixed size. A link in a folder may be a stranger's, so it 
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import lzma
 import os
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from io import BufferedReader
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+import zstandard
 
 from nightly.errors import SourceError
 from nightly.reading.files import magic, open_regular, trouble
-from nightly.tables.names import read_name
+from nightly.tables.names import UNREAD, read_name
 
 MAX_BYTES: Final = 64 << 20
 """The largest piece. A symbol's daily bars since 1900 are 3 MB of text."""
+UNPACKED: Final[Mapping[str | None, Any]] = {
+    "gzip": gzip.open,
+    "xz": lzma.open,
+    "bzip2": bz2.open,
+    "zstandard": zstandard.open,
+}
+"""How single files are unpacked, by what they are."""
 MAX_TOTAL: Final = 64 << 30
 MAX_PIECES: Final = 2_000_000
 
+_NOT_READ: Final = "is of a form that is not read; write its bars as CSV or Parquet"
 _OUT: Final = "is a link that leads out of the folder; put what it leads to in its place"
 
 # zipfile raises RuntimeError for encrypted members, NotImplementedError for unknown compressions
 # and ValueError for impossible offsets.
 _BROKEN = (
-    *(OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError),
+    *(
+        OSError,
+        EOFError,
+        zlib.error,
+        lzma.LZMAError,
+        zstandard.ZstdError,
+        zipfile.BadZipFile,
+        NotImplementedError,
+        RuntimeError,
+    ),
     ValueError,
 )
 
@@ -83,8 +104,11 @@ def _walk(top: Path) -> Iterator[Piece]:
             yield Piece(here, None, _below(top, here), again)
             continue
         entered.add(real)
-        for path in (here / name for name in visible if name in inner or read_name(name)):
-            if _leads_out(path, home):
+        for path in (here / name for name in visible):
+            if path.name not in inner and not read_name(path.name):
+                if path.suffix.lower() in UNREAD:
+                    yield Piece(path, None, _below(top, path), _NOT_READ)
+            elif _leads_out(path, home):
                 yield Piece(path, None, _below(top, path), _OUT)
             elif path.name in inner:
                 folders.append(path.name)
@@ -113,7 +137,7 @@ def _of_file(path: Path, below: str) -> Iterator[Piece]:
     """The file itself, or the members of a zip, unless the zip's name describes its one member."""
     name = read_name(path.name)
     packed = name is not None and name.suffix == ".zip"
-    if not packed or (name and name.period):
+    if not packed or (name and "-" in name.period):
         yield Piece(path, None, below)
         return
     try:
@@ -158,8 +182,9 @@ class PieceReader:
             raise SourceError(f"{piece.label} {piece.trouble}.")
         try:
             data = self._member(piece, most) if piece.member else self._file(piece, most)
-            if magic(data[:8]) == "gzip":
-                data = gzip.GzipFile(fileobj=io.BytesIO(data)).read(most + 1)
+            if (kind := magic(data[:8])) in UNPACKED:
+                with UNPACKED[kind](io.BytesIO(data)) as unpacked:
+                    data = unpacked.read(most + 1)
         except _BROKEN as error:
             detail = str(error) if isinstance(error, RuntimeError) else type(error).__name__
             raise SourceError(f"{piece.label} cannot be read ({detail}).") from error

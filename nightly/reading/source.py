@@ -15,10 +15,10 @@ from typing import Any, Final, Protocol, Self
 import numpy as np
 import polars as pl
 
-from nightly.bars import Adjustment, Bars
+from nightly.bars import Adjustment, Bars, to_date
 from nightly.errors import Refusal
 from nightly.markets.calendars import calendar_of
-from nightly.tables.columns import BARS
+from nightly.tables.columns import BARS, PRICES
 from nightly.tables.layout import TIME, BarsTable
 from nightly.tables.spacing import other_interval
 from store.wire.exchanges import NEW_YORK
@@ -31,11 +31,25 @@ EMPTY: Final = Bars(np.zeros(0, np.int32), *(np.zeros(0) for _ in NUMBERS))
 WEEKEND_SHARE: Final = 0.2
 """A series with a larger share of its bars on weekends trades every day; 2 of 7 is all of them."""
 
+DAY_SHARE: Final = 0.05
+"""A larger share of its bars is on each day of the week: a seventh, for crypto."""
+ODD_SHARE: Final = 0.1
+STRAY_SHARE: Final = 0.02
+"""A week with many bars on weekends and hardly any on one of Friday to Sunday is the Gulf's."""
+LAST_DAYS: Final = ("fridays", "saturdays", "sundays")
+WEEK: Final = 10
 HOLIDAY_SHARE: Final = 0.01
 """A series with a larger share of its bars on New York's holidays trades elsewhere. It would be
 refused otherwise."""
 IN_THIS_CENTURY: Final = dt.date(2000, 1, 1)
 
+NEWEST: Final = 20
+"""Among so many of the newest rows nothing may be unreadable or unsure."""
+FEW: Final = 3
+DIFFERING_SHARE: Final = 0.01
+"""More dates than `FEW`, and a larger share of them, must not have rows that differ."""
+ALIKE: Final = 1e-4
+"""Prices that differ by less are the same price, rounded in another way."""
 SORTING: Final = "sorting the bars by symbol"
 UNUSED: Final = "files left out"
 MAX_TOLD: Final = 40
@@ -56,24 +70,32 @@ class Outline:
     last_day: int
     """The day number of its newest bar."""
     weekends: bool = False
-    """Whether it trades on weekends, as crypto does and no American exchange."""
+    """Whether it trades on every day of the week, as crypto does and no exchange."""
+    odd_week: bool = False
+    """Whether it trades on one day of the weekend, or both, and not on every day."""
     abroad: bool = False
     """Whether it trades on New York's holidays."""
 
     @classmethod
-    def of(cls, last_day: int, bars: int, on_weekends: int, on_holidays: int) -> Self:
-        """The outline of some bars, of which numbers are on weekends and on New York's holidays."""
+    def of(
+        cls, last_day: int, bars: int, fridays: int, saturdays: int, sundays: int, on_holidays: int
+    ) -> Self:
+        """The outline of some bars, of which so many are on each of those days."""
         abroad = on_holidays > max(1, HOLIDAY_SHARE * bars)
-        return cls(last_day, on_weekends > WEEKEND_SHARE * bars, abroad)
+        weekend, rarest = saturdays + sundays, min(fridays, saturdays, sundays)
+        daily = weekend > WEEKEND_SHARE * bars and rarest > DAY_SHARE * bars
+        odd = weekend > ODD_SHARE * bars and rarest <= STRAY_SHARE * bars and bars > WEEK
+        return cls(last_day, daily, odd, abroad)
 
 
 def outline_columns() -> list[pl.Expr]:
     """The arguments of `Outline.of`, from the days of one symbol."""
+    weekday = pl.col("date") % 7  # day 0 was a Thursday
     closed = pl.Series(calendar_of(NEW_YORK, IN_THIS_CENTURY).closed).implode()
     return [
         pl.col("date").max().alias("last_day"),
         pl.col("date").count().alias("bars"),
-        ((pl.col("date") + 3) % 7 >= 5).sum().alias("on_weekends"),
+        *((weekday == place).sum().alias(name) for place, name in enumerate(LAST_DAYS, 1)),
         pl.col("date").is_in(closed).sum().alias("on_holidays"),
     ]
 
@@ -162,29 +184,94 @@ class ReadReport:
 def to_bars(frame: pl.DataFrame) -> tuple[Bars, dict[str, int], Refusal | None]:
     """The bars of one symbol, sorted by date; the findings; and why they are none, if not daily.
 
-    Rows without a date are dropped and counted as `undated_row`. Of rows with the same date the
-    last with prices is kept; the others count as `repeated_date`. A missing number becomes NaN.
+    Rows without a date are dropped and counted as `undated_row`. Of rows with one date those
+    without prices, or without a trade, give way; of equal ones the last is kept, and the others
+    count as `repeated_date`. Dates whose rows differ are dropped as `differing_date`: nobody knows
+    which row is right. A missing number becomes NaN.
+
+    What is wrong among the newest rows, or often, refuses the symbol: a night would be old, or made
+    of the bars of something else.
     """
     findings: dict[str, int] = {}
     rows, undated = len(frame), frame["date"].null_count()
     if undated:
         findings["undated_row"] = undated
+        if (lost := _undated_at_end(frame)) is not None:
+            return EMPTY, {}, replace(lost, rows=rows)
         frame = frame.drop_nulls("date")
     days = frame["date"].to_numpy()
     steps = np.diff(days)
-    order: slice | np.ndarray = slice(None)
+    order: slice | np.ndarray = slice(None)  # a slice copies nothing
+    differing = np.zeros(0, np.int32)
     if (steps <= 0).any():
-        # Of rows with one date those without prices, such as dividends, come first and give way.
-        order = np.lexsort((frame["close"].is_not_null().to_numpy(), days))
-        last = np.append(np.diff(days[order]) != 0, True)
-        if not last.all():
-            findings["repeated_date"] = int(np.count_nonzero(~last))
-        order = order[last]
-    refusal = other_interval(len(frame), days[order], _moments(frame))
+        order, differing = _ordered(frame, days)
+        if repeated := len(days) - len(days[order]):
+            findings["repeated_date"] = repeated
+    many = len(days) > 2 * len(days[order])
+    unlike = frame.select("date", *PRICES).n_unique() if many else len(days)
+    refusal = other_interval(unlike, days[order], _moments(frame))
+    refusal = refusal or _unsure(differing, days[order], rows)
     if refusal is not None:
         return EMPTY, {}, replace(refusal, rows=rows)
+    if len(differing):
+        findings["differing_date"] = len(differing)
+        order = np.arange(len(days))[order]
+        order = order[~np.isin(days[order], differing)]
     numbers = (frame[name].to_numpy()[order] for name in NUMBERS)
     return Bars(days[order], *numbers), findings, None
+
+
+def _ordered(frame: pl.DataFrame, days: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The place of the row that counts of each date, in order, and the dates whose rows differ."""
+    untraded = (frame["volume"] == 0) & (frame["high"] == frame["low"])
+    rank = frame["close"].is_not_null().cast(pl.Int8) * 2 - untraded.fill_null(value=False)
+    order = np.lexsort((rank.to_numpy(), days))
+    last = np.append(np.diff(days[order]) != 0, True)
+    return order[last], np.unique(days[order][_conflicts(frame, order, rank.to_numpy())])
+
+
+def _conflicts(frame: pl.DataFrame, order: np.ndarray, rank: np.ndarray) -> np.ndarray:
+    """Which rows, in order, have other prices than the next one of their date that counts alike."""
+    days = frame["date"].to_numpy()[order]
+    same = (np.diff(days) == 0) & (np.diff(rank[order]) == 0) & (rank[order][1:] > 0)
+    other = np.zeros(len(days) - 1, np.bool_)
+    for name in PRICES:
+        price = frame[name].to_numpy()[order]
+        other |= np.abs(np.diff(price)) > ALIKE * np.abs(price[1:])
+    return np.flatnonzero(same & other)
+
+
+def _unsure(differing: np.ndarray, days: np.ndarray, rows: int) -> Refusal | None:
+    """Why rows of one date that differ refuse a symbol, if they do."""
+    if not len(differing):
+        return None
+    many = len(differing) > max(FEW, DIFFERING_SHARE * len(days))
+    if not many and differing[-1] < days[-NEWEST:][0]:
+        return None
+    return Refusal(
+        "differing_rows",
+        f"{len(differing):,} dates have several rows with other prices ({to_date(differing[-1])} "
+        "is one), and no column tells them apart; add a column symbol if they are of several "
+        "symbols, or keep the right row of each date.",
+        rows,
+    )
+
+
+def _undated_at_end(frame: pl.DataFrame) -> Refusal | None:
+    """Why rows without a date refuse a symbol: with prices, they are at the end of the newest."""
+    undated = frame["date"].is_null() & frame["close"].is_not_null()
+    dated = frame["date"].drop_nulls()
+    if not undated.any() or not len(dated):
+        return None
+    newest_first = len(dated) > 1 and dated[0] > dated[-1]
+    end = undated.head(NEWEST) if newest_first else undated.tail(NEWEST)
+    if not end.any():
+        return None
+    return Refusal(
+        "undated_rows",
+        f"{int(undated.sum()):,} rows have no date that can be read, and some of them are among "
+        f"the newest {NEWEST}; write all dates in one form.",
+    )
 
 
 def _moments(frame: pl.DataFrame) -> int | None:

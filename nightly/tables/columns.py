@@ -21,50 +21,67 @@ NEEDED: Final = ("date", *PRICES)
 SPELLINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "symbol": (
         *("symbol", "ticker", "code", "tic", "tickersymbol", "stocksymbol", "actsymbol"),
-        *("tscode", "secid", "pair", "股票代码"),
+        *("tscode", "secid", "pair", "tckrsymb", "tradingsymbol", "instrumentsymbol", "scripcode"),
+        *("股票代码", "证券代码", "代码", "代號", "證券代號", "종목코드", "コード", "銘柄コード"),
     ),
     "date": (
         *("date", "datetime", "timestamp", "time", "opentime", "timeopen", "windowstart", "day"),
         *("tradedate", "tradingdate", "tradingday", "tsevent", "snappedat", "begin", "unix"),
-        *("localtime", "gmttime", "timeutc", "dateutc"),
-        *("datum", "fecha", "data", "dato", "paivamaara", "tarih", "дата", "日期", "交易日期", "t"),
+        *("localtime", "gmttime", "timeutc", "dateutc", "dtyyyymmdd", "date1", "traddt", "mkttime"),
+        *("datum", "fecha", "data", "dato", "paivamaara", "tarih", "дата", "t"),
+        *("日期", "交易日期", "日付", "日付け", "時間", "时间", "날짜", "일자", "日時"),
     ),
     "open": (
         *("open", "openprice", "opening", "openingprice", "pricetoday", "eroffnung", "eroffn"),
         *("eroffnungskurs", "eroeffnung", "erster", "apertura", "abertura", "ouverture", "ouv"),
-        *("otwarcie", "otw", "oppning", "откр", "开盘", "开盘价", "始値", "o"),
+        *("otwarcie", "otw", "oppning", "откр", "açılış", "opnpric", "o"),  # noqa: RUF001 Turkish
+        *("开盘", "开盘价", "開盤", "開盤價", "今开", "始値", "시가"),
     ),
     "high": (
         *("high", "highprice", "highest", "hoch", "tageshoch", "hochst", "hochstkurs", "h"),
         *("maximo", "maxima", "massimo", "max", "haut", "plushaut", "najwyzszy", "hoog"),
-        *("макс", "最高", "最高价", "高値"),
+        *("макс", "yuksek", "yüksek", "hghpric"),
+        *("最高", "最高价", "最高價", "高", "高値", "고가"),
     ),
     "low": (
         *("low", "lowprice", "lowest", "tief", "tagestief", "tiefst", "tiefstkurs", "l"),
         *("minimo", "minima", "min", "bas", "plusbas", "najnizszy", "laag"),
-        *("мин", "最低", "最低价", "安値"),
+        *("мин", "dusuk", "düşük", "lwpric"),
+        *("最低", "最低价", "最低價", "低", "安値", "저가"),
     ),
     "close": (
         *("close", "closeprice", "closing", "closingprice", "closelast", "settle", "last"),
         *("lastprice", "latest", "price", "schluss", "schlusskurs", "zuletzt"),
         *("cierre", "ultimo", "cloture", "clot", "dernier", "chiusura", "fechamento"),
-        *("zamkniecie", "ostatnio", "laatste", "цена", "收盘", "收盘价", "終値", "c"),
+        *("zamkniecie", "ostatnio", "laatste", "цена", "simdi", "şimdi", "clspric", "c"),
+        *("收盘", "收盘价", "收盤", "收盤價", "終値", "종가"),
     ),
     "volume": (
         *("volume", "vol", "stuecke", "stucke", "stuck", "totalvolume", "sharesvolume"),
         *("numberofshares", "noofshares", "tottrdqty", "shares", "tickvol", "tickvolume"),
-        *("volumen", "volumes", "wolumen", "wol", "объем", "成交量", "出来高", "v"),
+        *("volumen", "volumes", "wolumen", "wol", "объем", "hac", "ttltradgvol", "ttltrdqnty", "v"),
+        *("成交量", "成交股數", "交易量", "出来高", "거래량"),
     ),
     "clock": ("time", "hour"),
     "currency": ("currency", "quotecurrency", "devise", "wahrung", "waehrung", "moneda", "valuta"),
 }
-NAMES: Final = ("name", "stock", "asset", "instrument", "security")
+NAMES: Final = (
+    "name",
+    "stock",
+    "asset",
+    "instrument",
+    "security",
+    "index",
+    "indexname",
+    "indexlevel0",
+)
 """Columns that hold a symbol in some files and the name of a company in others."""
 UNNAMED: Final = ("", "unnamed0", "index", "indexlevel0")
 """How a table says that a column is an index without a name."""
 
 ADJUSTED: Final[Mapping[str, tuple[str, ...]]] = {
-    name: (f"adj{name}", f"adjusted{name}") for name in (*PRICES, "volume")
+    name: (f"adj{name}", f"adjusted{name}", f"adjustment{name}", f"adj{name[0]}")
+    for name in (*PRICES, "volume")
 }
 SCALED: Final = "adjustedclose"
 """A close adjusted for splits and dividends beside raw prices: EODHD, Alpha Vantage."""

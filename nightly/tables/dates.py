@@ -1,6 +1,7 @@
 """Dates: convert a column of dates, as people and programs write them, to day numbers.
 
-A moment has the date of its own zone: of the offset that is written behind it, or UTC for an epoch.
+A moment has the date of its own zone: of the offset that is written behind it, or UTC for an epoch,
+unless it is the evening on which the session of the next day begins (`evening_of`).
 Whether 03/04/2024 is in March or in April is decided over the whole column, or not at all.
 """
 
@@ -29,7 +30,7 @@ _ITS_DATE: Final = r"^(\d{1,2}[-./ ]\d{1,2}[-./ ](?:\d{4}|\d\d))(?:[^\d:]|$)"
 _WEEKDAY: Final = r"^(?:\p{L}{2,9}\.?,? )?"
 _MONTH: Final = r"(?<month>\p{L}{3,10})\.?"
 PATTERNS: Final = (
-    r"^(?<year>\d{4})[-./ ](?<month>\d{1,2})[-./ ](?<day>\d{1,2})(?:\D|$)",
+    r"^(?<year>\d{4})[-./ 年년] ?(?<month>\d{1,2})[-./ 月월] ?(?<day>\d{1,2})(?:\D|$)",
     r"^(?<year>\d{4})(?<month>\d\d)(?<day>\d\d)(?:[ T]|$)",
     rf"{_WEEKDAY}{_MONTH} (?<day>\d{{1,2}})(?:\p{{L}}\p{{L}})?,? (?<year>\d{{4}})",
     rf"{_WEEKDAY}(?<day>\d{{1,2}})\.?[-/ ]?{_MONTH}[-/, ]*(?<year>\d{{4}}|\d\d)(?:\D|$)",
@@ -59,6 +60,13 @@ _SERIAL_ZERO: Final = to_day(dt.date(1899, 12, 30))
 _DATE_ALONE: Final = r"^\d{1,4}[-./]\d{1,2}[-./]\d{1,4}$"
 _TIME: Final = r"(?:^|[T ])(?<hour>\d{1,2}):(?<minute>\d\d)(?::[\d.]+)?\s*(?<half>[AaPp][Mm])?"
 _COMPACT_TIME: Final = r"^(?:\d{8}[T ])?(?<hour>\d\d)(?<minute>\d\d)(?:\d\d)?$"
+EVENING: Final = 600
+"""The minute of the UTC day from which on a moment may belong to the next day: no midnight on earth
+is earlier."""
+MIDNIGHTS: Final = 1260
+"""The minute from which on Europe's midnights are."""
+STRAY: Final = 0.02
+"""A smaller share of moments on other days does not count."""
 ORDERED_ROWS: Final = 3
 WEEKDAY_ROWS: Final = 5
 """The fewest dates whose order, or whose days of the week, show how they are to be read."""
@@ -88,6 +96,46 @@ def day_of(raw: RawTable, column: str) -> pl.Expr:
             "them as YYYY-MM-DD."
         )
     return pl.when(days.is_between(*_CALENDAR)).then(days)
+
+
+def evening_of(raw: RawTable, day: pl.Expr, column: str, symbol: str | None) -> pl.Expr | None:
+    """Which moments are of the evening before their session; None if none is.
+
+    Tokyo's midnight is 15:00 UTC of the day before, and Sydney opens at 23:00: the evenings of such
+    a market are of Sundays, and never of Fridays and Saturdays. What trades every day is dated by a
+    midnight elsewhere if its evenings are an hour apart in summer and winter. Each symbol is
+    decided by its own moments.
+    """
+    dtype = raw.schema[column]
+    if dtype == pl.Date or not _timed(raw, column):
+        return None
+    minute = _minute(column, dtype)
+    if minute is None or (raw.head.select(minute.max()).item() or 0) < EVENING:
+        return None
+    key = pl.lit("") if symbol is None else pl.col(symbol).cast(pl.String)
+    moments = raw.rows.select(key.alias("key"), day.alias("day"), minute.alias("minute"))
+    weekday = (pl.col("day") + 3) % 7
+    late = (
+        moments.filter(pl.col("minute") >= EVENING)
+        .group_by("key")
+        .agg(
+            pl.len().alias("all"),
+            (weekday == 6).sum().alias("sundays"),
+            weekday.is_between(4, 5).sum().alias("others"),
+            pl.col("minute").unique().sort().alias("minutes"),
+        )
+    )
+    first, last = pl.col("minutes").list.first(), pl.col("minutes").list.last()
+    eves = (pl.col("sundays") > 0) & (pl.col("others") <= STRAY * pl.col("all"))
+    clocks = (first >= MIDNIGHTS) & (last - first == 60) & (pl.col("minutes").list.len() == 2)
+    few = pl.col("minutes").list.len() <= 2
+    found = late.filter(few & (eves | clocks)).collect()["key"].to_list()
+    return ((minute >= EVENING) & key.is_in(found)).fill_null(value=False) if found else None
+
+
+def _timed(raw: RawTable, column: str) -> bool:
+    first = raw.head[column]
+    return first.dtype != pl.String or not first.str.contains(_DATE_ALONE).all()
 
 
 def time_of(raw: RawTable, column: str) -> pl.Expr | None:

@@ -84,7 +84,7 @@ def _marks(raw: RawTable, written: Sequence[str], volume: str | None) -> dict[st
     marks: dict[str, str] = {}
     for texts, others in ((prices, volumes), (volumes, prices)):
         if texts.columns:
-            mark = decimal_mark([texts, others, shares], raw.separator, raw.label)
+            mark = decimal_mark([texts, others, shares], raw.label)
             marks |= dict.fromkeys(texts.columns, mark)
     return marks
 
@@ -96,10 +96,8 @@ def is_plain(texts: pl.DataFrame) -> bool:
     return bool(missing == unread)
 
 
-def decimal_mark(groups: Sequence[pl.DataFrame], separator: str, label: str) -> str:
+def decimal_mark(groups: Sequence[pl.DataFrame], label: str) -> str:
     """The decimal mark of the first group of columns; the others are asked if it does not show.
-
-    A file that separates its cells by semicolons does so because its decimal mark is the comma.
 
     Raises:
         SourceError: both marks are meant, or nothing shows which.
@@ -116,8 +114,6 @@ def decimal_mark(groups: Sequence[pl.DataFrame], separator: str, label: str) -> 
     example = _with_comma(groups[0])
     if example is None:
         return POINT
-    if separator == ";":
-        return COMMA
     raise SourceError(
         f"{label} is ambiguous: {example} can be thousands or a fraction, and no number in the "
         f"columns {', '.join(groups[0].columns)} shows which; write decimals with a point."

@@ -51,6 +51,8 @@ _KINDS: Final = (
     ("N", re.compile(r"-?\d+([.,]\d+)?([eE][-+]?\d+)?")),
     ("W", re.compile(r"[A-Za-z][\w.^=-]*")),
 )
+EASTERN: Final = ("cp1252", "gb18030", "shift_jis", "cp949", "big5", "cp1251")
+"""Encodings by which a header is tried to be read, in this order."""
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -94,8 +96,18 @@ def encoding_of(head: bytes) -> str:
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
-        return "cp1252"
+        line = head.split(b"\n", 1)[0]
+        return next((each for each in EASTERN if _is_header(line, each)), "cp1252")
     return "utf-8"
+
+
+def _is_header(line: bytes, encoding: str) -> bool:
+    """Whether a line names columns of bars in an encoding, and not in Windows' western one."""
+    try:
+        text = line.decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return len(_roles(_cells(text, max(SEPARATORS, key=text.count)))) >= ENOUGH
 
 
 def is_text(head: bytes) -> bool:

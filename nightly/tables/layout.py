@@ -15,17 +15,22 @@ import polars as pl
 
 from nightly.bars import Adjustment
 from nightly.errors import Refusal, SourceError
-from nightly.tables.columns import BARS, PRICES
-from nightly.tables.dates import CRYPTO_TICKER, day_of, session_of, time_of
+from nightly.tables.columns import BARS, PRICES, squeeze
+from nightly.tables.dates import CRYPTO_TICKER, day_of, evening_of, session_of, time_of
 from nightly.tables.decimals import number_columns
+from nightly.tables.keys import told_apart
 from nightly.tables.mapping import ColumnMapping, map_columns
-from nightly.tables.raw import DATABENTO, MASSIVE, RawTable
+from nightly.tables.raw import DATABENTO, MASSIVE, TUSHARE, RawTable
 from nightly.tables.spacing import stated_interval
 from nightly.tables.wide import is_wide, to_long
 from store.wire.exchanges import currency_code
 
 TIME: Final = "time"
 """The canonical column with the time of the day, in tables whose rows differ in it."""
+LOT: Final = 100
+LOT_TOLERANCE: Final = 0.05
+TURNOVER: Final = ("成交额", "成交額")
+"""Turnovers in money of Chinese files, which are what the volume in shares costs."""
 FIXED_POINT: Final = 1e-9
 """Databento writes prices as whole numbers of this unit."""
 
@@ -73,7 +78,11 @@ def lay_out(raw: RawTable) -> BarsTable:
     if is_wide(raw.names):
         raw = replace(raw, rows=to_long(raw.rows), whole=True)
     roles = map_columns(raw)
-    rows = raw.rows.select(*_keys(raw, roles), *_numbers(raw, roles))
+    symbol, main = told_apart(raw, roles.used, day_of(raw, roles.used["date"]))
+    if symbol is not None:
+        roles = replace(roles, used={**roles.used, "symbol": symbol})
+    kept = raw.rows if main is None else raw.rows.filter(main)
+    rows = kept.select(*_keys(raw, roles), *_numbers(raw, roles))
     if raw.texts:
         empty = (pl.col(name).is_null() for name in ("date", *PRICES))
         rows = rows.filter(~pl.all_horizontal(*empty))
@@ -96,8 +105,11 @@ def _keys(raw: RawTable, roles: ColumnMapping) -> Iterator[pl.Expr]:
         yield session_of(date, symbol).alias("date")
         yield pl.col(symbol).cast(pl.String).str.strip_prefix(CRYPTO_TICKER).alias("symbol")
         return
-    yield day_of(raw, date).alias("date")
-    time = time_of(raw, roles.used.get("clock", date))
+    clock = roles.used.get("clock", date)
+    day = day_of(raw, date)
+    evening = evening_of(raw, day, clock, symbol)
+    yield (day if evening is None else day + evening.cast(pl.Int32)).alias("date")
+    time = time_of(raw, clock)
     if time is not None:
         yield time.alias(TIME)
     if symbol is not None:
@@ -129,7 +141,23 @@ def _numbers(raw: RawTable, roles: ColumnMapping) -> Iterator[pl.Expr]:
             value = value * factor
         if name in PRICES and raw.form == DATABENTO and _is_whole(raw, columns[name]):
             value = value * FIXED_POINT
+        if name == "volume" and _in_lots(raw, columns):
+            value = value * LOT
         yield value.alias(name)
+
+
+def _in_lots(raw: RawTable, columns: Mapping[str, str]) -> bool:
+    """Whether a volume counts lots of 100 shares: Tushare's, and AKShare's by the turnover."""
+    if raw.form == TUSHARE:
+        return True
+    turnover = next((name for name in raw.names if squeeze(name) in TURNOVER), None)
+    if turnover is None:
+        return False
+    sums, volume, price = (
+        raw.numbers(name) for name in (turnover, columns["volume"], columns["close"])
+    )
+    share = (sums / (volume * price)).filter((volume > 0) & (price > 0)).median()
+    return isinstance(share, float) and abs(share / LOT - 1) < LOT_TOLERANCE
 
 
 def _is_whole(raw: RawTable, column: str) -> bool:

@@ -8,25 +8,48 @@ the symbol, as AAPL of `yahoofinance-AAPL-20040819-20180120.csv`. No file is ope
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Final
+from urllib.parse import unquote
 
 from nightly.symbols import QUOTES
-from nightly.tables.columns import unaccented
+from nightly.tables.columns import SPELLINGS, squeeze, unaccented
 from store.wire.exchanges import exchange_named, exchange_of
 
 DAILY: Final = "1d"
 SUFFIXES: Final = (
     *(".csv", ".txt", ".tsv", ".parquet", ".pq", ".feather", ".arrow", ".ipc"),
-    *(".json", ".zip", ".csv.gz", ".txt.gz", ".tsv.gz", ".json.gz", ".xlsx", ".xls"),
+    *(".json", ".jsonl", ".ndjson", ".zip", ".xlsx", ".xls"),
+    *(text + end for text in (".csv", ".txt", ".tsv", ".json") for end in (".gz", ".xz", ".zst")),
+    *(".jsonl.gz", ".ndjson.gz", ".csv.bz2", ".txt.bz2"),
 )
-CANDLES_ONLY: Final = (".json", ".json.gz")
-"""Files of these formats are bars only if freqtrade's name says so."""
 
+UNREAD: Final = frozenset(
+    {
+        *(".h5", ".hdf5", ".hdf", ".pkl", ".pickle", ".db", ".sqlite", ".sqlite3", ".duckdb"),
+        *(".mat", ".rds", ".rda", ".rdata", ".dat", ".bin", ".orc", ".avro", ".7z", ".rar"),
+        *(".tar", ".tgz", ".bz2", ".xz", ".zst", ".gz", ".xlsb", ".xlsm", ".ods", ".npz", ".npy"),
+        *(
+            ".bak",
+            ".prn",
+            ".asc",
+            ".dta",
+            ".sas7bdat",
+            ".lz4",
+            ".br",
+            ".dbn",
+            ".bi5",
+            ".hst",
+            ".fst",
+        ),
+    }
+)
+"""How files end that may hold bars in a form that is not read."""
 _HISTORY: Final = (
     r"(?:Historical Data|Historische Daten|Datos historicos|Dados Historicos|Dati Storici"
-    r"|Donnees Historiques)"
+    r"|Donnees Historiques|과거 데이터|내역|過去データ|历史数据|歷史資料)"
 )
 # The parts of a name are `symbol`, `interval`, `period` and `kind`. The first pattern that fits the
 # whole name without its suffix counts.
@@ -56,9 +79,17 @@ PATTERNS: Final = tuple(
         # Investing.com: AAPL Historical Data  EUR_USD Historical Data  Datos historicos AAPL
         rf"(?P<symbol>[A-Z0-9][A-Z0-9.=_-]*)(?: [A-Z]\w+)?[ -]+{_HISTORY}",
         rf"{_HISTORY}[ -]+(?P<symbol>[A-Z0-9][A-Z0-9.=_-]*)",
+        # Dukascopy: AAPL.USUSD_Candlestick_1_D_BID_01.01.2025-27.11.2026
+        r"(?P<symbol>[^_]+?)(?:\.[A-Z]{5})?_Candlestick_(?P<interval>\d+_[A-Z])[a-z]*_(?:BID|ASK)_.*",
+        # FirstRate Data: AAPL_full_1day_adjsplit
+        r"(?P<symbol>[^_]+)_full_(?P<interval>\d+(?:min|hour|day))(?:_.*)?",
+        # Nasdaq Nordic: VOLV-B-2025-01-01-2026-11-27; NSE: Quote-Equity-INFY-EQ-27-11-2025-to-...
+        r"Quote-Equity-(?P<symbol>.+?)(?:-[A-Z]{2})?-\d\d-\d\d-\d{4}-to-.*",
         # Stooq: aapl_us_d  aapl.us; EODHD: AAPL.US  BTC-USD.CC
         r"(?P<symbol>.+)_[uU][sS]_(?P<interval>[dwmqyDWMQY])",
         r"(?P<symbol>.+)\.(?:US|us|CC)",
+        # One of several years or months: AAPL_2024  AAPL-2024-01  aapl 2024
+        r"(?P<symbol>.*[A-Za-z0-9])[-_ ](?P<period>(?:19|20)\d\d(?:[-_](?:0\d|1[0-2]))?)",
     )
 )
 # Nasdaq.com and The Wall Street Journal, Investing.com, CoinMarketCap, CoinGecko, ariva.de, Kaggle.
@@ -69,7 +100,7 @@ NO_SYMBOL: Final = re.compile(
     re.IGNORECASE,
 )
 """How files are named that hold one symbol and do not say which."""
-DAYS: Final = frozenset({"", "1d", "d", "day", "daily", "d1", "1440", "1day"})
+DAYS: Final = frozenset({"", "1d", "1_d", "d", "day", "daily", "d1", "1440", "1day"})
 """How names say that bars are daily, in lower case."""
 
 WORDS: Final = re.compile(
@@ -83,7 +114,25 @@ WORDS: Final = re.compile(
 """What stands beside a symbol in names."""
 _NUMBER: Final = re.compile(r"\d+(d|days?|h|m|min|mo|s|w|y|yrs?|years?)?|[dhmw]\d+", re.IGNORECASE)
 """A date, an interval or a length, as 20240102, 1d or 5yr."""
-_CLASS: Final = re.compile(r"[A-Z]|P[A-Z]|WS|RT", re.IGNORECASE)
+_INDEX: Final = re.compile(
+    r"(nifty|sensex|bse|s&p|sp|nasdaq|dow|russell|ftse|stoxx|dax|cac|nikkei|topix|csi|kospi|hang"
+    r"|omx|tsx|asx|msci|set|wig)( \w+){1,4}",
+    re.IGNORECASE,
+)
+"""The name of an index, whose number belongs to it, as 50 of NIFTY 50."""
+_HYPHENED: Final = re.compile(r"(?=.*[^-]{5})([A-Z&]{2,}-[A-Z]{2,}|[a-z&]{2,}-[a-z]{2,})")
+"""A ticker with a hyphen, as those of India: BAJAJ-AUTO. AAPL-MSFT may be two of America."""
+_KEYED: Final = re.compile(r"(?P<key>\w+)=(?P<value>.+)")
+"""A folder of a partitioned table, as symbol=AAPL."""
+_YEAR: Final = re.compile(r"(?:19|20)\d\d")
+_FIXED: Final = re.compile(
+    r"part-.*|chunk[-_]?\d*|data[-_]\d+|table|\d{8,}|0{7,}\d*|[0-9a-f]{16,}(?:-\d+)?"
+    r"|[0-9a-f]{8}-[0-9a-f-]{27}.*"
+)
+"""How programs name every file that they write, whatever is in it."""
+_AGE: Final = re.compile(r"\d{1,4}(m|min|h|hour|d|day|w|wk|mo)|hourly|weekly|monthly|minutes?|hour")
+"""A file's name that is an interval, in the folder of a symbol."""
+_CLASS: Final = re.compile(r"[A-Z]|P[A-Z]|WS|RT|SME", re.IGNORECASE)
 """A class of shares behind a ticker, as B of BRK-B."""
 
 _COPY: Final = re.compile(r" ?\(\d+\)$")
@@ -108,23 +157,76 @@ class FileName:
 
 
 def read_name(path: str) -> FileName | None:
-    """The parts of the name of the file at a path; None if it is not a file of bars."""
-    base = PurePosixPath(path).name
-    lowered = base.lower()
-    suffix = max((end for end in SUFFIXES if lowered.endswith(end)), key=len, default=None)
+    """The parts of the name of the file at a path; None if it is not a file of bars.
+
+    A name that every file of a program has says nothing; then that of its folder counts, and
+    `symbol=AAPL` or `year=2024` above it says what it says.
+    """
+    place = PurePosixPath(path.replace("\\", "/"))
+    base, folders = place.name, place.parent.parts
+    suffix = _suffix(base)
     if suffix is None or base.startswith(".") or base == suffix:
         return None
     stem = unaccented(_COPY.sub("", base[: -len(suffix)]))
+    keys = {squeeze(k["key"]): unquote(k["value"]) for k in map(_KEYED.fullmatch, folders) if k}
+    period = "/".join(_dated(folders))
+    if own := next((keys[key] for key in SPELLINGS["symbol"] if key in keys), None):
+        said = _interval(keys.get("interval", ""))
+        return FileName(own, suffix, said, "/".join(filter(None, (period, stem))))
+    named = _read_stem(stem, base, suffix, folders)
+    if not named.symbol and (above := _above(stem, folders, suffix)):
+        return above
+    if _FIXED.fullmatch(stem):
+        return FileName("", suffix, unnamed=f"{base} {GIVES_NONE}; {_RENAME}")
+    return replace(named, period=named.period or period)
+
+
+def _suffix(base: str) -> str | None:
+    lowered = base.lower()
+    return max((end for end in SUFFIXES if lowered.endswith(end)), key=len, default=None)
+
+
+def _dated(folders: Sequence[str]) -> Iterator[str]:
+    """The parts of a date that folders name: year=2024, month=05, 2024."""
+    for folder in folders:
+        keyed = _KEYED.fullmatch(folder)
+        if keyed and keyed["key"].lower() in ("year", "month", "day", "date", "dt", "quarter"):
+            yield keyed["value"].zfill(2)
+        elif _YEAR.fullmatch(folder):
+            yield folder
+
+
+def _above(stem: str, folders: Sequence[str], suffix: str) -> FileName | None:
+    """What the folder of a file says that gives no symbol itself, if it is named after one."""
+    said = (_KEYED, _YEAR, WORDS)
+    inner = [name for name in folders if not any(each.fullmatch(name) for each in said)]
+    if not inner or exchange_named(inner[-1]) or inner[-1] != inner[-1].upper():
+        return None
+    above = read_name("/".join([*inner[:-1], inner[-1] + suffix]))
+    if above is None or not above.symbol:
+        return None
+    age = stem if _AGE.fullmatch(stem) else ""
+    period = "/".join((*_dated(folders), stem)) if re.search(r"\d", stem) and not age else ""
+    return replace(above, interval=_interval(age), period=period)
+
+
+def _read_stem(stem: str, base: str, suffix: str, folders: Sequence[str]) -> FileName:
+    """What a name says without its suffix, and the exchange that its folder may be named after."""
+    in_symbol = bool(folders) and re.fullmatch(r"[A-Z]{1,5}", folders[-1]) is not None
+    nothing = _FIXED.fullmatch(stem) or _AGE.fullmatch(stem.lower())
+    if folders and (nothing or (in_symbol and _YEAR.fullmatch(stem))):
+        return FileName("", suffix)
     matches = (pattern.fullmatch(stem) for pattern in PATTERNS)
     parts = next((found.groupdict() for found in matches if found), {})
-    if suffix in CANDLES_ONLY and not parts.get("interval"):
-        return None
     if not parts and NO_SYMBOL.fullmatch(stem):
-        return FileName("", suffix, unnamed=f"{base} gives no symbol; {_RENAME}")
+        return FileName("", suffix, unnamed=f"{base} {GIVES_NONE}; {_RENAME}")
     symbol = _symbol(parts.get("symbol") or stem, parts.get("kind"))
+    where = parts.get("exchange") or (folders[-1] if folders else "")
+    ticker, _, last = symbol.rpartition("_")
+    if ticker and len(last) > 2 and last.isupper() and _at(last, "") and not parts.get("interval"):
+        symbol, where = ticker, last  # as RELIANCE_NSE
     found = [symbol] if parts.get("kind") else _tickers(symbol)
-    said = f"may be of {' or '.join(found[:3])}" if found else "gives no symbol"
-    where = parts.get("exchange") or PurePosixPath(path).parent.name
+    said = f"may be of {' or '.join(found[:3])}" if found else GIVES_NONE
     return FileName(
         _at(where, found[0]) if len(found) == 1 else "",
         suffix,
@@ -147,6 +249,10 @@ def _tickers(name: str) -> list[str]:
     """The parts of a name that can be its symbol; in capitals, if any is."""
     if exchange_of(name) and not re.search(r"[ _,]", name):
         return [name]  # as BAJAJ-AUTO.NS
+    if _HYPHENED.fullmatch(name) and not any(map(WORDS.fullmatch, name.split("-"))):
+        return [name]
+    if _INDEX.fullmatch(name):
+        return [name]
     parts = list(re.finditer(r"[^-_ ,]+", name))
     if len(parts) > 1:
         parts = [part for part in parts if not _NUMBER.fullmatch(part[0])]
@@ -177,4 +283,5 @@ def _interval(said: str) -> str:
     return DAILY if said.lower() in DAYS else said
 
 
+GIVES_NONE: Final = "gives no symbol"
 _RENAME: Final = "rename it to the symbol, as AAPL.csv, or give it alone with --symbol."

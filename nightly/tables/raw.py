@@ -18,6 +18,7 @@ HEAD_ROWS: Final = 10_000
 
 STOOQ: Final = "Stooq"
 MASSIVE: Final = "Massive day file"
+TUSHARE: Final = "Tushare"
 DATABENTO: Final = "Databento"
 BINANCE: Final = "Binance klines"
 
@@ -26,6 +27,7 @@ _FORMS: Final = (
     (MASSIVE, frozenset({"windowstart"})),
     (BINANCE, frozenset({"opentime", "closetime"})),
     (STOOQ, frozenset({"ticker", "per", "date", "open", "vol"})),
+    (TUSHARE, frozenset({"tscode", "tradedate", "vol", "amount"})),
     (DATABENTO, frozenset({"tsevent", "rtype", "publisherid", "instrumentid"})),
 )
 

@@ -34,7 +34,7 @@ SHORTEST_MEAN: Final = 2.0
 PER_DAY: Final = 1.5
 """More moments a day than this are bars within the day; one row is sometimes written twice."""
 REPEATED: Final = 3.0
-"""So are as many rows a date where none has a time."""
+"""As many rows a date without times are of several symbols, or within the day."""
 
 A_DAY: Final = 86_400
 DAILY: Final = "D"
@@ -56,7 +56,11 @@ def other_interval(rows: int, days: Days, moments: int | None = None) -> Refusal
     if moments is not None and moments > PER_DAY * len(days):
         return _within_days(moments / len(days))
     if rows >= REPEATED * len(days) and moments is None:
-        return _within_days(rows / len(days))
+        return Refusal(
+            "differing_rows",
+            f"There are {rows / len(days):.1f} rows a date, without times, and no column tells "
+            "them apart; add a column symbol, or write one row a day.",
+        )
     if len(days) < FEWEST or days[-1] - days[0] < SHORTEST_MEAN * (len(days) - 1):
         return None
     steps = np.diff(days)

@@ -72,9 +72,10 @@ def test_every_row_of_a_vendors_file_is_used_or_lost_by_a_rule(
 def odd_rows() -> Iterator[str]:
     """Two hundred bars, and rows that each break one rule."""
     sound = lines(walk(200, seed=3))
+    yield from (f"{day},1,1,1,1,1" for day in ("soon", "later"))
     yield from sound
     yield from sound[-3:]
-    days = ("soon", "later", "2023-10-21", "2024-02-19", "2199-01-02", "2199-01-03")
+    days = ("2023-10-21", "2024-02-19", "2199-01-02", "2199-01-03")
     yield from (f"{day},1,1,1,1,1" for day in days)
 
 
@@ -92,12 +93,12 @@ def test_rows_of_odd_files_are_lost_by_the_rules_that_they_break(tmp_path: Path)
     halted = [f"{line[:10]},5,5,5,5,0" for line in lines(walk(6, last=dt.date(2023, 1, 31)))]
     write(bars / "HALTED.csv", HEADER, [*halted, *lines(walk(200, seed=4))])
     sound = lines(walk(200, seed=5))
-    outside = [f"{line[:10]},110,100,99,99.5,1000" for line in sound[150:]]
+    outside = [f"{line[:10]},110,100,99,99.5,{1000 + n}" for n, line in enumerate(sound[150:])]
     write(bars / "OUTSIDE.csv", HEADER, [*sound[:150], *outside])
     levels = [9.0 ** (place // 50) for place in range(150)]
     leaps = [
-        f"{line[:10]},{price},{price * 1.01},{price * 0.99},{price},1000"
-        for line, price in zip(sound, levels, strict=False)
+        f"{line[:10]},{price},{price * 1.01},{price * 0.99},{price},{1000 + place}"
+        for place, (line, price) in enumerate(zip(sound, levels, strict=False))
     ]
     write(bars / "LEAPS.csv", HEADER, leaps)
     write(bars / "LAST.csv", HEADER, [*sound[:-1], f"{sound[-1][:10]},990,999,980,990,1000"])
@@ -106,12 +107,12 @@ def test_rows_of_odd_files_are_lost_by_the_rules_that_they_break(tmp_path: Path)
     write(bars / "EURO.csv", f"{HEADER},currency", [f"{line},EUR" for line in lines(walk(30))])
     write(bars / "again" / "GOOD1.csv", HEADER, lines(walk(25)))
     write(bars / "daily-prices.csv", HEADER, lines(walk(31)))
-    table = [*rows_of("AAA", walk(100)), *rows_of("GOOD2", walk(12)), *rows_of("^VIX", walk(7))]
+    table = [*rows_of("AAA", walk(100)), *rows_of("GOOD2", walk(12)), *rows_of("$VIX", walk(7))]
     write(bars / "table.csv", f"symbol,{HEADER}", table)
     nameless = [*rows_of("BBB", walk(99)), *rows_of("", walk(4))]
     write(bars / "table2.csv", f"symbol,{HEADER}", nameless)
-    stooq = [f"AAPL.US,D,202401{day:02},0,1,2,1,2,9,0" for day in range(2, 6)]
-    stooq += [f"SAP.DE,D,202401{day:02},0,1,2,1,2,9,0" for day in range(2, 13)]
+    stooq = [f"AAPL.US,D,202401{day:02},0,1,2,1,2,{day},0" for day in range(2, 6)]
+    stooq += [f"SAP.DE,D,202401{day:02},0,1,2,1,2,{day},0" for day in range(2, 13)]
     write(bars / "world.txt", STOOQ, stooq)
     write(bars / "BROKEN.csv", "nothing", [])
 
@@ -146,8 +147,8 @@ def test_a_table_of_many_symbols_loses_rows_without_a_usable_name(
 ) -> None:
     if path == "sorted":
         monkeypatch.setattr(opening, "SMALL", 0)
-    rows = [*rows_of("AAA", walk(100)), *rows_of("", walk(4)), *rows_of("^VIX", walk(7))]
-    rows += [*rows_of("BBB", walk(99, seed=2)), "BBB,soon,1,1,1,1,1", *rows_of("bbb", walk(3))]
+    rows = [*rows_of("AAA", walk(100)), *rows_of("", walk(4)), *rows_of("$VIX", walk(7))]
+    rows += ["BBB,soon,1,1,1,1,1", *rows_of("BBB", walk(99, seed=2)), *rows_of("bbb", walk(3))]
     write(tmp_path / "bars" / "table.csv", f"symbol,{HEADER}", rows)
     facts = checked(tmp_path / "bars" / "table.csv", tmp_path / "work")
     check_sums(facts)
@@ -173,7 +174,7 @@ def test_rows_of_a_table_beside_files_of_its_symbols_are_lost_once(tmp_path: Pat
 
 def test_rows_that_are_all_of_the_future_are_lost_as_such(tmp_path: Path) -> None:
     ahead = lines(walk(100, last=dt.date(2199, 3, 27)))
-    write(tmp_path / "bars" / "AAA.csv", HEADER, [*ahead, "soon,1,1,1,1,1"])
+    write(tmp_path / "bars" / "AAA.csv", HEADER, ["soon,1,1,1,1,1", *ahead])
     facts = checked(tmp_path / "bars", tmp_path / "work")
     check_sums(facts)
     assert facts["session"] is None

@@ -499,11 +499,11 @@ def test_real_sound_bars_are_hardly_ever_kept_out() -> None:
     codes = Counter(code(result) for result in results.values())
     assert codes == {
         None: 1829,
-        "flat_bars": 9,
+        "flat_bars": 10,
         "behind": 5,
         "stale": 1,
         "low_volatility": 7,
-        "bad_bars": 2,
+        "bad_bars": 1,
         "stepped_price": 2,
         "too_few_bars": 1,
     }

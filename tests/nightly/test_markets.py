@@ -277,7 +277,7 @@ def test_calendars_of_one_currency_with_the_same_sessions_count_as_one() -> None
     assert fitting(days, known) == "XPAR"
 
 
-def test_a_saturday_session_abroad_is_left_out_and_blames_no_other_bar(tmp_path: Path) -> None:
+def test_a_rare_session_abroad_that_no_calendar_has_is_a_bar(tmp_path: Path) -> None:
     """India's exchanges opened on four Saturdays and an evening of a holiday in a year."""
     bars = series("XBOM", 200)
     saturdays = [bars.date[place] for place in np.flatnonzero((bars.date + 3) % 7 == 4)[::40]]
@@ -286,7 +286,8 @@ def test_a_saturday_session_abroad_is_left_out_and_blames_no_other_bar(tmp_path:
 
     (one,) = look(order_of(tmp_path / "bars")).symbols
     assert one.refusal is None
-    assert one.lost == {"weekend": len(saturdays)}
+    assert one.lost == {}
+    assert one.findings["extra_session"] == len(saturdays)
 
 
 def test_the_exchange_of_the_reference_decides_before_names_and_orders(tmp_path: Path) -> None:

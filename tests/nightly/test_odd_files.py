@@ -229,7 +229,7 @@ def test_a_path_that_cannot_be_is_one_line(tmp_path: Path, name: str) -> None:
 def test_a_name_that_is_no_symbol_is_told_beside_the_shape_of_one(
     bars: Path, tmp_path: Path
 ) -> None:
-    (bars / "^VIX.csv").write_text(CSV)
+    (bars / "$VIX.csv").write_text(CSV)
     with pytest.raises(SourceError, match=r"no symbol .letters, digits and dots"):
         open_source(bars, tmp_path / "work")
     with pytest.raises(SourceError, match="no symbol"):

@@ -81,11 +81,12 @@ def test_however_rows_lie_the_last_of_each_date_is_kept(
 ) -> None:
     first = dt.date(2024, 1, 1)
     frame = table(["ACME"], [first + dt.timedelta(day) for day in days])
+    frame = frame.with_columns(close=pl.lit(11.0), volume=frame["close"])
     path = tmp_path_factory.mktemp("rows") / "bars.parquet"
     frame.write_parquet(path)
     loaded = one(TableSource(path))
-    newest = dict(zip(days, frame["close"].to_list(), strict=True))
-    assert loaded.bars.close.tolist() == [newest[day] for day in sorted(newest)]
+    newest = dict(zip(days, frame["volume"].to_list(), strict=True))
+    assert loaded.bars.volume.tolist() == [newest[day] for day in sorted(newest)]
     assert loaded.findings.get("repeated_date", 0) == len(days) - len(newest)
 
 
@@ -93,8 +94,9 @@ def test_a_time_beyond_the_calendar_is_no_date(tmp_path: Path) -> None:
     rows = ["1704153600000000000", "900000000000000000000", "-90000000000000000000"]
     text = "\n".join([HEADER, *(f"{time},10,12,9,11,100" for time in rows)])
     loaded = one(folder(tmp_path, text))
-    assert [to_date(day) for day in loaded.bars.date] == [dt.date(2024, 1, 2)]
-    assert loaded.findings == {"undated_row": 2}
+    assert loaded.refusal is not None
+    assert loaded.refusal.code == "undated_rows"
+    assert "2 rows have no date" in loaded.refusal.reason
 
 
 def test_files_that_are_no_bars_are_no_symbols(tmp_path: Path) -> None:
@@ -149,7 +151,7 @@ def test_a_name_that_the_source_lacks_is_a_refusal(tmp_path: Path) -> None:
         ("bars.csv", b"symbol,date,open,high,low,volume\n", "no row"),
         ("bars.csv", b"symbol,date,open,high,low\nA,2024-01-02,1,1,1\n", "no column for close"),
         ("bars.csv", f"symbol,{HEADER}\n".encode(), "no symbol"),
-        ("bars.csv", f"symbol,{HEADER}\n^VIX,{LINES[0]}\n".encode(), "no symbol"),
+        ("bars.csv", f"symbol,{HEADER}\n$VIX,{LINES[0]}\n".encode(), "no symbol"),
     ],
 )
 def test_a_table_that_cannot_be_used_is_an_error_of_one_line(

@@ -101,7 +101,9 @@ def one(path: Path, work: Path, name: str) -> Loaded:
     return loaded
 
 
-def test_of_a_month_and_a_day_of_it_the_day_wins_and_is_counted(tmp_path: Path) -> None:
+def test_a_date_on_which_a_month_and_a_day_of_it_differ_is_used_from_neither(
+    tmp_path: Path,
+) -> None:
     path = shelves.binance(tmp_path / "bars", series(crypto=True))
     folder = path / "data/spot/monthly/klines/BTCUSDT/1d"
     later = series(crypto=True)["BTCUSDT"].filter(pl.col("date") == dt.date(2024, 11, 5))
@@ -110,9 +112,9 @@ def test_of_a_month_and_a_day_of_it_the_day_wins_and_is_counted(tmp_path: Path) 
 
     loaded = one(path, tmp_path / "work", "BTCUSDT")
 
-    assert loaded.findings == {"repeated_date": 1}
-    assert 1234.5 in loaded.bars.close
-    assert len(loaded.bars) == 70
+    assert loaded.findings == {"repeated_date": 1, "differing_date": 1}
+    assert 1234.5 not in loaded.bars.close
+    assert len(loaded.bars) == 69
 
 
 def test_bars_within_a_day_are_refused_and_left_alone_beside_daily_ones(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def test_a_name_becomes_the_symbol_that_is_served(raw: str, symbol: str) -> None
 @pytest.mark.parametrize(
     "raw",
     [
-        *("", ".", "^GSPC", "EURUSD=X", "BAC$L", "A..B", "-B", "币安USDT.P"),
+        *("", ".", "$SPX", "EURUSD=X", "BAC$L", "A..B", "-B", "币安USDT.P"),
         *("Apple Stock Price History", "A" * 25, "A" * 10_000),
     ],
 )
@@ -58,11 +58,11 @@ def test_a_symbol_has_only_letters_digits_and_inner_dots_and_stays_itself(raw: s
 
 
 def test_the_first_of_two_names_keeps_the_symbol_and_the_other_is_told_why() -> None:
-    resolved = resolve(["BRK-B", "BRK.B", "^VIX", "IBM"])
+    resolved = resolve(["BRK-B", "BRK.B", "$VIX", "IBM"])
     assert resolved.raw_of == {"BRK.B": "BRK-B", "IBM": "IBM"}
     assert {raw: refusal.code for raw, refusal in resolved.refused.items()} == {
         "BRK.B": "duplicate_symbol",
-        "^VIX": "bad_symbol",
+        "$VIX": "bad_symbol",
     }
     assert "BRK-B" in resolved.refused["BRK.B"].reason
 

@@ -114,7 +114,7 @@ def test_what_cannot_be_read_is_refused_by_its_name_and_reason(
     if refusal.code == "unreadable_file":
         assert refusal.reason.startswith(f"{example.name} ")
     else:
-        assert refusal.code == "other_interval"
+        assert refusal.code in ("other_interval", "differing_rows")
 
 
 def outcome(example: Example) -> str:

@@ -5,6 +5,7 @@ Lists are bounded, however much is wrong.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -159,15 +160,27 @@ def left_out(refused: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
     """For each code, the names that are left out, the first of them with their reasons."""
     for code, reasons in sorted(refused.items()):
         yield f"Left out, {code}: {len(reasons):,}"
-        for name, reason in sorted(reasons.items())[:MOST]:
-            yield f"    {Refusal(code, reason).of(name)}"
-        if len(reasons) > MOST:
-            yield f"    and {len(reasons) - MOST:,} more"
+        kinds: dict[str, list[str]] = {}
+        for name, reason in sorted(reasons.items()):
+            kinds.setdefault(_kind(name, reason), []).append(name)
+        for names in list(kinds.values())[:MOST]:
+            alike = f" (likewise {named(names[1:])})" if len(names) > 1 else ""
+            yield f"    {Refusal(code, reasons[names[0]]).of(names[0])}{alike}"
+        if len(kinds) > MOST:
+            yield f"    and {len(kinds) - MOST:,} more kinds"
+
+
+def _kind(name: str, reason: str) -> str:
+    """A reason without what it names: like reasons are told once."""
+    return re.sub(
+        r"\d[\d,.:-]*", "#", reason.replace(name, "").replace(name.rpartition("/")[2], "")
+    )
 
 
 def _night(name: str, facts: Mapping[str, Any]) -> Iterator[str]:
     """What a night would make of the bars, and why it covers none if it does."""
     rows, bars, symbols = facts["rows"], facts["bars"], facts["symbols"]
+    yield facts["overdue"]
     yield f"{name}: symbols {symbols:,}, rows {rows:,}, usable bars {bars:,}."
     if facts["session"] is None:
         yield f"No night can be made: {facts['trouble']}"

@@ -26,6 +26,7 @@ def print_report(
     manifest: Manifest, report: Report, seconds: float, phases: Mapping[str, float]
 ) -> None:
     """Print what a night found and covers, and the seconds it took, in all and of each phase."""
+    out.print_text(report.overdue)
     processes = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     memory = max(resource.getrusage(each).ru_maxrss for each in processes)
     table = Table("family", "forming", "running", "trades", "reached", "avg loss", "avg R")

@@ -31,13 +31,13 @@ def bars(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write_csv(folder / f"S{number:02}.csv", walk(BARS, seed=number))
     for symbol in SHORT:
         write_csv(folder / f"{symbol}.csv", walk(20, seed=1))
-    write_csv(folder / "^VIX.csv", walk(BARS, seed=2))
+    write_csv(folder / "~VIX.csv", walk(BARS, seed=2))
     (folder / "GONE.csv").symlink_to("absent")
     (folder / "ODD.csv").write_text("date,open\n2024-01-02,1\n")
     (folder / "again").mkdir()
     (folder / "again" / "S00.csv").write_text((folder / "S00.csv").read_text())
-    late = (folder / "S01.csv").read_text().splitlines()[:-2]
-    (folder / "S01.csv").write_text("\n".join([*late, late[-1], "soon,1,1,1,1,1"]) + "\n")
+    head, *late = (folder / "S01.csv").read_text().splitlines()[:-2]
+    (folder / "S01.csv").write_text("\n".join([head, "soon,1,1,1,1,1", *late, late[-1]]) + "\n")
     return folder
 
 
@@ -81,10 +81,8 @@ def test_the_text_has_the_figures_of_the_json_and_bounded_lists(bars: Path, tmp_
     assert "Left out, behind: 1\n    S01: The last bar is of " in text
     lines = text.splitlines()
     start = lines.index(f"Left out, too_few_bars: {len(SHORT)}")
-    assert [line.split(":")[0].strip() for line in lines[start + 1 : start + 1 + MOST]] == (
-        SHORT[:MOST]
-    )
-    assert lines[start + 1 + MOST] == "    and 3 more"
+    assert lines[start + 1].startswith("    T00: 20 bars are left; 60 are needed. (likewise T01, ")
+    assert lines[start + 2].startswith("Left out, ")
     series = said["series"]
     assert len(series) == 20 + len(SHORT)
     assert sum(one["bars"] for one in series.values()) == said["bars"]
@@ -192,8 +190,7 @@ def test_detect_says_whom_it_left_out_and_why(bars: Path, tmp_path: Path) -> Non
     assert done.returncode == 0, done.stderr
     lines = done.stderr.splitlines()
     start = lines.index(f"Left out, too_few_bars: {len(SHORT)}")
-    assert lines[start + 1] == "    T00: 20 bars are left; 60 are needed."
-    assert lines[start + 1 + MOST] == "    and 3 more"
+    assert lines[start + 1].startswith("    T00: 20 bars are left; 60 are needed. (likewise T01, ")
     assert "Left out, unreadable_file: 2" in lines
     assert any(line.startswith("    again/S00.csv ") for line in lines)
 
