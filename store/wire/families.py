@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 Direction = Literal["bullish", "bearish"]
+
+QUALITY: Final = (
+    "The chance that two chart readers, vision-language models, accept this drawing; it says "
+    "nothing about the outcome."
+)
+"""What the quality of a setup means, wherever one is shown."""
 
 
 class Family(StrEnum):

@@ -25,8 +25,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from store.wire.currency import DOLLARS
-from store.wire.families import Direction, Family
-from store.wire.words import QUALITY
+from store.wire.families import QUALITY, Direction, Family
 
 SHORT: Final = "x-short"
 """The schema keyword of shorter words; empty where the name of a field says enough."""

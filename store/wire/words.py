@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from store.wire.currency import money
+from store.wire.families import QUALITY as QUALITY
 
 if TYPE_CHECKING:
     from store.wire.records import Verdict
@@ -30,12 +31,6 @@ VERDICTS: Final[Mapping[Verdict | None, str]] = {
     None: "not tested",
 }
 """What each verdict says."""
-
-QUALITY: Final = (
-    "The chance that two chart readers, vision-language models, accept this drawing; it says "
-    "nothing about the outcome."
-)
-"""What a quality means, wherever one is shown."""
 
 NO_QUALITY: Final = "A night of an older detector tells no quality, so no filter by it matches."
 """What is said of a night whose setups have none."""
