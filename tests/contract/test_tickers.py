@@ -219,6 +219,7 @@ def test_the_list_says_in_short_which_tickers_have_a_setup(market: Market, key: 
         {
             **{name: row[name] for name in ("setup_id", "family", "direction", "status")},
             "attempt": row["attempt"]["number"],
+            "quality_pct": row["quality_pct"],
             "distance_to_trigger_pct": row["distance_to_trigger_pct"],
             "last_close_side": row["last_close_side"],
         }

@@ -454,7 +454,8 @@ def test_no_forming_setup_is_not_read_as_no_setup(service: Service) -> None:
     assert "No forming setup matches." in words(page)
     tabs = dict(re.findall(r'>([A-Z][a-z ]+) <span class="size">(\d+)<', page))
     assert tabs == {"Forming": "0", "In progress": str(running), "All": str(running)}
-    assert 'href="/screen?status=in_progress&amp;max_distance_pct=0"' in page
+    fresh_first = "/screen?status=in_progress&amp;max_distance_pct=0&amp;sort=sessions"
+    assert f'href="{fresh_first}"' in page
 
 
 def test_the_texts_to_copy_ask_for_the_same_rows(market: Service) -> None:

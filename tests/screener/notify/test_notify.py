@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -77,13 +78,16 @@ def test_the_message_of_a_published_night_has_its_counts_changes_and_links(
     for change in changes[:MOST_CHANGES]:
         line = next(line for line in text.splitlines() if line.startswith(change["symbol"]))
         assert line.endswith(f"{URL}/symbols/{change['symbol']}")
+        quality = change["quality_pct"]
+        assert ("quality" in line) == (quality is not None)
+        assert quality is None or f", quality {quality:.1f}% (" in line
     assert "Not covered by this night: " in text
     assert "AWAY" in text
     assert f"{URL}/screen\n" in text
     assert f"{URL}/status\n" in text
     assert text.endswith(night.disclaimer)
     assert "win rate" not in text
-    assert "%" not in text
+    assert "%" not in re.sub(r"quality [0-9.]+%", "", text), "no other rate is told"
 
 
 def test_a_long_list_of_changes_is_cut_and_counted(second: Path) -> None:

@@ -432,7 +432,7 @@ def test_a_night_without_prices_says_which_setting_keeps_them(data_dir: Path) ->
 def test_a_nightly_ends_with_the_best_forming_setups_and_what_shows_more(
     night: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("COLUMNS", "140")
 
     print_forming(Settings(data_dir=night))
 
