@@ -48,11 +48,17 @@ NIGHT_SESSION: Final = dt.date(2012, 10, 3)
 """On this day the tests' night shows five setups, of three families, in four symbols."""
 CROWDED: Final = Parameters(
     detector=1,
-    quality_min=5.0,
+    quality_min=20.0,
+    nearness_min=0.0,
+    replace_margin=0.5,
     refit_touches=99,
-    height_min=4.5,
+    progress_min=0.4,
+    height_min=3.5,
     crossings_min=4,
-    start_offset_max=0.3,
+    triangle_touches=5,
+    start_offset_max=0.38,
+    recency_max=0.45,
+    touch_gap_max=0.5,
     squeeze_slope_min=-99.0,
     pole_bars=12,
 )

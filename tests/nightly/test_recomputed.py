@@ -255,7 +255,7 @@ def test_both_directions_of_the_triangle_are_what_the_bars_say(night: Night, nam
 
     check(side, expected := side_of(night.lines[line]))
     assert side["verdict"] == night.verdict(line)
-    assert side.keys() == expected.keys() | {"verdict"}
+    assert side.keys() == expected.keys() | {"verdict", "summary"}
 
 
 def rows_of(night: Night) -> Iterator[tuple[Mapping[str, Any], Any, int]]:

@@ -136,8 +136,8 @@ def test_a_set_is_numbered_pictures_and_a_key_that_stays_apart(tmp_path: Path) -
     charts = [a_chart(seed, f"S{seed}") for seed in range(4)] + [made_up]
     write_set(charts, tmp_path / "set", seed=3)
     names = sorted(path.name for path in (tmp_path / "set" / "pictures").iterdir())
-    assert names == [f"00{n}.png" for n in range(5)] + ["sheet-00.png", "sheet-01.png"]
-    with Image.open(tmp_path / "set" / "pictures" / "sheet-01.png") as sheet:
+    assert names == [f"00{n}.png" for n in range(5)] + ["sheet-000.png", "sheet-001.png"]
+    with Image.open(tmp_path / "set" / "pictures" / "sheet-001.png") as sheet:
         assert sheet.size == (2 * WIDTH, 2 * HEIGHT)
     key = read_key(tmp_path / "set" / "key.json")
     assert sorted(str(entry["symbol"]) for entry in key.values()) == [

@@ -53,6 +53,7 @@ def open_active_night(chosen: Settings, version: str | None = None) -> Iterator[
             NO_NIGHT,
         )
     with closing(open_book(chosen.data_dir, version)) as book:
+        book.tell_day(dt.datetime.now(dt.UTC).date())
         yield book
 
 

@@ -176,7 +176,7 @@ SILENT = {
         *("all_grants", "approves", "client", "clients", "refuse", "unrevoked"),
     },
     # An app refreshes its tokens every hour.
-    "Tokens": {"principal", "rotate"},
+    "Tokens": {"client_of", "principal", "rotate"},
 }
 """The methods that read, or change nothing that an account's owner or the operator decides."""
 

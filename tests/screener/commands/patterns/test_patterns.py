@@ -302,7 +302,7 @@ def test_past_trades_are_the_newest_and_as_many_as_asked_for(service: Service, n
 
 def test_an_unknown_symbol_is_refused_with_the_nearest_ones(night: Path) -> None:
     for command in ("show", "chart"):
-        check_refusal(run(night, command, "AAPPL"), "did you mean AAPL?")
+        check_refusal(run(night, command, "AALP"), "did you mean AAPL?")
         check_refusal(run(night, command, "\x1b[2J"), "has no symbol")
 
 
