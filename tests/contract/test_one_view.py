@@ -291,4 +291,5 @@ def test_rows_without_a_number_for_a_condition_are_counted(service: Service) -> 
     assert [note for note in every["notes"] if "win_rate" in note] == []
     added = [note for note in answer["notes"] if note not in every["notes"]]
     assert [note.split(":")[0] for note in added] == ["min_win_rate"]
-    assert f"Win rate of the ticker alone: {without} setups have no value" in page
+    count = "1 setup has" if without == 1 else f"{without} setups have"
+    assert f"Win rate of the ticker alone: {count} no value" in page

@@ -41,7 +41,7 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Book]:
 
 
 def scanned(book: Book, **arguments: Any) -> Any:
-    return json.loads(scan_body(book, ScanArguments(status="all", **arguments)))
+    return json.loads(scan_body(book, ScanArguments(status="all", limit=200, **arguments)))
 
 
 def test_every_row_of_the_scan_names_its_currency(book: Book) -> None:

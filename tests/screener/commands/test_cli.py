@@ -182,7 +182,12 @@ def test_detect_writes_every_version_with_the_agreed_fields(tmp_path: Path) -> N
     assert set(versions[0]) == FIELDS
     assert {v["detector"] for v in versions} == {DEFAULTS.detector}
     shown = {(v["symbol"], v["family"], v["status"]) for v in versions if v["status"]}
-    assert shown == {("AAPL", "falling_wedge", "forming"), ("AAPL", "triangle", "in_progress")}
+    assert shown == {
+        ("AAPL", "falling_wedge", "forming"),
+        ("AAPL", "triangle", "in_progress"),
+        ("GOOG", "rising_wedge", "in_progress"),
+        ("IBM", "triangle", "in_progress"),
+    }
     for version in versions:
         assert version["first_served"] <= version["last_served"]
         assert (version["status"] == "forming") == (version["end_reason"] is None)
