@@ -46,14 +46,17 @@ def test_the_notebook_shows_the_night_a_chart_and_what_random_entries_did(
     (picture,) = outputs(notebook, "image/png")
     assert base64.b64decode(picture).startswith(b"\x89PNG")
     told = "\n".join(texts)
-    assert "Rising wedge: 43 resolved trades from 2000-05-25 to 2013-01-22; 34.88% reached the " in told
+    assert (
+        "Rising wedge: 43 resolved trades from 2000-05-25 to 2013-01-22; 34.88% reached the "
+        in told
+    )
     assert "Better than random entries: no family." in told
     tables = outputs(notebook, "text/html")
     compared = next(table for table in tables if "placebo_win_rate_pct" in table)
     assert all(name in compared for name in ("sample_size", "avg_loss_pct", "lift_r_se", "verdict"))
     assert compared.count("too_few") == 2
     again = next(table for table in tables if "agrees" in table)
-    assert again.count("<td>true</td>") == 3
+    assert again.count("<td>true</td>") == 4
 
 
 def test_the_notebook_is_kept_without_what_it_showed() -> None:

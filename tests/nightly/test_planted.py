@@ -22,6 +22,7 @@ from research.planted.decoys import DECOYS, Decoy
 from research.planted.measures import decoys, find, formations, is_hit, plants, share, walks
 from research.planted.patterns import KINDS, Plant, plant
 from tests.nightly.probes import look_ahead, scale_error
+
 DAYS = 2000
 LENIENT = Parameters(quality_min=20.0)
 
