@@ -152,7 +152,7 @@ def test_the_page_shows_the_texts_of_the_setup_whole(
     for name in ("trigger_price", "stop_price", "target_price"):
         assert f"{shown['plans'][0][name]:,.2f}" in plans
     described = host.frame.get_attribute("#chart", "aria-label") or ""
-    assert "trigger 207.60, stop 211.98, target 195.95" in described
+    assert "trigger 207.60, stop 212.46, target 196.32" in described
     assert host.seen["app"]["name"] == "pattern-screener-chart"
 
 
@@ -548,7 +548,7 @@ def test_pings_are_answered_and_unknown_requests_refused(host: Host) -> None:
 
 def test_the_page_of_the_service_draws_a_call_of_the_service(host: Host, service: Service) -> None:
     read = post(service.mcp_url, service.key, "resources/read", uri=PAGE_URI).json()["result"]
-    call = {"name": "demo", "arguments": {"symbol": "AAPL"}}
+    call = {"name": "demo", "arguments": {"symbol": "AAPL", DATA_KEY: True}}
     result = post(f"{service.mcp_url}/demo", "", "tools/call", **call).json()["result"]
     host.open(chart=read["contents"][0]["text"])
     host.show(result, symbol="AAPL")

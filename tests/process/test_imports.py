@@ -59,7 +59,7 @@ def _imported(timed: str) -> set[str]:
         *((text, SERVING | NUMERICS | {"alembic"}) for text in LISTS),
         *((text, OF_ACCOUNTS | SERVING | NUMERICS - {"numpy"}) for text in PATTERNS),
         ("notify", OF_ACCOUNTS | SERVING | NUMERICS - {"numpy"}),
-        ("doctor", SERVING | NUMERICS - {"numpy"} | {"alembic", "httpx2"}),
+        ("doctor", SERVING - {"authlib"} | NUMERICS - {"numpy"} | {"alembic", "httpx2"}),
     ],
 )
 def test_a_command_loads_only_what_it_uses(data_dir: Path, command: str, unused: set[str]) -> None:

@@ -16,7 +16,7 @@ function showResult(result) {
   shown = null;
   const data = result._meta?.[DATA_KEY];
   // The service cannot know of earlier revisions' hosts that they show pages, so the page asks.
-  if (!result.isError && !data && asked) return ask(result);
+  if (!result.isError && !data && asked && result.structuredContent?.setups?.length !== 0) return ask(result);
   if (result.isError || !data) return say(absenceText(result));
   try {
     check(data);
@@ -36,7 +36,8 @@ function showResult(result) {
 function ask(result) {
   const call = { name: asked.setup_id ? "get_pattern_chart" : "demo", arguments: { ...asked, [DATA_KEY]: true } };
   asked = null;
-  host.request("tools/call", call).then(showResult, () => say(absenceText(result)));
+  say(absenceText(result)); // as long as the host does not answer
+  host.request("tools/call", call).then(showResult, () => {});
 }
 
 function showWords(data, setups) {
