@@ -128,7 +128,7 @@ class Settings(BaseSettings):
     allowed_origins: Words[Origin] = ()
     """Origins of pages that may call a private MCP address, besides its own and loopback."""
     demo_symbols: Words[Symbol] = (  # large companies, those of the sample first
-        *("MSFT", "AAPL", "GOOG", "IBM", "NVDA", "AMZN", "META", "TSLA", "ORCL", "CSCO"),
+        *("AAPL", "MSFT", "GOOG", "IBM", "NVDA", "AMZN", "META", "TSLA", "ORCL", "CSCO"),
         *("INTC", "DIS", "JPM", "BAC", "V", "JNJ", "UNH", "MRK", "PG", "KO", "WMT", "HD"),
         *("XOM", "CVX", "CAT"),
     )

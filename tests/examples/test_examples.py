@@ -164,7 +164,7 @@ def test_every_file_of_the_examples_is_run_and_told_of() -> None:
 
 @pytest.mark.parametrize(
     ("live", "session", "symbol", "best"),
-    [("product", SAMPLE_SESSION, "AAPL", "AAPL"), ("service", NIGHT_SESSION, "MSFT", "GOOG")],
+    [("product", SAMPLE_SESSION, "AAPL", "AAPL"), ("service", NIGHT_SESSION, "AAPL", "GOOG")],
 )
 def test_the_curl_tour_shows_every_answer_and_saves_a_chart(
     live: str,

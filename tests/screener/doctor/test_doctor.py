@@ -44,7 +44,7 @@ def test_nothing_is_wrong_with_a_night_and_nothing_is_changed(
 
     assert done.returncode == 0, done.stdout
     assert "fault" not in levels(done).values()
-    assert words(done, "demo symbols") == "MSFT, AAPL, GOOG, IBM"  # the night knows no other
+    assert words(done, "demo symbols") == "AAPL, MSFT, GOOG, IBM"  # the night knows no other
     assert [path for path in sorted(data_dir.rglob("*")) if ".verified" not in path.name] == [
         path for path in before if ".verified" not in path.name
     ]
