@@ -7,6 +7,7 @@ start itself is the subject, run `tests.screener.command.COMMAND` instead.
 
 from __future__ import annotations
 
+import faulthandler
 import io
 import multiprocessing
 import os
@@ -56,6 +57,7 @@ def _become(
     for stream in (sys.stdout, sys.stderr):
         assert isinstance(stream, io.TextIOWrapper)
         stream.reconfigure(line_buffering=True, encoding=environment.get("PYTHONIOENCODING"))
+    faulthandler.enable()  # a process that does not end is aborted, and says where it was
     sys.argv = ["screener", *arguments]
     from screener.commands.cli import main
 

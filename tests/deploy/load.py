@@ -33,7 +33,10 @@ class Load:
         """Send a request again and again."""
         while not self._enough.is_set():
             try:
-                end = str(request(client).status_code)
+                answer = request(client)
+                end = str(answer.status_code)
+                if answer.is_server_error:  # says in which part
+                    end += f": {answer.text}"
             except httpx.HTTPError as error:
                 end = repr(error)
             with self._changed:

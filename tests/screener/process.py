@@ -97,13 +97,20 @@ def serving_process(
                 raise AssertionError(server.stderr.read_text()) from error
         yield server
     finally:
-        interrupt(process)
+        interrupt(process, stderr)
 
 
-def interrupt(process: ForkServerProcess) -> None:
-    """End a process as Ctrl-C does."""
+def interrupt(process: ForkServerProcess, stderr: Path) -> None:
+    """End a process as Ctrl-C does; what does not end says where each of its threads is."""
+    _send(process, signal.SIGINT)
+    process.join(60)
+    if process.exitcode is None:
+        _send(process, signal.SIGABRT)
+        process.join(5)
+        raise AssertionError(f"The process did not end in time.\n{stderr.read_text()}")
+
+
+def _send(process: ForkServerProcess, number: signal.Signals) -> None:
     if process.is_alive() and process.pid is not None:
         with suppress(ProcessLookupError):  # its end is told a moment after it is gone
-            os.kill(process.pid, signal.SIGINT)
-    process.join(60)
-    assert process.exitcode is not None, "the process did not end in time"
+            os.kill(process.pid, number)
