@@ -97,7 +97,7 @@ class Parameters(NamedTuple):
 
     # The score and the book.
     nearness_min: float = 0.3  # ATR from a line that triggers; nearer, nobody can prepare
-    quality_min: float = 60.0  # percent, at which three of four drawings of an evening are accepted
+    quality_min: float = 70.0  # percent: then the mean of what an evening serves is 75 and more
     fade_margin: float = 15.0  # percent below the minimum at which a served setup ends
     overlap_min: float = 0.5  # intersection over union from which two spans are one formation
     cross_scale_overlap_min: float = 0.65  # the same for a squeeze and a longer pattern

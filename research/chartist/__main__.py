@@ -29,7 +29,7 @@ from nightly.detector.parameters import Parameters
 from research.chartist.charts import Chart, bar_of, charts_of, is_among, sample
 from research.chartist.controls import controls, planted
 from research.chartist.curve import curve, read_market
-from research.chartist.evening import count, found_evenings, rated_evenings, told
+from research.chartist.evening import count, found_evenings, rated_evenings, reports_now, told
 from research.chartist.finding import (
     Sighting,
     View,
@@ -132,7 +132,7 @@ def tally_views(given: argparse.Namespace) -> None:
 def evening(given: argparse.Namespace) -> None:
     """Print how good and how full an evening is: rated charts, finds, and counts of 20 years."""
     market = read_market(given.bars, SYMBOLS["all"])
-    print(*rated_evenings(kept()), sep="\n")
+    print(*rated_evenings(kept()), *reports_now(kept()), sep="\n")
     print(*found_evenings(finds(read_sightings(), market, Parameters())), sep="\n")
     print(*told(count(market, Parameters())), sep="\n")
 

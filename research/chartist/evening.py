@@ -20,6 +20,7 @@ from nightly.detector.events import EndReason, EventLog, Rows
 from nightly.detector.kernel.versions import overlap, start_of
 from research.chartist.charts import KINDS, gap_days, name_of
 from research.chartist.finding import Find
+from research.chartist.fit import scored_now
 from research.chartist.ratings import ACCEPTED, Rating
 from research.chartist.served import BANDS
 from research.planted.measures import share
@@ -161,13 +162,31 @@ def rated_evenings(ratings: Sequence[Rating]) -> Iterator[str]:
         rated = [one for one in ratings if one.round == name and one.quality is not None]
         yield f"Round {name}, read by {readers}"
         yield _row("as an evening has them", [one for one in rated if one.by == "evening"])
-        for low, high in pairwise(BANDS):
-            group = [one for one in rated if low <= (one.quality or 0.0) < high]
-            yield _row(f"quality {low:.0f} to {min(high, 100):.0f}", group)
+        yield from _bands(rated)
         for kind in KINDS:
             yield _row(kind, [one for one in rated if one.kind == kind])
         lines = [one for one in ratings if one.round == name and one.by == "random"]
         yield _row("random lines", lines)
+
+
+def reports_now(ratings: Sequence[Rating]) -> Iterator[str]:
+    """The lines of a table of the reports on symbols set aside, by the score of today.
+
+    It may have been learned after a report was drawn, but from none of its symbols.
+    """
+    for name in dict.fromkeys(one.round for one in ratings if one.round.endswith("report")):
+        scored = [scored_now(one) for one in ratings if one.round == name and one.shape]
+        drawn = [one for one in scored if one.by.startswith("evening")]
+        yield f"Round {name}, by the score of today"
+        minimum = Parameters().quality_min
+        yield _row("served today", [one for one in drawn if (one.quality or 0.0) >= minimum])
+        yield from _bands(drawn)
+
+
+def _bands(rated: Sequence[Rating]) -> Iterator[str]:
+    for low, high in pairwise(BANDS):
+        group = [one for one in rated if low <= (one.quality or 0.0) < high]
+        yield _row(f"quality {low:.0f} to {min(high, 100):.0f}", group)
 
 
 def _row(title: str, group: Sequence[Rating]) -> str:

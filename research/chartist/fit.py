@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from io import StringIO
 from itertools import pairwise
@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nightly.bars import Floats
-from nightly.detector.judgement import PARTS, UNUSED, Trees
+from nightly.detector.judgement import PARTS, UNUSED, Trees, read_trees
 from research.chartist.boosting import Settings, boosted, odds_of
 from research.chartist.charts import SQUEEZES
 from research.chartist.lessons import Lesson
@@ -128,6 +128,14 @@ def predicted(table: Table, *, squeeze: bool) -> Floats:
         odds[held] = odds_of(fitted(table.of(~held), squeeze=squeeze), table.numbers[held])
     chance: Floats = 1 / (1 + np.exp(-odds[rated]))
     return chance
+
+
+def scored_now(rating: Rating) -> Rating:
+    """A rating of a drawing whose shape is known, with the quality by the score of today."""
+    squeeze, shape = rating.kind in SQUEEZES, rating.shape or {}
+    trees = read_trees("squeeze" if squeeze else "long")
+    (odds,) = odds_of(trees, np.array([[shape[part.name] for part in PARTS]]))
+    return replace(rating, quality=float(100 / (1 + np.exp(-odds))))
 
 
 def ranking(chance: Floats, accepted: Flags) -> float:

@@ -23,6 +23,7 @@ from nightly.pool import default_jobs
 from nightly.reading import TableSource
 from nightly.reference.reference import Reference, read_reference
 from research.evidence.comparison import RESAMPLES, SEED
+from research.evidence.quality import quality_table
 from research.evidence.tables import filter_table, tables
 from research.evidence.trades import held_out_trades
 from store.nights.book import Book
@@ -81,6 +82,7 @@ def main() -> None:
             f"{method.symbols:,} symbols, {method.tested} lines tested:\n"
         )
         print(*tables(method), sep="\n")
+        print(quality_table(plan(order, now)))
         if given.filters:
             print_filters(order, now)
     except (NightlyError, OSError) as error:

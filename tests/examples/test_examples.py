@@ -385,12 +385,12 @@ def test_the_agent_reports_on_the_best_of_the_scan_and_changes_nothing_tracked(
     text = succeed("agent_report.py --best 2", of=service, folder=tmp_path)
     report = (tmp_path / "report.md").read_text()
 
-    assert text.startswith("Changed nothing: all of AAPL, MSFT were tracked already.\n")
+    assert text.startswith("Changed nothing: all of AAPL, GOOG were tracked already.\n")
     check_content_rules(report)
     assert [line for line in report.splitlines() if line.startswith("## ")] == [
         "## What this agent changed",
         "## AAPL",
-        "## MSFT",
+        "## GOOG",
     ]
 
 

@@ -97,7 +97,6 @@ def test_the_sample_night_shows_what_its_bars_show(product: Book) -> None:
     assert shown == [
         ("AAPL", "falling_wedge", "bullish", "forming"),
         ("AAPL", "descending_triangle", "bearish", "in_progress"),
-        ("GOOG", "rising_wedge", "bearish", "in_progress"),
         ("IBM", "ascending_triangle", "bullish", "in_progress"),
     ]
     assert history(product, "AAPL")[0].entry_date == dt.date(2013, 1, 15)

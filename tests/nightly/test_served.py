@@ -279,13 +279,13 @@ def check_step(before: Told | None, now: Told) -> None:
 
 ENDING: Mapping[str, tuple[int, Parameters]] = {
     "invalidated": (12, LENIENT),
-    "superseded": (1, LENIENT),
+    "superseded": (2, LENIENT),
     "missed": (24, LENIENT),
     "data_gap": (19, LENIENT),
     "stale": (9, LENIENT._replace(stale_share=0.1, stale_bars_min=3)),
     "too_long": (0, LENIENT._replace(length_expiry=60, squeeze_length_expiry=10)),
     "apex": (0, LENIENT._replace(progress_expiry=0.5)),
-    "faded": (1, LENIENT._replace(fade_margin=0.01)),
+    "faded": (11, LENIENT._replace(fade_margin=0.01)),
 }
 """By each reason why a forming setup ends: a walk and parameters with which one does."""
 
@@ -342,16 +342,18 @@ def test_whatever_happens_to_the_bars_changes_add_up_and_no_trade_is_resolved_tw
 
 @cache
 def running(least: int = 3, most: int = BARS, seed: int = 3) -> tuple[Bars, ServedSetup]:
-    """A walk with a running first attempt that was entered so many bars before its last one: the
-    first such walk from a seed on.
+    """A walk on which one trade runs, of a first attempt that was entered so many bars before its
+    last one: the first such walk from a seed on.
     """
     for number in itertools.count(seed):
         bars = walk(BARS, seed=number)
-        for setup in looked(bars, int(bars.date[-1]), None).setups:
-            if setup.entry_date and setup.attempt == 1:
-                entry = int(np.searchsorted(bars.date, to_day(setup.entry_date)))
-                if least <= len(bars) - 1 - entry <= most:
-                    return bars, setup
+        entered = [one for one in looked(bars, int(bars.date[-1]), None).setups if one.entry_date]
+        if len(entered) == 1 and entered[0].attempt == 1:
+            (setup,) = entered
+            assert setup.entry_date
+            entry = int(np.searchsorted(bars.date, to_day(setup.entry_date)))
+            if least <= len(bars) - 1 - entry <= most:
+                return bars, setup
     raise AssertionError
 
 

@@ -31,6 +31,7 @@ from research.evidence.filters import (
     with_gap,
     with_trend,
 )
+from research.evidence.quality import quality_table, scored
 from research.evidence.tables import filter_table
 from research.evidence.trades import held_out_trades, verdicts_of
 from research.evidence.walks import driftless, table_of
@@ -167,6 +168,19 @@ def order(tmp_path_factory: pytest.TempPathFactory) -> Order:
     names = [symbol_of(number) for number in range(8)]
     pl.concat([table_of(name, driftless(days, rng)) for name in names]).write_parquet(file)
     return Order(TableSource(file), file.name, parameters=CROWDED)
+
+
+def test_each_resolved_trade_is_in_the_band_of_the_quality_at_its_trigger(order: Order) -> None:
+    chosen = plan(order, NOW)
+    trades = [part for task in chosen.tasks for part in scored(task)]
+    quality = np.concatenate([part.quality for part in trades])
+    rows = [line.split("|")[1:3] for line in quality_table(chosen).splitlines()[2:] if line]
+
+    assert (quality >= CROWDED.quality_min - CROWDED.fade_margin).all()
+    assert sum(int(number) for _, number in rows) == len(quality) > 0
+    for band, number in rows:
+        low, high = map(float, band.split(" to "))
+        assert int(number) == np.sum((quality >= low) & (quality < high))
 
 
 def test_the_filters_are_run_on_symbols_held_out_and_on_no_other(order: Order) -> None:

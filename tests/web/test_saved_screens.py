@@ -21,6 +21,7 @@ from store.accounts.audit import OPERATOR
 from store.accounts.screens import SCREEN_CAP, Screens
 from store.nights.nights import Nights
 from store.wire.view import SetupView
+from store.wire.words import state_words
 from tests.contract.market import active_book
 from tests.resealed import withdraw
 from tests.screener.market import FIRST_DAY
@@ -131,7 +132,7 @@ def test_a_screen_tells_which_setups_entered_and_left_since_the_night_before(
     assert f"since the night of {views[0].as_of} 2 entered and 3 left" in text
     assert f"As of {SESSION}" in text
     assert "Stopped: the trade ended at its stop. Before: " in text
-    assert "No longer matches: forming. Before: " in text
+    assert f"No longer matches: {state_words(lost)}. Before: " in text
     assert "No longer served. Before: " in text
     assert "not investment advice" in text
 

@@ -138,7 +138,7 @@ def test_a_pair_that_is_not_served_is_told_with_its_rule_its_value_and_its_bound
     head = next(line for line in lines if line.startswith("pairs"))
     first = lines[lines.index(head) + 1]
     cells = [first[head.index(name) :].split("  ")[0] for name in ("rule", "value", "bound")]
-    assert cells == ["score", "48.2", "at least 60"]
+    assert cells == ["score", "65.5", "at least 70"]
 
 
 @pytest.mark.parametrize(
