@@ -34,7 +34,7 @@ class Parameters(NamedTuple):
     touch_tolerance: float = 0.45  # ATR that a swing may stay short of the line and still touch it
     wick_tolerance: float = 0.5  # ATR beyond the line that an extreme may reach
     close_tolerance: float = 0.25  # ATR that a line moves outward at most to contain every close
-    duplicate_tolerance: float = 0.08  # ATR; lines closer than this at both ends are the same line
+    duplicate_tolerance: float = 0.2  # ATR; lines closer than this at both ends are the same line
     refit_touches: int = 2  # a line with this many touches is fitted to all of them
     fit_slack: float = 0.05  # widths and shares by which a fit may bring a pair within the rules
 

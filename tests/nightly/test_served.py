@@ -279,13 +279,13 @@ def check_step(before: Told | None, now: Told) -> None:
 
 ENDING: Mapping[str, tuple[int, Parameters]] = {
     "invalidated": (12, LENIENT),
-    "superseded": (2, LENIENT),
+    "superseded": (20, LENIENT),
     "missed": (24, LENIENT),
     "data_gap": (19, LENIENT),
     "stale": (9, LENIENT._replace(stale_share=0.1, stale_bars_min=3)),
     "too_long": (0, LENIENT._replace(length_expiry=60, squeeze_length_expiry=10)),
     "apex": (0, LENIENT._replace(progress_expiry=0.5)),
-    "faded": (11, LENIENT._replace(fade_margin=0.01)),
+    "faded": (15, LENIENT._replace(fade_margin=0.01)),
 }
 """By each reason why a forming setup ends: a walk and parameters with which one does."""
 

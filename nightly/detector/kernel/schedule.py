@@ -28,12 +28,14 @@ def rest(finding: Finding) -> int:
         or rule == Rule.LARGEST_GAP
         or rule == Rule.THIN
     ):
-        return 8
-    if rule == Rule.TOUCHES or rule == Rule.CROSSINGS or rule == Rule.DIRECTNESS:
-        return 4
+        return 16
+    if rule == Rule.TOUCHES or rule == Rule.CROSSINGS:
+        return 12
+    if rule == Rule.DIRECTNESS:
+        return 6
     if rule == Rule.NONE:
         return 1
-    return 2
+    return 3
 
 
 @compiled
@@ -41,10 +43,14 @@ def score_rest(quality: float, needed: float) -> int:
     """The same for a pair whose score is too low: it moves by about 0.7 in log-odds a bar."""
     missing = log_odds(needed) - log_odds(quality)
     if missing > 3.0:
-        return 8
+        return 16
     if missing > 2.0:
+        return 8
+    if missing > 1.5:
         return 4
-    return 2 if missing > 1.0 else 1
+    if missing > 1.0:
+        return 3
+    return 2 if missing > 0.5 else 1
 
 
 @compiled
