@@ -8,7 +8,7 @@ meaningless keeps a symbol out for as long as it lasts. Nothing here changes a b
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -54,6 +54,16 @@ JUMP_LIMIT: Final = 20.0
 SPLIT_LOG: Final = 0.5
 SPLIT_TOLERANCE: Final = 0.02
 SPLIT_RATIOS: Final = (2, 3, 4, 5, 6, 7, 8, 10, 15, 20, 25, 30, 50, 100)
+FRACTIONS: Final = {"5:4": 5 / 4, "4:3": 4 / 3, "3:2": 3 / 2, "5:3": 5 / 3, "5:2": 5 / 2}
+"""Ratios that news reaches too; of these nothing but the gap may be unusual."""
+FRACTION_LEVEL: Final = 0.1
+FRACTION_RANGE: Final = 2.0
+FRACTION_VOLUME: Final = 3.0
+"""The day has at most this many times the median volume of the 20 bars before."""
+OUTSTANDING_RANGES: Final = 6.0
+OUTSTANDING_GAPS: Final = 2.0
+"""The gap is over so many times the median range, and the largest of the 60 gaps, before it."""
+GAPS: Final = 60
 LEVEL_BARS: Final = 5
 """Closes before a split; the close of its day must have its ratio to their median ..."""
 LEVEL_TOLERANCE: Final = 0.25
@@ -159,21 +169,55 @@ def suspected_splits(bars: Bars) -> list[int]:
     The close must also stay at the new level, and the day must have an ordinary range: news that
     halves a price comes with a wide range, and a bad open is gone by the close.
     """
-    wide = (far_apart(bars.open[1:], bars.close[:-1], SPLIT_LOG) + 1).tolist()
-    return [bar for bar in wide if _is_split(bars, bar)]
+    least = math.log(min(FRACTIONS.values())) - math.log1p(SPLIT_TOLERANCE)
+    wide = (far_apart(bars.open[1:], bars.close[:-1], least) + 1).tolist()
+    found: list[int] = []
+    for bar in wide:
+        if _is_split(bars, bar, since=found[-1] if found else 0):
+            found.append(bar)
+    return found
 
 
-def _is_split(bars: Bars, bar: int) -> bool:
-    gap = np.log(bars.open[bar]) - np.log(bars.close[bar - 1])
-    off = np.abs(abs(gap) - np.log(SPLIT_RATIOS)).min()
+def _is_split(bars: Bars, bar: int, since: int) -> bool:
+    gap = math.log(bars.open[bar]) - math.log(bars.close[bar - 1])
+    if abs(gap) > SPLIT_LOG and _has_ratio(gap, SPLIT_RATIOS):
+        level, most = LEVEL_TOLERANCE, ORDINARY_RANGE
+    elif _has_ratio(gap, FRACTIONS.values()) and _stands_out(bars, bar, since):
+        level, most = FRACTION_LEVEL, FRACTION_RANGE
+    else:
+        return False
     before = np.median(bars.close[max(0, bar - LEVEL_BARS) : bar])
     shift = math.log(bars.close[bar]) - math.log(before)
-    recent = slice(max(0, bar - USUAL_BARS), bar + 1)
-    ranges = np.log(bars.high[recent]) - np.log(bars.low[recent])
+    ranges = _ranges(bars, bar)
     return bool(
-        off <= math.log1p(SPLIT_TOLERANCE)
-        and abs(shift - gap) <= math.log1p(LEVEL_TOLERANCE)
-        and ranges[-1] <= ORDINARY_RANGE * np.median(ranges[:-1])
+        abs(shift - gap) <= math.log1p(level) and ranges[-1] <= most * np.median(ranges[:-1])
+    )
+
+
+def _has_ratio(gap: float, ratios: Iterable[float]) -> bool:
+    """Whether a gap in logs is that of a split of one of some ratios, or of its reverse."""
+    return min(abs(abs(gap) - math.log(one)) for one in ratios) <= math.log1p(SPLIT_TOLERANCE)
+
+
+def _ranges(bars: Bars, bar: int) -> Floats:
+    """The ranges in logs of the usual bars before a bar, and of the bar."""
+    recent = slice(max(0, bar - USUAL_BARS), bar + 1)
+    ranges: Floats = np.log(bars.high[recent]) - np.log(bars.low[recent])
+    return ranges
+
+
+def _stands_out(bars: Bars, bar: int, since: int) -> bool:
+    """Whether the gap before a bar is unlike those since a bar, on a day without much volume."""
+    if bar - since < USUAL_BARS:
+        return False
+    first = max(since + 1, bar - GAPS)
+    *before, gap = np.abs(np.log(bars.open[first : bar + 1] / bars.close[first - 1 : bar]))
+    volume = bars.volume[bar - USUAL_BARS : bar + 1]
+    usual = np.median(_ranges(bars, bar)[:-1])
+    return bool(
+        gap > OUTSTANDING_RANGES * usual > 0
+        and gap > OUTSTANDING_GAPS * max(before)
+        and not volume[-1] > FRACTION_VOLUME * np.median(volume[:-1])
     )
 
 

@@ -26,8 +26,13 @@ from nightly.cleaning.gates import (
     BAD_WINDOW,
     FLAT_BARS,
     FLAT_SHARE,
+    FRACTION_LEVEL,
+    FRACTION_RANGE,
+    FRACTION_VOLUME,
+    FRACTIONS,
     GAP_CRYPTO,
     GAP_DAYS,
+    GAPS,
     JUMP,
     JUMP_LIMIT,
     LEVEL_BARS,
@@ -35,6 +40,8 @@ from nightly.cleaning.gates import (
     MAX_JUMPS,
     MIN_BARS,
     ORDINARY_RANGE,
+    OUTSTANDING_GAPS,
+    OUTSTANDING_RANGES,
     SPIKE,
     SPLIT_LOG,
     SPLIT_RATIOS,
@@ -57,6 +64,7 @@ class DataRule:
 
 _STOCK, _CRYPTO = GAP_DAYS, GAP_CRYPTO
 _SMALL = ", ".join(str(ratio) for ratio in SPLIT_RATIOS[7:])
+_FRACTIONS = ", ".join(FRACTIONS)
 _ATR_BARS, _ATR_FLOOR = Parameters().atr_bars, Parameters().atr_floor
 
 FINDINGS: Final = (
@@ -140,7 +148,10 @@ FINDINGS: Final = (
         f"not for crypto: an open with a log gap above {SPLIT_LOG} within {SPLIT_TOLERANCE:.0%} of "
         f"n:1 or 1:n, n one of 2 to {SPLIT_RATIOS[6]}, {_SMALL}; the close has that ratio to the "
         f"median of the {LEVEL_BARS} closes before too, within {LEVEL_TOLERANCE:.0%}, and the "
-        f"day's range is at most {ORDINARY_RANGE:.0f} times the usual one",
+        f"day's range is at most {ORDINARY_RANGE:.0f} times the usual one. Also {_FRACTIONS}, either "
+        f"way, within {FRACTION_LEVEL:.0%} and {FRACTION_RANGE:.0f} times, if the gap is over "
+        f"{OUTSTANDING_RANGES:.0f} usual ranges and {OUTSTANDING_GAPS:.0f} times the {GAPS} gaps "
+        f"before, on at most {FRACTION_VOLUME:.0f} times the usual volume",
         "a new series begins; open trades of the old one stay open",
     ),
     DataRule(

@@ -204,11 +204,27 @@ def test_a_gap_with_the_ratio_of_a_split_begins_a_new_series(ratio: float) -> No
     assert result.covered
 
 
-@pytest.mark.parametrize("ratio", [0.61, 0.55, 1.5, 2.06, 1 / 2.3, 1 / 3.5])
+@pytest.mark.parametrize("ratio", [0.63, 0.55, 1.42, 2.06, 1 / 2.3, 1 / 3.5])
 def test_a_gap_of_another_ratio_is_a_move(ratio: float) -> None:
     bars = wave()
     exact = float(bars.close[99] / bars.open[100])
     assert lengths(cleaned(multiplied(bars, 100, exact * ratio))) == [200]
+
+
+FRACTIONS = [5 / 4, 4 / 3, 3 / 2, 5 / 3, 5 / 2]
+
+
+@pytest.mark.parametrize("ratio", [*FRACTIONS, *(1 / each for each in FRACTIONS)])
+def test_a_gap_of_a_fraction_begins_a_new_series_where_nothing_else_is_unusual(
+    ratio: float,
+) -> None:
+    bars = wave()
+    split = multiplied(bars, 100, float(bars.close[99] / bars.open[100]) * ratio * 1.01)
+    assert lengths(cleaned(split)) == [100, 100]
+    busy = changed(split, 100, volume=4 * bars.volume[100])
+    assert lengths(cleaned(busy)) == [200], "news brings volume"
+    nervous = multiplied(multiplied(split, 70, 0.88), 71, 1 / 0.88)
+    assert lengths(cleaned(nervous)) == ([200] if 3 / 4 < ratio < 4 / 3 else [100, 100])
 
 
 def test_crypto_has_no_splits() -> None:
