@@ -64,7 +64,6 @@ class DataRule:
 
 _STOCK, _CRYPTO = GAP_DAYS, GAP_CRYPTO
 _SMALL = ", ".join(str(ratio) for ratio in SPLIT_RATIOS[7:])
-_FRACTIONS = ", ".join(FRACTIONS)
 _ATR_BARS, _ATR_FLOOR = Parameters().atr_bars, Parameters().atr_floor
 
 FINDINGS: Final = (
@@ -148,8 +147,9 @@ FINDINGS: Final = (
         f"not for crypto: an open with a log gap above {SPLIT_LOG} within {SPLIT_TOLERANCE:.0%} of "
         f"n:1 or 1:n, n one of 2 to {SPLIT_RATIOS[6]}, {_SMALL}; the close has that ratio to the "
         f"median of the {LEVEL_BARS} closes before too, within {LEVEL_TOLERANCE:.0%}, and the "
-        f"day's range is at most {ORDINARY_RANGE:.0f} times the usual one. Also {_FRACTIONS}, either "
-        f"way, within {FRACTION_LEVEL:.0%} and {FRACTION_RANGE:.0f} times, if the gap is over "
+        f"day's range is at most {ORDINARY_RANGE:.0f} times the usual one. Also "
+        f"{', '.join(FRACTIONS)}, either way, within {FRACTION_LEVEL:.0%} and "
+        f"{FRACTION_RANGE:.0f} times, if the gap is over "
         f"{OUTSTANDING_RANGES:.0f} usual ranges and {OUTSTANDING_GAPS:.0f} times the {GAPS} gaps "
         f"before, on at most {FRACTION_VOLUME:.0f} times the usual volume",
         "a new series begins; open trades of the old one stay open",
@@ -174,6 +174,12 @@ REFUSALS: Final = (
     DataRule(
         "differing_rows",
         "rows of one date differ, for one of the newest 20 bars or for over 1% of all",
+        "left out",
+    ),
+    DataRule(
+        "parted_files",
+        "of two files for successive periods, the closes of common dates differ by over 0.5%, or "
+        "the step from one to the other is over 10% and 3 times that before nearly all sessions",
         "left out",
     ),
     DataRule("undated_rows", "one of the newest 20 rows has no readable date", "left out"),

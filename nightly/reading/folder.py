@@ -17,6 +17,7 @@ from nightly.errors import Refusal, SourceError
 from nightly.reading.files import file_digest
 from nightly.reading.formats import read_bars
 from nightly.reading.pieces import Piece, PieceReader, pieces_of
+from nightly.reading.seams import parted
 from nightly.reading.source import to_bars
 from nightly.symbols import normalise
 from nightly.tables.layout import BarsTable
@@ -210,6 +211,8 @@ def _refusal(found: SymbolFiles, daily: Sequence[BarsFile]) -> Refusal | None:
         if refusal.code != "duplicate_symbol" and (label in periods or not found.tables):
             return refusal
     stated = next((table.refusal for table in found.tables if table.refusal), None)
+    if stated is None:
+        stated = parted(found.tables)
     if stated is not None:
         return stated
     return stooq_refusal(found.name) if found.tables and found.tables[0].form == STOOQ else None

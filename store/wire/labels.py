@@ -86,6 +86,7 @@ LEFT_OUT: Final[Mapping[str, str]] = {
     "no_bars": "there are no bars for it",
     "unreadable_file": "its file cannot be read",
     "differing_rows": "rows of one day differ, and nothing says which is right",
+    "parted_files": "its files do not go on from one another",
     "undated_rows": "one of its newest rows has no readable date",
     "other_interval": "its bars are not daily",
     "foreign_listing": "a listing abroad, with other trading days",

@@ -162,6 +162,46 @@ def test_folders_and_years_are_one_series(files: list[str], tmp_path: Path) -> N
     assert kept(look(tmp_path / "bars")) == {"IBM": (260, LAST)}
 
 
+@pytest.mark.parametrize("ratio", [3 / 2, 5 / 4, 4 / 3, 2 / 3, 2, 1.17, 0.87])
+@pytest.mark.parametrize("common", [0, 3])
+def test_years_of_other_shares_are_refused_with_the_names_of_their_files(
+    ratio: float, common: int, tmp_path: Path
+) -> None:
+    rows, other = lines(sessions()), lines(sessions(), scale=ratio)
+    cut = next(place for place, row in enumerate(rows) if row.startswith("2024"))
+    write(tmp_path / "bars" / "IBM_2023.csv", rows[:cut])
+    write(tmp_path / "bars" / "IBM_2024.csv", other[cut - common :])
+    (one,) = look(tmp_path / "bars").symbols
+    assert one.refusal is not None
+    assert one.refusal.code == "parted_files"
+    assert "IBM_2023.csv" in one.refusal.reason
+    assert "IBM_2024.csv" in one.refusal.reason
+
+
+def test_parts_that_take_turns_are_one_series(tmp_path: Path) -> None:
+    rows = lines(sessions())
+    rows[130:] = lines(sessions(), scale=1.4)[130:]
+    write(tmp_path / "bars" / "symbol=IBM" / "part-0.csv", rows[::2])
+    write(tmp_path / "bars" / "symbol=IBM" / "part-1.csv", rows[1::2])
+    assert kept(look(tmp_path / "bars")) == {"IBM": (260, LAST)}
+
+
+def test_years_with_common_dates_that_agree_are_one_series(tmp_path: Path) -> None:
+    rows = lines(sessions())
+    write(tmp_path / "bars" / "IBM_2023.csv", rows[:150])
+    write(tmp_path / "bars" / "IBM_2024.csv", rows[140:])
+    assert kept(look(tmp_path / "bars")) == {"IBM": (260, LAST)}
+
+
+def test_a_leap_that_a_stock_is_used_to_is_no_seam(tmp_path: Path) -> None:
+    rows = lines(sessions(), scale=3)
+    for place in (40, 80, 120, 160):
+        rows[place:] = lines(sessions(), scale=3 * 1.2 ** (place / 40))[place:]
+    write(tmp_path / "bars" / "IBM_2023.csv", rows[:80])
+    write(tmp_path / "bars" / "IBM_2024.csv", rows[80:])
+    assert kept(look(tmp_path / "bars")) == {"IBM": (260, LAST)}
+
+
 def test_of_minutes_and_days_the_days_are_read(tmp_path: Path) -> None:
     write(tmp_path / "bars" / "IBM_1d.csv", lines(sessions()))
     minutes = [f"2024-06-14 {9 + n // 60:02}:{n % 60:02}:00,1,2,1,2,{n}" for n in range(300)]
