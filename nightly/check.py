@@ -113,7 +113,7 @@ class Check:
         bars = sum(one.bars for one in self.symbols)
         all_rows = bars + sum(counts["rows"] for counts in lost.values())
         assumed = Counter(one.currency for one in self.symbols if not one.currency_known)
-        markets = chosen.markets if chosen else {}
+        markets, unclear = (chosen.markets, chosen.unclear) if chosen else ({}, {})
         read = dict(self.order.rows or {self.order.name: all_rows})
         return {
             "session": chosen.as_of.isoformat() if chosen else None,
@@ -139,6 +139,7 @@ class Check:
                 "currency_symbols": assumed.pop(DOLLARS, 0),
                 "currencies": assumed,
                 "markets": {name: sorted(them) for name, them in markets.items()},
+                "unclear_markets": {name: sorted(them) for name, them in unclear.items()},
             },
             "refused": self.refused,
             "found": {one.symbol: dict(one.findings) for one in self.symbols if one.findings},

@@ -177,6 +177,7 @@ class NightRun:
             overdue=self.chosen.overdue,
             inferred=self.chosen.inferred,
             markets=self.chosen.markets,
+            unclear=self.chosen.unclear,
             since=last.session if last else None,
             changes=follow_up.changes,
             detector_changed=follow_up.detector_changed,

@@ -17,9 +17,10 @@ import numpy as np
 
 from nightly.analysis import Task
 from nightly.bars import Adjustment, to_date, to_day
-from nightly.cleaning.inference import inferred
+from nightly.cleaning.inference import Inferred, inferred
 from nightly.cleaning.sessions import (
     QUORUM,
+    SUNDAY_MARKETS,
     Window,
     as_of_session,
     last_begun,
@@ -41,16 +42,6 @@ from store.ledger.manifest import SAMPLE, Inputs
 from store.wire.exchanges import UTC_DAYS, Exchange
 
 MAX_RENAMED = 1000
-SUNDAY_MARKETS = {
-    **dict.fromkeys(("SR", "SAU", "TADAWUL"), "Riyadh"),
-    **dict.fromkeys(("CA", "EGX"), "Cairo"),
-    "TA": "Tel Aviv",
-    "QA": "Doha",
-    "KW": "Kuwait",
-    "OM": "Muscat",
-    "BH": "Bahrain",
-}
-"""By suffix: the markets that open on Sundays, or did until lately."""
 FILLED = 0.8
 NAMED = 8
 """Symbols that the reason of a night that is held back names."""
@@ -128,6 +119,8 @@ class Plan:
     """Symbols that are taken for crypto because they trade on weekends."""
     markets: Mapping[str, Sequence[str]]
     """By calendar: the symbols whose bars alone say that they trade by it."""
+    unclear: Mapping[str, Sequence[str]]
+    """By several calendars: the symbols whose bars fit these, and not New York's."""
     future_dates: int
     """How many symbols have a bar dated in the future."""
     workers: int | str
@@ -144,16 +137,17 @@ def plan(order: Order, now: dt.datetime, step: Step = silent) -> Plan:
     known_at = {symbol: listing.exchange for symbol, listing in order.reference.listings.items()}
     resolved = resolve(order.source.names(), known_at)
     symbols = sorted(resolved.raw_of)
-    listings = [
-        (raw, _listing(order, symbol, raw, outlines.get(raw)))
-        for symbol, raw in ((symbol, resolved.raw_of[symbol]) for symbol in symbols)
-    ]
+    named = ((symbol, resolved.raw_of[symbol]) for symbol in symbols)
+    listings = [(raw, _listing(order, symbol, raw, outlines.get(raw))) for symbol, raw in named]
     unknown = _unknown_weeks(listings, outlines)
     listings = [pair for pair in listings if pair[0] not in unknown]
     symbols = [its.symbol for _, its in listings]
     if unknown and not listings:
         raise SourceError(" ".join(why.of(raw) for raw, why in islice(unknown.items(), NAMED)))
-    listings = _with_calendars(order.source, listings, outlines, now, step)
+    calendars = _calendars(order.source, listings, outlines, now, step)
+    listings = [
+        (raw, replace(its, inferred_calendar=calendars.one.get(raw))) for raw, its in listings
+    ]
     ends = _ends(order.source, listings, outlines, now)
     days = [(known.calendar, day) for known, day in ends]
     as_of = as_of_session(days, now=now, requested=order.session, quorum=order.quorum)
@@ -196,7 +190,8 @@ def plan(order: Order, now: dt.datetime, step: Step = silent) -> Plan:
             for _, its in listings
             if its.crypto and its != order.reference.listing(its.symbol)
         ],
-        markets=_markets(its for _, its in listings),
+        markets=_grouped((its.inferred_calendar or "", its.symbol) for _, its in listings),
+        unclear=_grouped((calendars.several.get(raw, ""), its.symbol) for raw, its in listings),
         future_dates=sum(known.last_day > begun for known in outlines.values()),
         workers=order.executor or jobs,
     )
@@ -248,14 +243,14 @@ def _unknown_weeks(
     return found
 
 
-def _with_calendars(
+def _calendars(
     source: BarSource,
     listings: Sequence[tuple[str, Listing]],
     outlines: Mapping[str, Outline],
     now: dt.datetime,
     step: Step,
-) -> list[tuple[str, Listing]]:
-    """The listings, of which those without an exchange have the calendar that their bars fit."""
+) -> Inferred:
+    """The calendars that fit the bars of those without an exchange."""
     unknown = {
         raw: outlines[raw].abroad
         for raw, its in listings
@@ -263,15 +258,15 @@ def _with_calendars(
     }
     suspects = [raw for raw, abroad in unknown.items() if abroad]
     others = [raw for raw, abroad in unknown.items() if not abroad]
-    found = inferred(source, suspects, others, to_day(last_begun(now)), step)
-    return [(raw, replace(its, inferred_calendar=found.get(raw))) for raw, its in listings]
+    return inferred(source, suspects, others, to_day(last_begun(now)), step)
 
 
-def _markets(listings: Iterable[Listing]) -> dict[str, list[str]]:
+def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """By calendar: its symbols."""
     found: dict[str, list[str]] = {}
-    for listing in listings:
-        if listing.inferred_calendar:
-            found.setdefault(listing.inferred_calendar, []).append(listing.symbol)
+    for calendar, symbol in pairs:
+        if calendar:
+            found.setdefault(calendar, []).append(symbol)
     return found
 
 

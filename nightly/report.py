@@ -49,6 +49,8 @@ class Report:
     """By another currency: the symbols that have it by the custom of their exchange alone."""
     markets: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """By calendar: the symbols whose bars alone say that they trade by it."""
+    unclear: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """By several calendars: the symbols whose bars fit these, and not New York's."""
     since: dt.date | None = None
     """The session of the night that this one is compared with. The book has it elsewhere."""
     changes: Sequence[Change] = ()
@@ -116,6 +118,7 @@ class Report:
             **({"wider": self.wider} if self.wider else {}),
             **({"assumed_currencies": currencies} if currencies else {}),
             **({"markets": dict(self.markets)} if self.markets else {}),
+            **({"unclear_markets": dict(self.unclear)} if self.unclear else {}),
         }
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -35,34 +35,43 @@ BATCH: Final = 256
 Calendars = Mapping[str, Days]
 
 
+class Inferred(NamedTuple):
+    """Whose trading days some symbols have, by raw name."""
+
+    one: Mapping[str, str]
+    """The calendar of a symbol that has another one than New York's."""
+    several: Mapping[str, str]
+    """The calendars of a symbol that is not of New York's, of which none fits clearly better."""
+
+
 def inferred(
     source: BarSource, suspects: Sequence[str], others: Sequence[str], until: int, step: Step
-) -> dict[str, str]:
-    """The calendar of each symbol that has another one than New York's, by raw name.
+) -> Inferred:
+    """The calendars of symbols.
 
     `suspects` have bars on New York's holidays; `others` have hardly any, but nothing says either
     where they are listed. Bars after the day `until` do not count.
     """
     days = dict(_latest(source, suspects, until))
     if not days:
-        return {}
+        return Inferred({}, {})
     calendars = _calendars(days, step)
     fits = {name: fitting(mine, calendars) for name, mine in days.items()}
-    found = {name: calendar for name, calendar in fits.items() if calendar}
-    if not found:
-        return {}
+    found = {name: fit[0] for name, fit in fits.items() if len(fit) == 1}
     latest = to_date(max(int(mine[-1]) for mine in days.values()))
     few = {name: calendar_of(name, latest).sessions for name in {NEW_YORK, *found.values()}}
-    rest = [name for name in (*suspects, *others) if name not in found]
+    rest = [name for name in (*suspects, *others) if name not in found] if found else []
     for name, mine in _latest(source, rest, until):
-        if calendar := fitting(mine, few, clearly=1):
-            found[name] = calendar
-    return {name: calendar for name, calendar in found.items() if calendar != NEW_YORK}
+        if len(fit := fitting(mine, few, clearly=1)) == 1:
+            found[name] = fit[0]
+    unclear = {name: fit for name, fit in fits.items() if fit and name not in found}
+    several = {name: ", ".join(fit) for name, fit in unclear.items() if NEW_YORK not in fit}
+    return Inferred({name: one for name, one in found.items() if one != NEW_YORK}, several)
 
 
-def fitting(days: Days, calendars: Calendars, clearly: int = CLEARLY) -> str | None:
-    """The calendar that fits some days, if clearly more speaks against every other. Those of one
-    currency with the same sessions in that time count as one.
+def fitting(days: Days, calendars: Calendars, clearly: int = CLEARLY) -> Sequence[str]:
+    """The calendars that fit some days, the best first: one, if clearly more speaks against every
+    other. Those of one currency with the same sessions in that time count as one.
     """
     first, last = days[0], days[-1]
     found: dict[tuple[str, bytes], tuple[int, int, str]] = {}
@@ -72,9 +81,10 @@ def fitting(days: Days, calendars: Calendars, clearly: int = CLEARLY) -> str | N
         odd = len(days) - both
         against = odd + len(within) - both, odd, name
         found.setdefault((customary_currency(name), within.tobytes()), against)
-    (best, odd, name), *others = sorted(found.values())
-    clear = all(other >= clearly * (best + 1) for other, _, _ in others[:1])
-    return name if clear and odd <= ODD_SHARE * len(days) else None
+    least, odd, _ = min(found.values())
+    if odd > ODD_SHARE * len(days):
+        return []
+    return [name for against, _, name in sorted(found.values()) if against < clearly * (least + 1)]
 
 
 def _latest(source: BarSource, names: Sequence[str], until: int) -> Iterator[tuple[str, Days]]:

@@ -28,6 +28,17 @@ ACTIVE_SESSIONS: Final = 10
 UPCOMING: Final = 252
 """How many sessions after its own a night names: about a year of an exchange's."""
 
+SUNDAY_MARKETS: Final = {
+    **dict.fromkeys(("SR", "SAU", "TADAWUL"), "Riyadh"),
+    **dict.fromkeys(("CA", "EGX"), "Cairo"),
+    "TA": "Tel Aviv",
+    "QA": "Doha",
+    "KW": "Kuwait",
+    "OM": "Muscat",
+    "BH": "Bahrain",
+}
+"""By suffix: the markets that open on Sundays, or did until lately, whose days are not known."""
+
 _DAY: Final = dt.timedelta(days=1)
 _EARLIEST_ZONE: Final = dt.timedelta(hours=14)
 """How far the Line Islands, where each day begins first, are ahead of UTC."""

@@ -6,6 +6,7 @@ import bz2
 import datetime as dt
 import json
 import lzma
+import zoneinfo
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -106,6 +107,20 @@ def test_a_week_that_holds_a_sunday_and_no_friday_is_refused_and_never_crypto(
     checked = look(tmp_path / "bars")
     assert kept(checked) == {"IBM": (260, LAST)}
     assert "trading days of such markets" in checked.refused["foreign_listing"]["ABC"]
+
+
+def test_moments_of_an_unknown_exchange_name_those_that_fit(tmp_path: Path) -> None:
+    berlin = zoneinfo.ZoneInfo("Europe/Berlin")
+
+    def moment(day: dt.date) -> str:
+        return dt.datetime.combine(day, dt.time(), berlin).astimezone(dt.UTC).isoformat()
+
+    write(tmp_path / "bars" / "SAP.csv", lines(sessions("XETR"), dated=moment))
+    checked = look(tmp_path / "bars")
+    (fitting,) = checked.as_dict()["assumed"]["unclear_markets"]
+    assert "XETR" in fitting.split(", ")
+    assert "XNYS" not in fitting
+    assert kept(look(tmp_path / "bars", exchange="XETR")) == {"SAP": (260, LAST)}
 
 
 def test_symbols_under_an_unknown_column_are_series_of_their_own(tmp_path: Path) -> None:

@@ -238,7 +238,7 @@ def _assumed(facts: Mapping[str, Any]) -> Iterator[str]:
             f"Taken as adjusted {ADJUSTED[kind]}, since nothing says so: {number:,} symbols; "
             "--adjustment says otherwise."
         )
-    yield from taken_markets(assumed["markets"])
+    yield from taken_markets(assumed["markets"], assumed["unclear_markets"])
     yield from taken_currencies({DOLLARS: assumed["currency_symbols"], **assumed["currencies"]})
 
 
@@ -251,8 +251,15 @@ def taken_for_crypto(symbols: Sequence[str]) -> Iterator[str]:
         )
 
 
-def taken_markets(markets: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Which symbols trade by which calendar by their bars alone, if any do."""
+def taken_markets(
+    markets: Mapping[str, Sequence[str]], unclear: Mapping[str, Sequence[str]]
+) -> Iterator[str]:
+    """Which symbols trade by which calendar by their bars alone, and which may by several."""
+    for calendars, symbols in sorted(unclear.items()):
+        yield (
+            f"Not New York's, by their days: {len(symbols):,} symbols ({named(symbols)}). These "
+            f"exchanges fit: {calendars}; say which with --exchange, or in --reference."
+        )
     for calendar, symbols in sorted(markets.items()):
         yield (
             f"Taken to trade on the days of {calendar}, which alone fits their bars: "

@@ -66,7 +66,7 @@ def _reasons(report: Report) -> Iterator[str]:
     for rule, (bars, symbols_touched) in report.findings.items():
         yield f"Found, {rule}: bars {bars:,}, symbols {symbols_touched:,}."
     yield from taken_for_crypto(report.inferred)
-    yield from taken_markets(report.markets)
+    yield from taken_markets(report.markets, report.unclear)
     yield from taken_currencies({DOLLARS: report.assumed_dollars, **report.assumed_currencies})
     yield from later_sessions(report.later)
 
