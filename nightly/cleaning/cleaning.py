@@ -5,8 +5,8 @@ apply the reference's splits. Every rule counts the bars it affects under its na
 (`nightly.cleaning.rules` explains each), and looks at a bar and those before it alone, except that
 a bad print is known only by the bar after it.
 
-What the gates say against a symbol acts from its day on: bars before it stay, and so do the trades
-in them.
+What the gates say against a symbol acts from its day on, until what they judge is long past: bars
+before it stay, and so do the trades in them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from nightly.cleaning.gates import (
     USUAL_BARS,
     Gate,
     Idleness,
-    absurd_from,
+    absurd,
     far_apart,
     gap_days,
     gates,
@@ -376,16 +376,14 @@ def _splits(left: Remaining, owners: Mask, asset_type: AssetType) -> Mask:
 
 
 def _broken(left: Remaining, owners: Mask, begins: Mask) -> Mask:
-    """The bars from which on nothing can be trusted: contradictions, or absurd jumps."""
+    """The bars at which nothing can be trusted: too many contradictions, or absurd jumps."""
     broken = untrusted(left.contradictions, left.rows)
     contradicted = int(np.count_nonzero(broken))
     for part in parts(owners):
         close = left.bars.close[part]
         jumped = jumps(close)
         left.count("price_jump", len(jumped))
-        absurd = absurd_from(close, jumped, begins[part])
-        if absurd is not None:
-            broken[part.start + absurd : part.stop] = True
+        broken[part] |= absurd(close, jumped, begins[part])
     left.withheld["bad_bars"] = contradicted
     left.withheld["price_jumps"] = int(np.count_nonzero(broken)) - contradicted
     return broken
@@ -441,5 +439,5 @@ def _distrust(left: Remaining, broken: Mask, window: Window) -> Refusal | None:
     if not broken[-1]:
         return None
     number = left.findings.get("price_jump", 0)
-    reason = f"{number} closes differ from the one before by a factor over {JUMP:.0f}"
+    reason = f"{number} closes differ from the one before by a factor over {JUMP:.0f}, some lately"
     return Refusal("price_jumps", f"{reason}; real companies have had one at most, under 20.")

@@ -31,7 +31,7 @@ GAP_ABROAD: Final = 14
 BAD_SHARE: Final = 0.01
 """Bars are refused while a larger share of the raw bars before contradict themselves."""
 BAD_WINDOW: Final = 1250
-"""The raw bars that are looked at: about five years."""
+"""The bars that are looked at: about five years."""
 BAD_STRETCH: Final = 20
 """So many bad bars in a row are a stretch without data, after which the bars are judged anew."""
 BAD_BARS: Final = 3
@@ -150,17 +150,18 @@ def jumps(close: Floats) -> list[int]:
     return places
 
 
-def absurd_from(close: Floats, jumped: Sequence[int], splits: Mask) -> int | None:
-    """The first of one owner's jumps with which they are no longer those of a real company.
+def absurd(close: Floats, jumped: Sequence[int], splits: Mask) -> Mask:
+    """One owner's bars at which the jumps among the last `BAD_WINDOW` are no real company's.
 
     A split is a jump like any other, except that it may be larger.
     """
-    limit = math.log(JUMP_LIMIT)
-    for number, bar in enumerate(jumped):
-        move = np.log(close[bar]) - np.log(close[bar - 1])
-        if number >= MAX_JUMPS or (abs(move) > limit and not splits[bar]):
-            return bar
-    return None
+    weights = np.zeros(len(close), np.intp)
+    for bar in jumped:
+        move = abs(np.log(close[bar]) - np.log(close[bar - 1]))
+        weights[bar] = 1 + MAX_JUMPS * bool(move > math.log(JUMP_LIMIT) and not splits[bar])
+    sums = np.cumsum(weights)
+    sums[BAD_WINDOW:] -= sums[:-BAD_WINDOW].copy()
+    return sums > MAX_JUMPS
 
 
 def suspected_splits(bars: Bars) -> list[int]:

@@ -202,9 +202,9 @@ REFUSALS: Final = (
     ),
     DataRule(
         "price_jumps",
-        f"more than {MAX_JUMPS} price_jump, or a close over {JUMP_LIMIT:.0f} times the one before "
-        f"or under 1/{JUMP_LIMIT:.0f}",
-        "left out from then on",
+        f"among the last {BAD_WINDOW:,} bars more than {MAX_JUMPS} price_jump, or a close over "
+        f"{JUMP_LIMIT:.0f} times the one before or under 1/{JUMP_LIMIT:.0f}",
+        "left out from then on, until they are older",
     ),
     DataRule(
         "unconfirmed_close",

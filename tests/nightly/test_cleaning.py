@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from nightly.bars import Bars, Days, to_date, to_day
 from nightly.cleaning.cleaning import Cleaned, clean
-from nightly.cleaning.gates import suspected_splits
+from nightly.cleaning.gates import BAD_WINDOW, suspected_splits
 from nightly.cleaning.sessions import Window
 from nightly.reading import TableSource
 from nightly.reference.reference import AssetType, Split
@@ -436,6 +436,15 @@ def test_one_great_jump_is_a_move_and_a_second_or_one_of_twenty_times_is_none(
     result = cleaned(bars, kind)
     assert code(result) == ("price_jumps" if length else None)
     assert not length or lengths(result) == [length]
+
+
+def test_jumps_of_years_ago_condemn_no_later_bar() -> None:
+    bars = multiplied(multiplied(wave(1500), 80, 6.5), 100, 1 / 6.5)
+    result = cleaned(bars)
+    assert result.covered
+    assert lengths(result) == [100, 1500 - 80 - BAD_WINDOW]
+    assert result.withheld["price_jumps"] == 80 + BAD_WINDOW - 100
+    assert code(cleaned(bars.take(slice(0, 80 + BAD_WINDOW)))) == "price_jumps"
 
 
 def test_fewer_than_sixty_bars_are_left_out() -> None:
