@@ -139,8 +139,8 @@ OURS = pyproject.toml --constraint locks/dev.lock
 SERVED = --extra fast --extra objects --extra postgresql --extra redis
 
 lock: $(RUN) ## Write every lock anew from pyproject.toml; UPGRADE=--upgrade takes newer versions
-	$(LOCK) pyproject.toml --group dev --extra dask --extra nightly $(SERVED) -o locks/dev.lock
-	$(LOCK) $(OURS) --extra nightly $(SERVED) -o locks/run.lock
+	$(LOCK) pyproject.toml --group dev --extra dask --extra excel --extra nightly $(SERVED) -o locks/dev.lock
+	$(LOCK) $(OURS) --extra excel --extra nightly $(SERVED) -o locks/run.lock
 	$(LOCK) $(OURS) $(SERVED) -o locks/serve.lock
 	$(LOCK) $(OURS) --extra nightly --extra yfinance --extra ccxt -o locks/providers.lock
 	$(LOCK) --constraint locks/dev.lock --group build -o locks/build.lock

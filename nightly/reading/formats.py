@@ -1,5 +1,5 @@
-"""Formats: the bars in one CSV, Parquet, Arrow or JSON file, recognised by its content and not its
-name.
+"""Formats: the bars in a CSV, Parquet, Arrow, JSON or Excel file, recognised by its content and not
+its name.
 """
 
 from __future__ import annotations
@@ -7,10 +7,12 @@ from __future__ import annotations
 import gzip
 import io
 import warnings
+import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -25,7 +27,7 @@ from nightly.tables.raw import BROKEN, RawTable
 
 TABLES: Final[Mapping[str | None, str]] = {"parquet": "Parquet", "arrow": "Arrow (feather)"}
 OTHERS: Final[Mapping[str | None, str]] = {
-    "excel": "an Excel workbook; save its sheet as CSV.",
+    "excel": "an Excel workbook; put it in a folder, or save its sheet as CSV.",
     **{
         kind: f"a {kind} inside another archive; unpack it."
         for kind in ("zip", "gzip", "tar", "xz", "bzip2", "zstandard")
@@ -74,6 +76,8 @@ def _raw_of(data: bytes, label: str) -> RawTable:
         if rows.select(pl.len()).collect().item() > MAX_ROWS:
             raise SourceError(f"{label} has more than {MAX_ROWS:,} rows; split it.")
         return RawTable(label, rows.collect().lazy(), TABLES[kind], whole=True)
+    if kind == "excel":
+        return _workbook(data, label)
     if kind is not None:
         raise SourceError(f"{label} is {OTHERS[kind]}")
     if data.lstrip()[:1] in (b"[", b"{"):
@@ -194,6 +198,29 @@ def readable(path: Path) -> Iterator[None]:
         raise SourceError(
             f"{path} cannot be read ({type(error).__name__}); write it again."
         ) from error
+
+
+def _workbook(data: bytes, label: str) -> RawTable:
+    """The raw table in an Excel workbook, which has one sheet with rows.
+
+    Raises:
+        SourceError: it has none or several, is too large, or what reads it is not installed.
+    """
+    if find_spec("fastexcel") is None:
+        raise SourceError(
+            f"{label} is an Excel workbook, which needs fastexcel; pip install "
+            "'pattern-screener[excel]', or save its sheet as CSV."
+        )
+    if zipfile.is_zipfile(io.BytesIO(data)):
+        sizes = (info.file_size for info in zipfile.ZipFile(io.BytesIO(data)).infolist())
+        if sum(sizes) > MAX_RECODED:
+            raise SourceError(f"{label} is too large for a workbook; save its sheet as CSV.")
+    sheets = pl.read_excel(io.BytesIO(data), sheet_id=0, raise_if_empty=False)
+    filled = {name: sheet for name, sheet in sheets.items() if len(sheet)}
+    if len(filled) != 1:
+        said = f"{len(filled)} sheets with rows" if filled else "no sheet with rows"
+        raise SourceError(f"{label} has {said}; save the one with daily bars as CSV.")
+    return RawTable(label, filled.popitem()[1].lazy(), "Excel", whole=True)
 
 
 def _json(data: bytes, label: str) -> RawTable:

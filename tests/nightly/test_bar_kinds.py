@@ -20,6 +20,7 @@ from nightly.markets.calendars import calendar_of
 from nightly.plan import Order
 from nightly.reading import open_source
 from store.wire.exchanges import exchange_named
+from tests.nightly.workbooks import workbook
 
 NOW = dt.datetime(2024, 6, 15, tzinfo=dt.UTC)
 LAST = dt.date(2024, 6, 14)
@@ -322,6 +323,35 @@ def test_json_is_read(form: str, tmp_path: Path) -> None:
     path.parent.mkdir()
     path.write_text(texts[form], encoding="utf-8")
     assert kept(look(tmp_path / "bars")) == {"IBM": (260, LAST)}
+
+
+@pytest.mark.parametrize("dated", [str, lambda day: (day - dt.date(1899, 12, 30)).days])
+def test_a_workbook_of_one_sheet_is_read(
+    dated: Callable[[dt.date], str | int], tmp_path: Path
+) -> None:
+    rows: list[list[object]] = [
+        HEADER.split(","),
+        *([dated(day), *prices] for day, prices in bars(sessions())),
+    ]
+    (tmp_path / "bars").mkdir()
+    path = tmp_path / "bars" / "IBM.xlsx"
+    path.write_bytes(workbook([rows, []]))
+    assert kept(look(tmp_path / "bars")) == {"IBM": (260, LAST)}
+    path.write_bytes(workbook([rows, rows]))
+    (one,) = look(tmp_path / "bars").symbols
+    assert one.refusal is not None
+    assert "2 sheets with rows" in one.refusal.reason
+
+
+def test_a_workbook_without_its_reader_names_the_extra(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("nightly.reading.formats.find_spec", lambda _name: None)
+    (tmp_path / "bars").mkdir()
+    (tmp_path / "bars" / "IBM.xlsx").write_bytes(workbook([[HEADER.split(",")]]))
+    (one,) = look(tmp_path / "bars").symbols
+    assert one.refusal is not None
+    assert "pattern-screener[excel]" in one.refusal.reason
 
 
 def test_a_file_of_an_unread_form_is_named(tmp_path: Path) -> None:
