@@ -45,6 +45,7 @@ CANDLE: Final = ("date", "open", "high", "low", "close", "volume")
 END: Final = 1 << 16
 """Bytes at the end of a text in which its last rows are."""
 COINBASE: Final = ("date", "low", "high", "open", "close", "volume")
+_UNCLOSED: Final = "{} cannot be read as a table; look for a quotation mark that is not closed."
 MAX_ROWS: Final = 20_000_000
 MAX_RECODED: Final = 64 << 20
 """The largest file of an unusual encoding, which must be read into memory."""
@@ -117,18 +118,22 @@ def _check_end(text: bytes, separator: str, label: str) -> None:
 
 
 def _collected(rows: pl.LazyFrame, label: str) -> pl.DataFrame:
-    """The rows of a text. Polars only warns of some texts that it cannot take apart."""
+    """The rows of a text."""
     try:
-        with warnings.catch_warnings(record=True) as warned:
-            warnings.simplefilter("always")
-            table = rows.collect()
-    except pl.exceptions.ComputeError:
-        table = None
-    if table is None or warned:
-        raise SourceError(
-            f"{label} cannot be read as a table; look for a quotation mark that is not closed."
-        )
-    return table
+        with _warned_of(label):
+            return rows.collect()
+    except pl.exceptions.ComputeError as error:
+        raise SourceError(_UNCLOSED.format(label)) from error
+
+
+@contextmanager
+def _warned_of(label: str) -> Iterator[None]:
+    """Refuse a text that polars cannot take apart, and only warns of."""
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        yield
+    if warned:
+        raise SourceError(_UNCLOSED.format(label))
 
 
 def _scan_raw(file: Path) -> RawTable:
@@ -193,7 +198,8 @@ def readable(path: Path) -> Iterator[None]:
         SourceError: the file cannot be read.
     """
     try:
-        yield
+        with _warned_of(str(path)):
+            yield
     except BROKEN as error:
         raise SourceError(
             f"{path} cannot be read ({type(error).__name__}); write it again."

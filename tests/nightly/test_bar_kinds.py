@@ -16,6 +16,7 @@ import zstandard
 
 from nightly.bars import to_day
 from nightly.check import Check, check
+from nightly.errors import SourceError
 from nightly.markets.calendars import calendar_of
 from nightly.plan import Order
 from nightly.reading import open_source
@@ -325,14 +326,21 @@ def test_json_is_read(form: str, tmp_path: Path) -> None:
     assert kept(look(tmp_path / "bars")) == {"IBM": (260, LAST)}
 
 
+def test_a_quotation_mark_that_is_not_closed_refuses_a_table_of_many(tmp_path: Path) -> None:
+    days = sessions()
+    rows = [f"{symbol},{row}" for row in lines(days) for symbol in ("IBM", "KO", "PEP")]
+    rows[400] = f'"{rows[400]}'
+    table = write(tmp_path / "bars" / "all.csv", rows, f"symbol,{HEADER}")
+    with pytest.raises(SourceError, match="not closed"):
+        open_source(table, tmp_path / "work")
+
+
 @pytest.mark.parametrize("dated", [str, lambda day: (day - dt.date(1899, 12, 30)).days])
 def test_a_workbook_of_one_sheet_is_read(
     dated: Callable[[dt.date], str | int], tmp_path: Path
 ) -> None:
-    rows: list[list[object]] = [
-        HEADER.split(","),
-        *([dated(day), *prices] for day, prices in bars(sessions())),
-    ]
+    rows: list[list[object]] = [[dated(day), *prices] for day, prices in bars(sessions())]
+    rows.insert(0, [*HEADER.split(",")])
     (tmp_path / "bars").mkdir()
     path = tmp_path / "bars" / "IBM.xlsx"
     path.write_bytes(workbook([rows, []]))
