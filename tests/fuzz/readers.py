@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime as dt
 import gzip
 import io
+import lzma
 import shutil
 import tempfile
 import time
@@ -19,6 +20,7 @@ from pathlib import Path
 
 import orjson
 import polars as pl
+import zstandard
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
@@ -36,6 +38,7 @@ from tests.fuzz.calls import filters
 from tests.fuzz.hostile import changed, damaged, encoded, recut
 from tests.fuzz.trial import SLOW
 from tests.nightly.vendor_files import READ, REFUSED, Example
+from tests.nightly.workbooks import workbook
 from tests.store.ledger.test_ledger import files, four, manifest_of
 
 MOST_SECONDS = 2.0
@@ -108,7 +111,15 @@ def _reference(data: bytes, folder: Path) -> None:
         return
 
 
-ENDINGS = {b"PAR1": ".parquet", b"PK\x03\x04": ".zip", b"\x1f\x8b": ".csv.gz"}
+ENDINGS = {
+    b"PAR1": ".parquet",
+    b"PK\x03\x04": ".zip",
+    b"\x1f\x8b": ".csv.gz",
+    b"\xfd7zXZ": ".csv.xz",
+    b"\x28\xb5\x2f\xfd": ".csv.zst",
+    b"[": ".json",
+    b"{": ".ndjson",
+}
 
 
 def _bars(data: bytes, folder: Path) -> None:
@@ -155,6 +166,13 @@ def _odd_table(close: object) -> bytes:
     return out.getvalue()
 
 
+def _records(plain: bytes) -> list[bytes]:
+    """The rows of a text as records of JSON, one a line, and as a workbook."""
+    head, *rows = (line.decode().split(",") for line in plain.splitlines())
+    records = [orjson.dumps(dict(zip(head, row, strict=True))) for row in rows]
+    return [b"[" + b",".join(records) + b"]", b"\n".join(records), workbook([[head, *rows]])]
+
+
 @cache
 def bar_files() -> list[bytes]:
     """Valid files of bars of every form that is read, and of forms that are refused."""
@@ -165,6 +183,9 @@ def bar_files() -> list[bytes]:
         *found,
         *(text.encode("utf-16") for text in (plain.decode(), "a;b\n1;2\n")),
         gzip.compress(plain, mtime=0),
+        lzma.compress(plain),
+        zstandard.compress(plain),
+        *_records(plain),
         _packed("AAPL.csv", plain),
         _packed("../AAPL.csv", plain),
         _packed("AAPL.zip", _packed("AAPL.csv", plain)),
