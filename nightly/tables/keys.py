@@ -49,7 +49,7 @@ def told_apart(
     kinds = [name for name in raw.names if squeeze(name) in VARIANTS and name not in prices]
     if not (raw.whole or kinds):
         return None, None
-    if symbol and not kinds:
+    if not kinds if symbol else _all_differ(raw, used["date"]):
         return None, None
     head = raw.head.with_columns(date.alias("a day"))
     if not symbol and head["a day"].is_unique().all():
@@ -75,6 +75,13 @@ def told_apart(
             keep = ~pl.col(name).is_in(beside)
             return None, keep if shares is None else keep & shares
     return None, shares
+
+
+def _all_differ(raw: RawTable, column: str) -> bool:
+    """Whether no date is written twice: texts so short have no time."""
+    dates = raw.head[column]
+    short = dates.dtype == pl.String and (dates.str.len_bytes() <= len("2024-01-02")).all()
+    return bool(short and dates.is_unique().all())
 
 
 def _symbols(head: pl.DataFrame, repeated: pl.DataFrame, names: Sequence[str]) -> Iterator[str]:

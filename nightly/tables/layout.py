@@ -78,11 +78,12 @@ def lay_out(raw: RawTable) -> BarsTable:
     if is_wide(raw.names):
         raw = replace(raw, rows=to_long(raw.rows), whole=True)
     roles = map_columns(raw)
-    symbol, main = told_apart(raw, roles.used, day_of(raw, roles.used["date"]))
+    day = day_of(raw, roles.used["date"])
+    symbol, main = told_apart(raw, roles.used, day)
     if symbol is not None:
         roles = replace(roles, used={**roles.used, "symbol": symbol})
     kept = raw.rows if main is None else raw.rows.filter(main)
-    rows = kept.select(*_keys(raw, roles), *_numbers(raw, roles))
+    rows = kept.select(*_keys(raw, roles, day), *_numbers(raw, roles))
     if raw.texts:
         empty = (pl.col(name).is_null() for name in ("date", *PRICES))
         rows = rows.filter(~pl.all_horizontal(*empty))
@@ -98,7 +99,7 @@ def lay_out(raw: RawTable) -> BarsTable:
     )
 
 
-def _keys(raw: RawTable, roles: ColumnMapping) -> Iterator[pl.Expr]:
+def _keys(raw: RawTable, roles: ColumnMapping, day: pl.Expr) -> Iterator[pl.Expr]:
     """The date, the time of the day if it differs, and the symbol if there is one."""
     date, symbol = roles.used["date"], roles.used.get("symbol")
     if symbol is not None and raw.form == MASSIVE:
@@ -106,7 +107,6 @@ def _keys(raw: RawTable, roles: ColumnMapping) -> Iterator[pl.Expr]:
         yield pl.col(symbol).cast(pl.String).str.strip_prefix(CRYPTO_TICKER).alias("symbol")
         return
     clock = roles.used.get("clock", date)
-    day = day_of(raw, date)
     evening = evening_of(raw, day, clock, symbol)
     yield (day if evening is None else day + evening.cast(pl.Int32)).alias("date")
     time = time_of(raw, clock)

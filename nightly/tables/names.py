@@ -27,11 +27,13 @@ SUFFIXES: Final = (
 )
 
 UNREAD: Final = frozenset(
-    (
-        ".h5 .hdf5 .hdf .pkl .pickle .db .sqlite .sqlite3 .duckdb .mat .rds .rda .rdata .dat .bin "
-        ".orc .avro .7z .rar .tar .tgz .bz2 .xz .zst .gz .xlsb .xlsm .ods .npz .npy .bak .prn .asc "
-        ".dta .sas7bdat .lz4 .br .dbn .bi5 .hst .fst"
-    ).split()
+    {
+        *(".h5", ".hdf5", ".hdf", ".pkl", ".pickle", ".db", ".sqlite", ".sqlite3", ".duckdb"),
+        *(".mat", ".rds", ".rda", ".rdata", ".dat", ".bin", ".orc", ".avro", ".7z", ".rar"),
+        *(".tar", ".tgz", ".bz2", ".xz", ".zst", ".gz", ".xlsb", ".xlsm", ".ods", ".npz", ".npy"),
+        *(".bak", ".prn", ".asc", ".dta", ".sas7bdat", ".lz4", ".br", ".dbn", ".bi5", ".hst"),
+        ".fst",
+    }
 )
 """How files end that may hold bars in a form that is not read."""
 _HISTORY: Final = (
