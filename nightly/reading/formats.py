@@ -95,7 +95,8 @@ def _raw_of(data: bytes, label: str) -> RawTable:
 
 def _unquoted(text: bytes) -> bytes:
     """A text without quotation marks around whole lines, which spreadsheets write."""
-    start = text[:HEAD].removeprefix(b"\xef\xbb\xbf").splitlines()[:3]
+    lines = text[:HEAD].removeprefix(b"\xef\xbb\xbf").split(b"\n", 3)[:3]
+    start = [line.rstrip(b"\r") for line in lines if line]
     quoted = [line.startswith(b'"') and line.endswith(b'"') for line in start]
     if len(start) < 2 or not all(quoted) or any(line.count(b'"') > 2 for line in start):
         return text
