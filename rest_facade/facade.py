@@ -59,8 +59,8 @@ REFERENCE = "/llms.txt"
 """Served at the root of the host too."""
 
 BODY = (
-    'Send {"symbols": ["MSFT"]} with PUT, {"add": ["MSFT"], "remove": []} with PATCH, '
-    'and with POST {"text": "NASDAQ:MSFT"} or the text itself as text/plain.'
+    'Send {"symbols": ["SYMBOL"]} with PUT, {"add": ["SYMBOL"], "remove": []} with PATCH, '
+    'and with POST {"text": "SYMBOL,SYMBOL"} or the text itself as text/plain.'
 )
 
 MAX_KNOWN, MAX_KNOWN_BYTES = 4096, 256

@@ -97,9 +97,9 @@ _TABLE = (
         "invalid_symbol",
         400,
         "A symbol is not 1 to 24 letters, digits and dots; nothing changed.",
-        "Use upper-case exchange symbols such as AAPL or BRK.B in place of details.rejected.",
+        "Use upper-case exchange symbols, as GET /universe has them, in place of details.rejected.",
         "Call again with the same symbols, but each of those written as at most 24 letters, digits "
-        "and dots, such as BRK.B or BTCUSD; ask the user if you are not sure which is meant.",
+        "and dots, with nothing else between; ask the user if you are not sure which is meant.",
     ),
     ErrorEntry(
         "unknown_symbol",

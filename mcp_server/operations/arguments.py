@@ -306,7 +306,7 @@ class UniverseArguments(Arguments):
         Word,
         Field(
             description="A symbol or its first letters, words of a name (even misspelt) or an "
-            "industry: `BTC/USDT`, `berkshire`, `semiconductor`. The best match comes first.",
+            "industry, in any case and with any separators. The best match comes first.",
         ),
     ] = None
     limit: Annotated[
@@ -350,7 +350,7 @@ class ImportArguments(Arguments):
         _at_most(MAX_LIST),
         Field(
             description="Symbols as TradingView or Finviz write them, such as "
-            "`NASDAQ:AAPL,COINBASE:BTCUSD`, or CSV with a column Symbol or Ticker; at most 1,000."
+            "`EXCHANGE:SYMBOL,SYMBOL`, or CSV with a column Symbol or Ticker; at most 1,000."
         ),
     ]
 
@@ -361,7 +361,7 @@ class ExportArguments(Arguments):
     format: Annotated[
         Literal["tradingview", "csv"],
         Choice,
-        Field(description="tradingview: `NASDAQ:AAPL,…`; csv: Symbol, Exchange (MIC), Name."),
+        Field(description="tradingview: `EXCHANGE:SYMBOL,…`; csv: Symbol, Exchange (MIC), Name."),
     ] = "tradingview"
 
 

@@ -57,6 +57,7 @@ def greeting(settings: Settings, first: tuple[str, str] | None, *, own_bars: boo
     night = Nights(settings.data_dir).active()
     session = f"session {night.as_of_session}" if night else "no night yet"
     offer = settings.offer
+    of_sample = settings.demo_symbols and not own_bars
     if first is None:
         return (
             f"Serving {offer.public_url}, {session}. Your first key and password were shown once, "
@@ -73,7 +74,7 @@ def greeting(settings: Settings, first: tuple[str, str] | None, *, own_bars: boo
         "Give it to your shell: this waits for you to paste the key, and keeps it out of the "
         "history:\n"
         "  read -rs SCREENER_KEY && export SCREENER_KEY\n\n"
-        f"{_of_own_bars(settings) if own_bars else _of_the_sample(settings)}"
+        f"{_of_the_sample(settings) if of_sample else _of_own_bars(settings)}"
         f"Another password: screener account password {FIRST_EMAIL}\n"
         "Here `screener` is .venv/bin/screener; `source .venv/bin/activate` makes it a command.\n"
     )
@@ -81,7 +82,7 @@ def greeting(settings: Settings, first: tuple[str, str] | None, *, own_bars: boo
 
 def _of_the_sample(settings: Settings) -> str:
     offer = settings.offer
-    symbol = settings.demo_symbols[0] if settings.demo_symbols else "AAPL"
+    symbol = settings.demo_symbols[0]
     return (
         "Ask a question with curl:\n"
         f"  {KEYED_CURL} {offer.base_url}/tickers/{symbol}/patterns\n\n"

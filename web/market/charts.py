@@ -123,7 +123,7 @@ def symbol_of(request: Request) -> str:
     """
     symbol: str = request.path_params["symbol"]
     if not SYMBOL_PATTERN.fullmatch(symbol):
-        raise Refusal(404, "A symbol is letters, digits and dots, such as AAPL or BRK.B.")
+        raise Refusal(404, "A symbol is 1 to 24 letters, digits and dots.")
     return symbol.upper()
 
 

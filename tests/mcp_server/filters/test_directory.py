@@ -120,7 +120,10 @@ def test_the_symbol_that_was_meant_is_the_nearest(symbol: str, first: str) -> No
 @pytest.mark.parametrize(
     ("symbol", "nearest"),
     [
-        ("APPL", []),
+        ("APPL", ["AAPL"]),
+        ("AAPLL", ["AAPL"]),
+        ("TESLA", ["TSLA"]),
+        ("MFST", ["MSFT"]),
         ("BTC/USDT", ["BTCUSDT"]),
         ("BTC", ["BTCUSDT", "BTCUSDT.P"]),
         ("Microsoft", []),
@@ -130,9 +133,28 @@ def test_a_night_without_names_compares_symbols_alone(symbol: str, nearest: list
     assert WITHOUT_NAMES.nearest(symbol) == nearest
 
 
-@pytest.mark.parametrize("symbol", ["ADAUSDT", "LTCUSDT", "XON", "KA", "B", "stock"])
-def test_another_coin_and_what_would_fit_many_suggests_nothing(symbol: str) -> None:
+@pytest.mark.parametrize(
+    "symbol", ["ADAUSDT", "LTCUSDT", "XON", "XMO", "MSF", "AMAD", "KA", "B", "stock"]
+)
+def test_another_coin_or_company_and_what_would_fit_many_suggests_nothing(symbol: str) -> None:
     assert WITH_NAMES.nearest(symbol) == []
+
+
+def test_a_slip_that_may_come_from_two_symbols_suggests_neither() -> None:
+    directory = Directory({"symbol": symbol} for symbol in ("AMGN", "MAGN"))
+
+    assert directory.nearest("AMGNN") == ["AMGN"]
+    assert directory.nearest("AMMGN") == ["AMGN"]
+    assert directory.nearest("AMAGN") == []
+
+
+def test_what_a_symbol_begins_with_is_its_coin_or_its_class_and_no_other_company() -> None:
+    symbols = ("ETHUSDT", "ETHFIUSDT", "ETH-USD", "META", "METB.A")
+    directory = Directory({"symbol": symbol} for symbol in symbols)
+
+    assert directory.nearest("ETH") == ["ETH-USD", "ETHUSDT"]
+    assert directory.nearest("MET") == []
+    assert directory.nearest("METB") == ["METB.A"]
 
 
 def test_what_is_equally_near_to_many_symbols_suggests_none() -> None:
