@@ -144,9 +144,7 @@ NUMBERS: Mapping[str, Callable[[SetupView], float | None]] = {
         if view.status == "forming" and len(view.plans) > 1
         else None
     ),
-    "reward_to_risk": lambda view: (
-        view.left if view.status != "forming" else view.plan.reward_to_risk
-    ),
+    "reward_to_risk": lambda view: view.reward_to_risk,
     "min_rr": lambda view: view.plan.reward_to_risk,
     "gain": lambda view: view.gain_pct,
     "quality": lambda view: view.quality_pct,

@@ -222,6 +222,11 @@ class SetupView:
         return self.plan.left(self.last_close) if self.status != "forming" else None
 
     @property
+    def reward_to_risk(self) -> float | None:
+        """As rows are sorted: of a forming setup from the trigger, of a trade what is left."""
+        return self.plan.reward_to_risk if self.status == "forming" else self.left
+
+    @property
     def entry_price(self) -> float | None:
         """The close at which its trade began; None before, or if the night did not keep it."""
         return self.plan.entry

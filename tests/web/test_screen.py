@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 from mcp_server.filters.filters import MAX_PREDICATES, OPERATORS
 from mcp_server.filters.kinds import KINDS, Kind
 from mcp_server.filters.scan_order import COLUMNS, SORTS
+from tests.agent import call, connected
 from tests.screener.command import run
 from tests.service import Service, serving
 from tests.web.browser import Browser
@@ -395,6 +396,30 @@ def test_the_sheet_has_the_setups_and_columns_of_the_page_as_the_api_numbers_the
         assert float(line["stop_price"]) == setup["plans"][0]["stop_price"]
         assert line["avg_loss_pct"]
     assert "market_cap" not in head
+
+
+async def test_numbers_that_mislead_by_themselves_have_beside_them_what_they_need(
+    market: Service,
+) -> None:
+    asked = {"status": "all", "limit": "60"}
+    page = screen(market, **asked, columns="expected_r,reward_to_risk").text
+    async with connected(f"{market.mcp_url}/extended", market.key) as client:
+        answer = await call(client, "scan_setups", **asked)
+    setups = (answer.structured_content or {})["setups"]
+    cells = re.findall(r'data-label="([^"]*)">([^<]*)<', page)
+    expected = [text for label, text in cells if label == "Expected R (random), trades"]
+    reward = [text for label, text in cells if label == "Reward to risk"]
+
+    assert len(setups) == len(expected) == len(reward)
+    assert {setup["status"] for setup in setups} == {"forming", "in_progress"}
+    for row, shown, ratio in zip(setups, expected, reward, strict=True):
+        r, random, scope = (row[f] for f in ("expected_r", "placebo_avg_r", "expected_r_scope"))
+        assert shown == f"{r:+.3f} ({random:+.3f}), {row['expected_r_trades']:,} of {scope}"
+        left = row.get("reward_to_risk_left")
+        wanted = "none left" if left is None else f"{left:,.2f} left"
+        if row["status"] == "forming":
+            wanted = f"{row['reward_to_risk']:,.2f}"
+        assert ratio == wanted
 
 
 def test_the_sheet_is_refused_to_who_may_not_see_the_scan_and_for_what_cannot_be_asked(

@@ -99,10 +99,10 @@ def test_rows_are_walked_and_opened_and_the_search_is_found_by_the_keyboard(
 def test_columns_are_chosen_on_the_page(page: Page) -> None:
     page.get_by_text("Columns", exact=True).click()
     page.get_by_label("Market cap").uncheck()
-    page.get_by_label("Expected R", exact=True).check()
+    page.get_by_label("Expected R (random), trades").check()
     page.get_by_role("button", name="Show setups").click()
     page.wait_for_url("**columns=**")
 
     heads = page.get_by_role("columnheader").all_text_contents()
-    assert "Expected R" in heads
+    assert "Expected R (random), trades" in heads
     assert "Market cap" not in heads

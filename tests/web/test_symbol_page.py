@@ -36,6 +36,9 @@ def test_who_may_scan_reads_what_the_scan_says_and_no_history(closed: Service, b
     for price in (plan["stop_price"], plan["target_price"]):
         assert money(price, "USD") in text
     assert "Reward to risk" in text
+    assert re.search(
+        r"expected R [+-]\d\.\d{3} \(random entries [+-]\d\.\d{3}\) from [\d,]+ ", text
+    )
     assert "in progress" in text
     assert f"As of {book.session}" in text
     assert book.disclaimer in text

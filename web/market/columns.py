@@ -167,8 +167,8 @@ COLUMNS: Mapping[str, Column] = {
     "reward_to_risk": Column(
         "Reward to risk",
         "reward_to_risk",
-        lambda row: words.ratio(row.view.plan.reward_to_risk),
-        ("reward_to_risk",),
+        lambda row: words.reward_words(row.view),
+        ("reward_to_risk", "reward_to_risk_left"),
     ),
     "record": Column(
         "Won (random), trades, average loss",
@@ -187,10 +187,11 @@ COLUMNS: Mapping[str, Column] = {
         ("market_cap",),
     ),
     "expected_r": Column(
-        "Expected R",
+        "Expected R (random), trades",
         "expected_r",
-        lambda row: NONE if row.view.expected_r is None else words.signed(row.view.expected_r),
-        ("expected_r",),
+        lambda row: words.expected_cell(row.view) or NONE,
+        ("expected_r", "expected_r_scope", "expected_r_trades", "placebo_avg_r"),
+        "record",
     ),
     "typical_gain": Column(
         "Typical gain if it wins",

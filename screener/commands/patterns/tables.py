@@ -15,7 +15,16 @@ from screener.settings.console import Table, or_dash
 from store.wire.currency import money
 from store.wire.families import pattern_words
 from store.wire.view import RecordView, SetupView
-from store.wire.words import QUALITY, change, harmless, multiple, percent, ratio, tenths
+from store.wire.words import (
+    QUALITY,
+    change,
+    expected_cell,
+    harmless,
+    multiple,
+    percent,
+    ratio,
+    tenths,
+)
 
 Cells: TypeAlias = Mapping[str, str]
 """The cells of a row by the names of their columns."""
@@ -42,11 +51,11 @@ LEGEND: Final = {
     "quality": f"quality: {QUALITY[:1].lower()}{QUALITY[1:-1]}",
     "distance": "distance: from the last close to the trigger",
     "gain": "gain: since the entry",
-    "r/r": "r/r: reward to risk, from the trigger or, in progress, from the entry",
+    "r/r": "r/r: reward to risk from the trigger; in progress, what is left from the last close",
     "sessions": "sessions: since the breakout",
     "won": "won, trades, avg loss: past trades of the same family and direction, or of the ticker "
     "itself from 20 trades of its own on",
-    "exp R": "exp R: expected R of a trade, drift included",
+    "exp R": "exp R: expected R of a trade, drift included; in brackets that of random entries",
 }
 """What the names of columns do not say."""
 
@@ -65,8 +74,8 @@ HISTORY: Final = (
 SPARED: Final[Sequence[Mapping[str, str]]] = (
     {"attempt": ""},
     {"record of": ""},
-    {"rank": ""},
     {"exp R": "", "sessions": ""},
+    {"rank": ""},
     {"name": ""},
     {"quality": ""},
     {"direction": "side", "won": "", "trades": "", "avg loss": ""},
@@ -139,12 +148,12 @@ def setup_cells(setup: SetupView, name: str) -> Cells:
         "entry": money(plan.start, setup.currency),
         "stop": money(plan.stop, setup.currency),
         "target": money(plan.target, setup.currency),
-        "r/r": ratio(plan.reward_to_risk),
+        "r/r": ratio(setup.reward_to_risk),
         "sessions": or_dash(setup.sessions_running, "{:,}".format),
         "won": or_dash(record and record.win_rate_pct, percent),
         "trades": or_dash(record and record.sample_size, "{:,}".format),
         "avg loss": _loss(record),
-        "exp R": or_dash(setup.expected_r, lambda r: multiple(r, 3)),
+        "exp R": expected_cell(setup) or "-",
         "record of": record.scope if record else "-",
         "attempt": or_dash(setup.attempt, lambda one: f"{one} of {setup.attempts or one}"),
     }
