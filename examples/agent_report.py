@@ -14,21 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import screener_calls as calls
-from screener_client import (
-    Json,
-    RefusedError,
-    Screener,
-    connected,
-    facts,
-    finish,
-    footing,
-    money,
-    parser,
-    records,
-    summaries,
-    title,
-    win_rate,
-)
+from screener_client import Json, Screener, connected
+from screener_errors import RefusedError
+from script import finish, parser
+from setup_words import facts, footing, money, records, summaries, title, win_rate
 
 HISTORY_ROWS = 5
 EPILOG = """\

@@ -19,7 +19,9 @@ import httpx2
 import mcp_types as types
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
-from screener_client import CLIENT, Json, ScreenerError, finish, parser
+from screener_client import CLIENT, Json
+from screener_errors import ScreenerError
+from script import finish, parser
 
 MOST_TURNS = 12
 """Turns of the model, after which it is stopped: each may cost money."""

@@ -19,20 +19,10 @@ import screener_calls as calls
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
-from screener_client import (
-    Json,
-    RefusedError,
-    ScreenerError,
-    UnreachableError,
-    connected,
-    facts,
-    finish,
-    footing,
-    parser,
-    refusal,
-    summaries,
-    title,
-)
+from screener_client import Json, connected
+from screener_errors import RefusedError, ScreenerError, UnreachableError, refusal
+from script import finish, parser
+from setup_words import facts, footing, summaries, title
 
 EPILOG = """\
 examples:

@@ -7,18 +7,9 @@ import json
 import re
 from collections.abc import Sequence
 
-from screener_client import (
-    PATIENCE,
-    Json,
-    Screener,
-    connected,
-    finish,
-    footing,
-    money,
-    parser,
-    side,
-    win_rate,
-)
+from screener_client import PATIENCE, Json, Screener, connected
+from script import finish, parser
+from setup_words import footing, money, side, win_rate
 
 FAMILIES = ("rising_wedge", "falling_wedge", "bullish_pennant", "bearish_pennant", "triangle")
 HEAD = (

@@ -29,7 +29,14 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 DISCLAIMER = "Educational chart analysis, not investment advice."
 PYTHON_SCRIPTS = ("agent_report.py", "mcp_demo_to_chart.py", "morning_scan.py")
 SCRIPTS = ("curl_tour.sh", *PYTHON_SCRIPTS)
-SHARED = ("screener_calls.py", "screener_client.py", "screener_types.py")
+SHARED = (
+    "screener_calls.py",
+    "screener_client.py",
+    "screener_errors.py",
+    "screener_types.py",
+    "script.py",
+    "setup_words.py",
+)
 """What the scripts import; run with them, and by `test_shared` and `test_client`."""
 
 AGENT = "mcp_agent.py"

@@ -16,6 +16,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 sys.path.insert(0, str(EXAMPLES))  # they are scripts, and no package
 client = importlib.import_module("screener_client")
 """Imported here, with what it imports, for all tests of examples."""
+errors = importlib.import_module("screener_errors")
+setup_words = importlib.import_module("setup_words")
 sys.path.remove(str(EXAMPLES))
 
 
@@ -49,7 +51,7 @@ def test_the_client_backs_off_and_gives_up_when_waiting_does_not_help(data_dir: 
     with serving(data_dir, key_per_minute=1) as service, _http(service) as http:
         service.get("/me").raise_for_status()
         screener = client.Screener(http, patience=1_000, sleep=waits.append)
-        with pytest.raises(client.RefusedError, match="rate_limited"):
+        with pytest.raises(errors.RefusedError, match="rate_limited"):
             screener.get("/me")
 
     assert len(waits) == 3
@@ -63,7 +65,7 @@ def test_the_client_waits_before_it_would_be_refused(data_dir: Path) -> None:
         screener = client.Screener(http, sleep=waits.append)
         screener.get("/me")
         assert waits == []
-        with pytest.raises(client.RefusedError):
+        with pytest.raises(errors.RefusedError):
             screener.get("/me")
 
     assert 1 <= waits[0] <= 60
@@ -91,7 +93,7 @@ def test_work_starts_over_when_the_night_changes_between_two_answers(
 
 
 def test_an_answer_that_is_not_of_this_service_is_said_to_be_none(service: Service) -> None:
-    refused = pytest.raises(client.UnreachableError, match="does not answer like")
+    refused = pytest.raises(errors.UnreachableError, match="does not answer like")
     with httpx.Client(base_url=service.url) as http, refused:
         client.Screener(http).get("/docs")
 
@@ -99,15 +101,15 @@ def test_an_answer_that_is_not_of_this_service_is_said_to_be_none(service: Servi
 def test_a_win_rate_is_phrased_with_its_sample_and_the_loss_or_that_there_was_none() -> None:
     record = {"win_rate_pct": 100.0, "sample_size": 3, "avg_loss_pct": None}
 
-    assert client.win_rate(record) == "100.00% of 3 trades, no loss among them"
-    assert client.win_rate({**record, "win_rate_pct": 50.0, "avg_loss_pct": -7.5}) == (
+    assert setup_words.win_rate(record) == "100.00% of 3 trades, no loss among them"
+    assert setup_words.win_rate({**record, "win_rate_pct": 50.0, "avg_loss_pct": -7.5}) == (
         "50.00% of 3 trades, average loss -7.50%"
     )
-    assert client.win_rate(None) == "no record yet"
+    assert setup_words.win_rate(None) == "no record yet"
 
 
 def test_a_price_below_a_dollar_keeps_its_digits() -> None:
-    assert [client.money(price, {}) for price in (1234.5, 1.0, 0.061234)] == [
+    assert [setup_words.money(price, {}) for price in (1234.5, 1.0, 0.061234)] == [
         "$1,234.50",
         "$1.00",
         "$0.06123",
