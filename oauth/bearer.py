@@ -49,22 +49,22 @@ class Bearer:
         credentials = scope["fields"].get(b"authorization")
         if credentials is None:
             return self._without(scope, caller)
-        is_key = self._principals.prefix.encode() in credentials
-        if len(credentials) > MAX_CREDENTIAL:
-            return caller._replace(refused="key" if is_key else "token")
-        parts = credentials.split()
-        if fault := _fault(parts):
-            return caller._replace(refused="no_bearer", is_key=is_key, sent=fault)
-        token = parts[1].decode("ascii")
+        parts = credentials.split() if len(credentials) <= MAX_CREDENTIAL else []
+        token = _token(parts)
         try:
-            principal = await self._principals.find(token)
+            principal = await self._principals.find(token) if token else None
         except DatabaseError as error:
             # Never reported as a bad credential, because hosts then delete their tokens.
             log.warning("A credential was not looked up: %s", error)
             return caller._replace(refused="unavailable")
-        if principal is None:
-            return caller._replace(refused=self._principals.kind(token))
-        return Caller(caller.address, principal, None, caller.client)
+        if principal is not None:
+            return Caller(caller.address, principal, None, caller.client)
+        is_key = self._principals.prefix.encode() in credentials
+        if len(credentials) > MAX_CREDENTIAL:
+            return caller._replace(refused="key" if is_key else "token")
+        if fault := _fault(parts):
+            return caller._replace(refused="no_bearer", is_key=is_key, sent=fault)
+        return caller._replace(refused=self._principals.kind(token))
 
     def _without(self, scope: Scope, caller: Caller) -> Caller:
         """The caller of a request without an Authorization field; it may have a key elsewhere."""
@@ -82,10 +82,16 @@ class Bearer:
         return caller
 
 
-def _fault(parts: list[bytes]) -> str:
-    """What is wrong with the words of an Authorization field; empty if they are a usable Bearer.
+def _token(parts: list[bytes]) -> str:
+    """The credential of an Authorization field; empty if it is not of two words, or not Bearer.
     The scheme is case-insensitive (RFC 9110 section 11.1); two fields are no credential.
     """
+    is_bearer = len(parts) == 2 and parts[0].lower() == b"bearer" and parts[1].isascii()
+    return parts[1].decode("ascii") if is_bearer else ""
+
+
+def _fault(parts: list[bytes]) -> str:
+    """What is wrong with the words of an Authorization field; empty if they are a usable Bearer."""
     if not parts:
         return "an empty field"
     if parts[0].lower() != b"bearer":
