@@ -28,7 +28,8 @@ def doubt(predicate: Predicate) -> str:
     if kind.takes != "number" or isinstance(value, str | bool):
         return ""
     if value < 0 and kind.name not in SIGNED:
-        return f"{kind.name} is never below 0, so {predicate.words} is no condition, or nothing's."
+        keeps = "every setup that has it" if predicate.op in (">", ">=") else "none"
+        return f"{kind.name} is never below 0, so {predicate.words} keeps {keeps}."
     if 0 < abs(value) < FRACTION and kind.unit in ("%", "0..100"):
         return f"{kind.name} is in per cent: {value:g} counts as {value:g}%, not {100 * value:g}%."
     if kind.unit == "0..100" and value > 100:

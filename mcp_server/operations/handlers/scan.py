@@ -99,7 +99,7 @@ class Matches(NamedTuple):
     without_evidence: Mapping[str, int]
     """By kind of filter: rows of the status, family and direction that have no number for it."""
     alone: Sequence[int] = ()
-    """How many rows of them each predicate keeps by itself."""
+    """How many rows of them each predicate keeps by itself, if nothing matches."""
 
     def groups(self, status: str) -> Sequence[Mask]:
         """The rows of a status, in groups that are listed one after the other."""
@@ -156,7 +156,8 @@ def select(book: Book, arguments: ScanArguments, predicates: Sequence[Predicate]
     for mask in masks:
         matching &= mask
     without = {kind: count for kind, count in missing.items() if count}
-    alone = [_size(asked & mask) for mask in masks]
+    emptied = not (matching & of_status).any()
+    alone = [_size(asked & mask) for mask in masks] if emptied else ()
     return Matches(predicates, matching & forming, matching & ~forming, without, alone)
 
 
@@ -239,13 +240,15 @@ def notes(
         yield f"max_distance_pct is percent: {arguments.max_distance_pct:g} counts as so many %."
     views = [book.scan.rows[row] for row in rows]
     yield from _opposites(arguments, matches, views)
-    yield from _emptied(arguments, matches)
+    yield from _emptied(matches)
     if uncovered := [s for s in arguments.symbols or () if not is_covered(book, s)]:
         yield f"The night does not cover {', '.join(uncovered[:NAMED])}."
     if any((view.attempt or 1) > 1 for view in views):
         yield "Rows with an attempt above 1 are later attempts; records count first attempts only."
     if arguments.max_distance_pct is not None and any(v.gain_pct is not None for v in views):
         yield "max_distance_pct keeps forming setups only; running trades are not filtered by it."
+    if "reward_to_risk" in _sorted_by(arguments) and any(v.gain_pct is not None for v in views):
+        yield "reward_to_risk_left counts from the last close: it is large where the stop is near."
     if _sorted_by(arguments) & set(PRICES) and len({view.currency for view in views}) > 1:
         yield "This order compares prices of several currencies as bare numbers."
     if (
@@ -263,6 +266,8 @@ def _opposites(
     by = {p.kind.name: p.value for p in matches.predicates}
     wanted = arguments.direction or by.get("direction")
     near = arguments.max_distance_pct is not None or {"dist_to_entry", "phase"} & by.keys()
+    if not (wanted or near):
+        return
     found = [
         f"{view.symbol} ({plan.direction}, {plan.distance_pct(view.last_close):.2f}%)"
         for view in views
@@ -278,10 +283,8 @@ def _opposites(
         )
 
 
-def _emptied(arguments: ScanArguments, matches: Matches) -> Iterator[str]:
+def _emptied(matches: Matches) -> Iterator[str]:
     """Which predicates left nothing."""
-    if any(_size(group) for group in matches.groups(arguments.status)):
-        return
     kept = [
         f"{predicate.words} keeps {count}"
         for predicate, count in zip(matches.predicates, matches.alone, strict=False)

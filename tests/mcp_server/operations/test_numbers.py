@@ -32,8 +32,8 @@ def doubted(kind: str, op: str, value: float, **more: Any) -> str:
         (("volume_percentile", ">", 180), "goes from 0 to 100"),
         (("market_cap", ">", 2), "counts single dollars: 2."),
         (("avg_volume", ">=", 1.5), "counts single shares: 1.5."),
-        (("min_rr", ">", -2), "never below 0"),
-        (("adr", ">", -1), "never below 0"),
+        (("min_rr", "<", -2), "never below 0, so min_rr < -2 keeps none"),
+        (("adr", ">", -1), "never below 0, so adr > -1 keeps every setup"),
     ],
 )
 def test_a_number_that_probably_means_another_is_told(
@@ -85,7 +85,9 @@ async def test_rows_show_what_their_numbers_are_of(service: Service) -> None:
         assert ("reward_to_risk_left" in row) is (row["status"] == "in_progress")
         if row["family"] == "triangle":
             assert f"({row['direction']})" in row["record_summary"]
-    rest = service.get("/scan?status=all&sort=-reward_to_risk").json()["setups"]
+    answer = service.get("/scan?status=all&sort=-reward_to_risk").json()
+    rest = answer["setups"]
+    assert "it is large where the stop is near" in " ".join(answer["notes"])
     ratios = {row["setup_id"]: row for row in found["setups"]}
     shown = [ratios[row["setup_id"]] for row in rest]
     order = [row.get("reward_to_risk_left", row["reward_to_risk"]) for row in shown]
