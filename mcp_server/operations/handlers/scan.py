@@ -239,7 +239,7 @@ def notes(
     if arguments.max_distance_pct and arguments.max_distance_pct < FRACTION:
         yield f"max_distance_pct is percent: {arguments.max_distance_pct:g} counts as so many %."
     views = [book.scan.rows[row] for row in rows]
-    yield from _opposites(arguments, matches, views)
+    yield from _opposites(book, arguments, matches, rows, views)
     yield from _emptied(matches)
     if uncovered := [s for s in arguments.symbols or () if not is_covered(book, s)]:
         yield f"The night does not cover {', '.join(uncovered[:NAMED])}."
@@ -260,20 +260,25 @@ def notes(
 
 
 def _opposites(
-    arguments: ScanArguments, matches: Matches, views: Sequence[SetupView]
+    book: Book,
+    arguments: ScanArguments,
+    matches: Matches,
+    rows: Sequence[int],
+    views: Sequence[SetupView],
 ) -> Iterator[str]:
     """Which rows match by the plan that they do not show first."""
     by = {p.kind.name: p.value for p in matches.predicates}
     wanted = arguments.direction or by.get("direction")
     near = arguments.max_distance_pct is not None or {"dist_to_entry", "phase"} & by.keys()
-    if not (wanted or near):
+    if not (rows and (wanted or near)):
         return
+    first, other = (book.evidence.numbers[name] for name in ("distance", "opposite_distance"))
     found = [
-        f"{view.symbol} ({plan.direction}, {plan.distance_pct(view.last_close):.2f}%)"
-        for view in views
-        if view.status == "forming" and len(view.plans) > 1
-        for plan in [view.plans[1]]
-        if (wanted and view.direction != wanted) or (near and view.nearest is plan)
+        f"{view.symbol} ({view.plans[1].direction}, {other[row]:.2f}%)"
+        for row, view in zip(rows, views, strict=True)
+        if len(view.plans) > 1
+        and view.status == "forming"
+        and ((wanted and view.direction != wanted) or (near and other[row] < first[row]))
     ]
     if found:
         more = " and others" if len(found) > NAMED else ""

@@ -10,7 +10,7 @@ import pytest
 
 from mcp_server.filters.filters import parse_filters
 from mcp_server.operations.arguments import ScanArguments
-from mcp_server.operations.handlers.scan import select
+from mcp_server.operations.handlers.scan import notes, select
 from store.nights.book import Book
 from store.nights.evidence import Evidence, Labels
 
@@ -22,6 +22,13 @@ def labels(*words: str) -> Labels:
     return Labels(known, np.array([known[word] for word in words], np.int16))
 
 
+def view(symbol: str, *directions: str) -> SimpleNamespace:
+    plans = [SimpleNamespace(direction=direction) for direction in directions]
+    status = "in_progress" if symbol == "XYZ" else "forming"
+    facts = {"direction": directions[0], "status": status, "currency": "USD"}
+    return SimpleNamespace(symbol=symbol, plans=plans, attempt=1, gain_pct=None, **facts)
+
+
 @pytest.fixture
 def book() -> Book:
     """Row 0: bullish, 5 % away, its bearish plan 0.8 % away; row 1: bullish alone, 0.5 % away; row
@@ -29,6 +36,7 @@ def book() -> Book:
     """
     numbers = {
         "dist_to_entry": np.array([0.8, 0.5, 0.2]),
+        "distance": np.array([5.0, 0.5, NAN]),
         "opposite_distance": np.array([0.8, NAN, NAN]),
         "atr": np.array([0.4, 0.4, 0.4]),
         "sample": np.array([50.0, 5.0, 50.0]),
@@ -40,8 +48,9 @@ def book() -> Book:
         "status": labels("forming", "forming", "in_progress"),
     }
     evidence = Evidence(cast("Any", [b""] * 3), numbers, known)
-    rows = [SimpleNamespace(symbol=symbol) for symbol in ("SCS", "ABC", "XYZ")]
-    return cast("Book", SimpleNamespace(evidence=evidence, scan=SimpleNamespace(rows=rows)))
+    rows = [view("SCS", "bullish", "bearish"), view("ABC", "bullish"), view("XYZ", "bearish")]
+    scan = SimpleNamespace(rows=rows)
+    return cast("Book", SimpleNamespace(evidence=evidence, scan=scan, currencies={}))
 
 
 @pytest.mark.parametrize(
@@ -67,3 +76,28 @@ def test_either_plan_counts(book: Book, asked: dict[str, Any], found: set[int]) 
     matches = select(book, arguments, predicates)
 
     assert set(np.flatnonzero(matches.forming)) == found
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_told"),
+    [
+        ({}, False),
+        ({"direction": "bearish"}, True),
+        ({"direction": "bullish"}, False),
+        ({"max_distance_pct": 1}, True),
+        ({"filters": '[{"kind":"phase","value":"armed"}]'}, True),
+        ({"filters": '[{"kind":"dist_to_entry","op":"<","value":9}]'}, True),
+        ({"filters": '[{"kind":"atr","op":"<","value":9}]'}, False),
+    ],
+)
+def test_a_row_that_matches_by_the_plan_it_does_not_show_is_told(
+    book: Book, asked: dict[str, Any], is_told: bool
+) -> None:
+    arguments = ScanArguments.model_validate(asked)
+    matches = select(book, arguments, parse_filters(arguments.filters or "[]"))
+    rows = np.flatnonzero(matches.forming).tolist()
+
+    told = " ".join(notes(book, arguments, matches, rows))
+
+    assert ("opposite_plan" in told) is is_told
+    assert ("SCS (bearish, 0.80%)" in told) is is_told
