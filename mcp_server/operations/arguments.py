@@ -93,12 +93,6 @@ def _few(value: object) -> object:
     return value
 
 
-def _boolean(value: object) -> object:
-    # The path and query of REST have text only.
-    known = {"true": True, "false": False}
-    return known.get(value.strip().lower(), value) if isinstance(value, str) else value
-
-
 def _clamped(low: int, high: int) -> BeforeValidator:
     return BeforeValidator(lambda value: min(max(_integer(value), low), high))
 
@@ -225,9 +219,7 @@ class ListArguments(Arguments):
         BeforeValidator(_few),
         Field(description="Only these; all when left out."),
     ] = None
-    tracked: Annotated[
-        bool, BeforeValidator(_boolean), Field(description="Only what the account tracks.")
-    ] = False
+    tracked: Annotated[bool, Field(description="Only what the account tracks.")] = False
 
 
 class ScanArguments(ListArguments):

@@ -41,15 +41,11 @@ def check_symbols(raw: Sequence[str]) -> list[str]:
     given = dict.fromkeys(symbol.strip() for symbol in raw)
     rejected = [symbol[:SHOWN] for symbol in given if not SYMBOL_PATTERN.fullmatch(symbol)]
     if rejected:
-        several = [each for each in rejected if _is_several(each)]
-        message = (
-            None
-            if not several
-            else (
-                "An item of the list has several symbols in one text; each is an item of its own. "
-                "Nothing changed."
-            )
+        several = (
+            "An item of the list has several symbols in one text; each is an item of its own. "
+            "Nothing changed."
         )
+        message = several if any(map(_is_several, rejected)) else None
         raise ApiError("invalid_symbol", message, details={"rejected": rejected})
     return list(dict.fromkeys(symbol.upper() for symbol in given))
 
@@ -137,27 +133,23 @@ def not_tracked(
     slots = f"{free} of {cap} {'slot is' if free == 1 else 'slots are'} free"
     book = services.active_night.book
     coverage = book.coverage(symbol)
-    if coverage is None:
+    read_only = principal.key.read_only
+    if coverage is None or not (coverage.covered or read_only):
         nearest = services.directory(book).nearest(symbol)
+        why, leave = (
+            ("this symbol cannot be tracked", "leave the list as it is and")
+            if coverage is None
+            else ("to track it gives no setup", "leave it out and")
+        )
         return ApiError(
             "ticker_not_tracked",
-            "This symbol is not tracked, and the night does not cover it.",
-            fix=f"{slots}, but this symbol cannot be tracked: check it against GET /universe.",
-            tool_fix=f"{slots}, but this symbol cannot be tracked: leave the list as it is and use "
-            "a known symbol that the user means.",
-            details={"known": False, **({"nearest": nearest} if nearest else {})},
+            "This symbol is not tracked, and the night does not cover it: it has no setup.",
+            fix=f"{slots}, but {why}: "
+            f"{'check it against GET /universe' if coverage is None else 'leave it out'}.",
+            tool_fix=f"{slots}, but {why}: {leave} use a known symbol that the user means.",
+            details={"known": coverage is not None, **({"nearest": nearest} if nearest else {})},
         )
-    fix, tool_fix = _way_out(free, surface, read_only=principal.key.read_only)
-    if not (coverage.covered or principal.key.read_only):
-        nearest = services.directory(book).nearest(symbol)
-        return ApiError(
-            "ticker_not_tracked",
-            "This symbol is not tracked; the night does not cover it, so it has no setup.",
-            fix=f"{slots}, but to track it gives no setup: leave it out.",
-            tool_fix=f"{slots}, but to track it gives no setup: leave it out and use a known "
-            "symbol that the user means.",
-            details={"known": True, **({"nearest": nearest} if nearest else {})},
-        )
+    fix, tool_fix = _way_out(free, surface, read_only=read_only)
     return ApiError(
         "ticker_not_tracked",
         None if coverage.covered else "This symbol is not tracked; the night does not cover it.",
