@@ -99,7 +99,7 @@ _TABLE = (
         "A symbol is not 1 to 24 letters, digits and dots; nothing changed.",
         "Use upper-case exchange symbols, as GET /universe has them, in place of details.rejected.",
         "Call again with the same symbols, but each of those written as at most 24 letters, digits "
-        "and dots, with nothing else between; ask the user if you are not sure which is meant.",
+        "and dots; ask the user if you are not sure which is meant.",
     ),
     ErrorEntry(
         "unknown_symbol",

@@ -40,7 +40,6 @@ CLAUSES = {
     "wait": r"wait (?:\d+|a) (?:s|second|minute)",
     "same": r"call again with the same symbols",
     "written": r"but each of those written as (?:at most \d+ )?letters, digits and dots",
-    "such_as": r"such as BRK\.B or BTCUSD",
     "in_place": r"but in place of each unknown one the known symbol that the user means",
     "use_known": r"use a known symbol that the user means",
     "use_one": r"use one of those",
