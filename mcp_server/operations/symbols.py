@@ -143,7 +143,7 @@ def not_tracked(
         )
         return ApiError(
             "ticker_not_tracked",
-            "This symbol is not tracked, and the night does not cover it: it has no setup.",
+            "This symbol is not tracked, and the night does not cover it.",
             fix=f"{slots}, but {why}: "
             f"{'check it against GET /universe' if coverage is None else 'leave it out'}.",
             tool_fix=f"{slots}, but {why}: {leave} use a known symbol that the user means.",
