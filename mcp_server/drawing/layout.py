@@ -256,7 +256,6 @@ def _lettered(plan: Layout, entered: int | None) -> Layout:
     days = tags.date_labels(view, sessions, [flag.box for flag in named], sheet)
     known = plan.candles.volume is not None
     volume = tuple(tags.volume_label(view, placed[0].box[0], sheet)) if known else ()
-    scale = placed[0].box[0] + sheet.pill_pad if sheet.narrow else sessions.right + PRICE_GAP
     taken = [*(pill.box for pill in placed), *(label.box for label in volume)]
     since = None if entered is None else len(view.dates) - 1 - entered
     return replace(
@@ -265,7 +264,7 @@ def _lettered(plan: Layout, entered: int | None) -> Layout:
         flags=named,
         labels=(
             *fact_labels(facts(view, sessions.pack, since), sheet),
-            *tags.price_labels(ticks, plan.prices, scale, taken, sheet),
+            *tags.price_labels(ticks, plan.prices, sessions.right + PRICE_GAP, taken, sheet),
             *(label for _, label in days),
             *volume,
         ),

@@ -58,7 +58,7 @@ class Sheet:
     pill_pad: int = 9
     narrow: bool = False
     """Whether a pill has its price below its name. Then it does not say how far away the level is,
-    a running trade has no trigger, and labels of prices have no column of their own.
+    and a running trade has no trigger.
     """
     leader: int = 13
     """Between the axis and the pills, for the leaders to pills that were moved."""

@@ -1,8 +1,7 @@
 """Tags: the names and labels at both axes, placed so that each can be read.
 
 Levels have pills in a column of their own at the right edge, pushed apart; breakout, exit, fold and
-the trigger's session have flags below the dates. On a narrow chart prices share the column of the
-pills; one that would overlap a pill is left out.
+the trigger's session have flags below the dates.
 """
 
 from __future__ import annotations
@@ -106,9 +105,11 @@ def _prices(named: Sequence[Level]) -> list[str]:
 
 def scale_width(view: ChartView, named: Sequence[Level], sheet: Sheet) -> int:
     """The width of the labels of prices between the axis and the pills, pixels."""
-    if sheet.narrow:
-        return 0
-    highest = Level("", max(float(max(view.high)), *(level.price for level in named)), Ink.MUTED)
+    top = max(float(max(view.high)), *(level.price for level in named))
+    if sheet.narrow:  # round prices have some three digits; a longer one gives way to a pill
+        places = max(0, 2 - math.floor(math.log10(top)))
+        return text_width("0" * len(f"{top:,.{places}f}"), sheet.axis_size)
+    highest = Level("", top, Ink.MUTED)
     return max(text_width(text, sheet.axis_size) for text in _prices([*named, highest]))
 
 

@@ -216,6 +216,19 @@ def test_price_labels_are_few_round_and_in_their_rows(price: float, spread_by: f
     assert min(a - b for a, b in itertools.pairwise(plan.grid_rows)) >= plan.sheet.price_gap - 1
 
 
+@pytest.mark.parametrize("price", [0.00001, 0.02, 1.0, 9.9, 97.0, 4321.0, 500_000.0])
+@pytest.mark.parametrize("look", [PHONE, Look()])
+def test_every_round_price_of_the_axis_is_written_beside_it(price: float, look: Look) -> None:
+    for bars, ago in ((120, 20), (120, 0), (700, 300)):
+        shown = view(bars, price)
+        entry = None if not ago else (shown.dates[-ago], price)
+        plan = layout(dataclasses.replace(shown, entry=entry), look)
+        ticks = price_ticks(plan.prices, plan.sheet.price_gap)
+        places = tick_decimals(ticks)
+        assert len(ticks) >= 3
+        assert {f"{tick:,.{places}f}" for tick in ticks} <= set(texts(plan))
+
+
 @pytest.mark.parametrize(
     ("price", "text"), [(0.00001234, "0.000012340"), (1.5, "1.50"), (412345.678, "412,345.68")]
 )
