@@ -13,13 +13,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from store.wire.currency import money
 from store.wire.families import Family
 from store.wire.labels import CHANGE_KINDS, CHANGE_REASONS
-from store.wire.words import NEW_DETECTOR, harmless, named, short, tenths
+from store.wire.words import (
+    NEW_DETECTOR,
+    harmless,
+    named,
+    place_words,
+    plan_words,
+    quality_words,
+    setup_words,
+    short,
+    tenths,
+)
 
 if TYPE_CHECKING:
     from store.ledger.manifest import Manifest
     from store.nights.book import Book
+    from store.wire.view import SetupView
     from web.screens.screen_changes import ScreenChanges
 
 MOST_CHANGES: Final = 10
@@ -74,7 +86,7 @@ def published(
             *warnings,
             f"Symbols covered: {counts.covered:,}; setups: {counts.setups:,}; resolved trades in "
             f"all: {counts.resolved:,}.",
-            *_changes(url, book.changes(), followed),
+            *_changes(url, book, followed),
             *screens,
             *_not_covered(book, followed),
             *_links(url),
@@ -155,7 +167,8 @@ def _links(url: str) -> Iterator[str]:
     yield f"State: {url}/status"
 
 
-def _changes(url: str, record: Mapping[str, Any] | None, followed: Sequence[str]) -> Iterator[str]:
+def _changes(url: str, book: Book, followed: Sequence[str]) -> Iterator[str]:
+    record = book.changes()
     if record is None:
         yield "It was not compared with an earlier night, so no change is known."
         return
@@ -167,38 +180,70 @@ def _changes(url: str, record: Mapping[str, Any] | None, followed: Sequence[str]
         yield NEW_DETECTOR
     mine = [change for change in changes if change["symbol"] in followed]
     for change in mine[:MOST_CHANGES]:
-        yield _change(url, change)
+        yield _change(url, change, _served_as(book, change))
     if len(mine) > MOST_CHANGES:
         yield f"And {len(mine) - MOST_CHANGES:,} more changes of your symbols: {url}/changes"
     if followed and not mine:
         yield "None of your symbols changed."
 
 
-def screen(link: str, changes: ScreenChanges) -> str:
-    """What entered and left a screen."""
+def screen(url: str, link: str, changes: ScreenChanges) -> Iterator[str]:
+    """What entered a screen, triggered in it and left it, with the levels of each setup."""
     if not changes.since:
-        return f"What entered and left {link} is not known: there is no night before it here."
+        yield f"What entered and left {link} is not known: there is no night before it here."
+        return
     if changes.detector_changed:
-        return f"What entered and left {link} is not told: the detector changed."
-    entered = [view.symbol for view in changes.entered]
-    left = [departure.view.symbol for departure in changes.left]
-    names = [named(symbols, MOST_SYMBOLS) or "nothing" for symbols in (entered, left)]
-    return f"Entered {link}: {names[0]}. Left it: {names[1]}."
+        yield f"What entered and left {link} is not told: the detector changed."
+        return
+    kinds = (("Entered", changes.entered), ("Triggered in", changes.triggered))
+    for kind, views in (kind for kind in kinds if kind[1] or kind[0] == "Entered"):
+        yield f"{kind} {link}: {_count(views)}."
+        yield from (f"{setup_words(view)}{_levels(url, view)}" for view in views[:MOST_CHANGES])
+        yield from _rest(views)
+    gone = changes.left
+    yield f"Left {link}: {_count(gone)}."
+    yield from (f"{one.view.symbol}: {one.reason}." for one in gone[:MOST_CHANGES])
+    yield from _rest([one.view for one in gone])
 
 
-def _change(url: str, change: Mapping[str, Any]) -> str:
+def _count(found: Sequence[object]) -> str:
+    return f"{len(found):,}" if found else "nothing"
+
+
+def _rest(views: Sequence[SetupView]) -> Iterator[str]:
+    """The symbols of those that are not told one by one."""
+    if len(views) > MOST_CHANGES:
+        rest = [view.symbol for view in views[MOST_CHANGES:]]
+        yield f"And {len(rest):,} more: {named(rest, MOST_SYMBOLS)}."
+
+
+def _levels(url: str, view: SetupView) -> str:
+    """Where a setup stands, its levels and its page, as the end of a line."""
+    facts = filter(None, (place_words(view), plan_words(view), quality_words(view)))
+    return f"; {'; '.join(facts)}. {url}/symbols/{view.symbol}"
+
+
+def _served_as(book: Book, change: Mapping[str, Any]) -> SetupView | None:
+    """The setup that the night serves of a change, if it serves one."""
+    found = book.scan.formations.get(change["lineage_id"], ())
+    return next((one for one in found if (one.attempt or 1) == change["attempt"]), None)
+
+
+def _change(url: str, change: Mapping[str, Any], view: SetupView | None) -> str:
     family = Family(change["family"]).label
     day = f" on {change['session']}" if change["session"] else ""
-    price = "" if change["price"] is None else f" at {change['price']}"
+    price, currency = change["price"], change.get("currency") or "USD"
+    at = "" if price is None else f" at {money(price, currency)}"
     r = "" if change["r_multiple"] is None else f", {change['r_multiple']:+.2f} R"
     quality = change.get("quality_pct")
-    drawn = "" if quality is None else f", quality {tenths(quality)}"
+    drawn = "" if quality is None or view else f", quality {tenths(quality)}"
     words, why = CHANGE_KINDS[change["change"]].lower(), CHANGE_REASONS[change["reason"]]
     symbol = change["symbol"]
-    return (
+    head = (
         f"{symbol}, {family}, {change['direction']}, attempt {change['attempt']}: {words}{day}"
-        f"{price}{r}{drawn} ({why}). {url}/symbols/{symbol}"
+        f"{at}{r}{drawn} ({why})"
     )
+    return head + (_levels(url, view) if view else f". {url}/symbols/{symbol}")
 
 
 def _not_covered(book: Book, followed: Sequence[str]) -> Iterator[str]:

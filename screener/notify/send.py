@@ -225,7 +225,7 @@ def of_night(
 
 
 def _screens(settings: Settings, book: Book) -> Iterator[str]:
-    """What entered and left the screens of the settings, a line for each."""
+    """What entered, triggered in and left the screens of the settings, in lines."""
     if not settings.notify_screens:
         return
     # Imported here, since most operators name no screen, and these bring what serves.
@@ -237,7 +237,7 @@ def _screens(settings: Settings, book: Book) -> Iterator[str]:
     compared = read_compared(settings.data_dir, since)
     for query in queries:
         link = f"{settings.url}{query.first_page}"
-        yield messages.screen(link, screen_changes(query, book, compared))
+        yield from messages.screen(settings.url, link, screen_changes(query, book, compared))
 
 
 def _of_error(

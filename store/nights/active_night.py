@@ -87,7 +87,7 @@ def _published(ledger: Ledger, name: Name | None) -> dt.datetime | None:
 
 def read_compared(data_dir: Path, version: str | None) -> Book | None:
     """The night with which another was compared, whose `Book.changes` names it. It is closed: the
-    scan and its evidence, which are in memory, can be used, and nothing else.
+    scan, its evidence and the changes, which are in memory, can be used, and nothing else.
 
     None without one, or if it is not in the data folder any more, or was withdrawn.
     """
@@ -102,6 +102,7 @@ def read_compared(data_dir: Path, version: str | None) -> Book | None:
     except (StoreError, OSError) as error:
         log.info("The night %s is not compared with: %s", version, type(error).__name__)
         return None
+    before.changes()
     before.close()
     return before
 
@@ -190,6 +191,15 @@ class ActiveNight:
                 read = partial(read_compared, self._data_dir, version)
                 self._compared[book] = await anyio.to_thread.run_sync(read)
             return self._compared[book]
+
+    async def nights_before(self, book: Book, most: int) -> list[Book]:
+        """The nights before a pinned book, the newest first: the one that it was compared with, the
+        one that this was compared with, and so on, as far as they are here.
+        """
+        found = [book]
+        while len(found) <= most and (before := await self.compared(found[-1])):
+            found.append(before)
+        return found[1:]
 
     @property
     def restore_is_pending(self) -> bool:

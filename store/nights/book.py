@@ -328,6 +328,10 @@ class Book:
         """What changed since the night before: `since_session`, `since_version`, `detector_changed`
         and `changes`, each with the fields of `Change`; None if there was no night before.
         """
+        return self._changes
+
+    @cached_property
+    def _changes(self) -> Mapping[str, Any] | None:
         body = self._value("SELECT value FROM meta WHERE name = 'changes'")
         found: Mapping[str, Any] | None = orjson.loads(body) if body else None
         return found

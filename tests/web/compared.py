@@ -30,22 +30,33 @@ def seal_later(
 ) -> None:
     """Put a copy of a night into a folder, and the night after it: the same with another book."""
     copy_night(night, folder)
+    seal_next(folder, change_book, changes)
+
+
+def seal_next(
+    folder: Path,
+    change_book: Callable[[sqlite3.Connection], None],
+    changes: Sequence[dict[str, Any]] = (),
+    session: dt.date = SESSION,
+) -> None:
+    """Put the night after the active one into a folder: the same with another book."""
+    version = f"{session:%Y%m%d}{LATER[8:]}"
     nights = Nights(folder)
     before = nights.check_active()
-    book = nights.folder / f"{LATER}.book"
+    book = nights.folder / f"{version}.book"
     shutil.copy(nights.folder / before.book.file, book)
     since = {"since_session": before.as_of_session, "since_version": before.data_version}
     with closing(sqlite3.connect(book)) as connection, connection:
         change_book(connection)
         set_meta(connection, "changes", {**since, "changes": list(changes)})
     fields = before.model_dump(mode="json")
-    fields |= {"data_version": LATER, "as_of_session": SESSION.isoformat()}
+    fields |= {"data_version": version, "as_of_session": session.isoformat()}
     fields["book"] |= {
         "file": book.name,
         "sha256": digest_file(book),
         "bytes": book.stat().st_size,
     }
-    (nights.folder / f"{LATER}.json").write_bytes(orjson.dumps(fields))
+    (nights.folder / f"{version}.json").write_bytes(orjson.dumps(fields))
     nights.pointer.write_bytes(orjson.dumps(fields))
 
 

@@ -8,6 +8,7 @@ import sqlite3
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
@@ -20,6 +21,7 @@ from store.accounts.accounts import AccountPlan, utc_now
 from store.accounts.audit import OPERATOR
 from store.accounts.screens import SCREEN_CAP, Screens
 from store.nights.nights import Nights
+from store.wire.currency import money
 from store.wire.view import SetupView
 from store.wire.words import state_words
 from tests.contract.market import active_book
@@ -30,7 +32,7 @@ from tests.screener.market import first as first
 from tests.screener.market import second as second
 from tests.service import PASSWORD, Service, copy_night, on_database, serving
 from tests.web.browser import Browser
-from tests.web.compared import SESSION, seal_later, set_row
+from tests.web.compared import SESSION, seal_later, seal_next, set_row
 from tests.web.market import COPIES, make_market
 from tests.web.people import age_sign_in, events_of, new_person, signed_in
 from tests.web.tree import Document, words
@@ -342,6 +344,50 @@ def test_a_feed_tells_what_the_page_tells_as_atom(later: Service, views: list[Se
         assert entry["content"].endswith("not investment advice.")
         assert "won" not in entry["content"]
     assert "pso_feed_" not in answer.text
+
+
+def test_a_feed_tells_of_the_last_ten_nights_for_a_reader_that_was_away(
+    night: Path, views: list[SetupView], tmp_path: Path
+) -> None:
+    copy_night(night, tmp_path)
+    days = [SESSION + dt.timedelta(days=number) for number in range(12)]
+    for number, day in enumerate(days):
+        renamed = partial(set_row, rank=NEW, lineage_id=f"entered{number}")
+        seal_next(tmp_path, renamed, session=day)
+    with serving(tmp_path) as live:
+        browser = signed_in(live, new_person(live))
+        address = feed_of(browser, saved(browser))
+        found = entries(httpx.get(address).text)
+        again = httpx.get(address).text
+
+    told = [(entry["updated"][:10], entry["title"].split(":")[0]) for entry in found]
+    assert told == [(str(day), kind) for day in days[:1:-1] for kind in ("Entered", "Left")]
+    assert len({entry["id"] for entry in found}) == 20
+    assert entries(again) == found
+    assert all(entry["title"].split(": ")[1] == views[NEW - 1].symbol for entry in found)
+
+
+def test_a_setup_that_triggered_is_told_where_it_stays_in_the_screen(
+    night: Path, tmp_path: Path
+) -> None:
+    copy_night(night, tmp_path)
+    with closing(active_book(night)) as book:
+        traded = next(view for view in book.scan.rows if view.status == "in_progress")
+    forms = partial(set_row, rank=traded.rank, status="forming")
+    trades = partial(set_row, rank=traded.rank, status="in_progress")
+    for number, change in enumerate((forms, trades)):
+        seal_next(tmp_path, change, session=SESSION + dt.timedelta(days=number))
+    with serving(tmp_path) as live:
+        browser = signed_in(live, new_person(live))
+        path = saved(browser)
+        page = browser.get(path).text
+        feed = entries(httpx.get(feed_of(browser, path)).text)
+
+    assert symbols(page, "triggered") == [traded.symbol]
+    assert traded.symbol not in symbols(page, "stayed")
+    assert "0 entered and 0 left; 1 triggered" in words(page)
+    assert [entry["title"].split(": ")[:2] for entry in feed] == [["Triggered", traded.symbol]]
+    assert f"entry {money(traded.plan.start, traded.currency)}" in feed[0]["content"]
 
 
 def test_a_feed_that_did_not_change_is_not_sent_again(later: Service) -> None:

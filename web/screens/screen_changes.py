@@ -42,6 +42,8 @@ class ScreenChanges:
     """
     stayed: Sequence[SetupView]
     entered: Sequence[SetupView] = ()
+    triggered: Sequence[SetupView] = ()
+    """Those that were forming in it the night before, and whose trade is in progress now."""
     left: Sequence[Departure] = ()
     detector_changed: bool = False
     """Whether the night before is of another detector: what entered and left is not told then."""
@@ -49,7 +51,7 @@ class ScreenChanges:
     @property
     def size(self) -> int:
         """How many setups are in the screen."""
-        return len(self.stayed) + len(self.entered)
+        return len(self.stayed) + len(self.triggered) + len(self.entered)
 
 
 def screen_changes(
@@ -65,10 +67,16 @@ def screen_changes(
         return ScreenChanges(str(before.session), list(now.values()), detector_changed=True)
     earlier = _matching(query, before, symbols)
     left = earlier.keys() - now.keys()
+    triggered = {
+        key
+        for key in earlier.keys() & now.keys()
+        if (earlier[key].status, now[key].status) == ("forming", "in_progress")
+    }
     reasons = _reasons(book, left)
     return ScreenChanges(
         since=str(before.session),
-        stayed=[view for key, view in now.items() if key in earlier],
+        stayed=[view for key, view in now.items() if key in earlier and key not in triggered],
+        triggered=[view for key, view in now.items() if key in triggered],
         entered=[view for key, view in now.items() if key not in earlier],
         left=[
             Departure(view, reasons.get(key, CHANGE_KINDS["expired"]))

@@ -12,18 +12,28 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from screener.notify.messages import MOST_CHANGES, REPEAT_SECONDS, not_published, published, trial
+from screener.notify.messages import (
+    MOST_CHANGES,
+    REPEAT_SECONDS,
+    not_published,
+    published,
+    screen,
+    trial,
+)
 from screener.notify.send import APPRISE, MOST_KILOBYTES, notifying, send
 from screener.settings.settings import SettingsError, load_settings
 from store.folder.layout import DataFolder
 from store.folder.lock import locked
 from store.nights.book import Book
 from store.nights.nights import Nights
+from store.wire.words import place_words, plan_words, quality_words, setup_words
+from tests.contract.market import active_book
 from tests.screener.command import Finished, check_refusal, run, run_process
 from tests.screener.market import FIRST_DAY, SYMBOLS
 from tests.screener.market import bars as bars
@@ -32,6 +42,7 @@ from tests.screener.market import first as first
 from tests.screener.market import second as second
 from tests.screener.process import free_port
 from tests.screener.webhook import SECRET, Webhook, listening
+from web.screens.screen_changes import Departure, ScreenChanges
 
 URL = "https://screener.example.com"
 
@@ -75,19 +86,24 @@ def test_the_message_of_a_published_night_has_its_counts_changes_and_links(
         f"resolved trades in all: {night.counts.resolved}."
     )
     assert f"Since the night of {FIRST_DAY}: " in text
+    with closing(active_book(data)) as book:
+        served = {view.lineage_id: view for view in book.scan.rows}
+    assert served.keys() & {change["lineage_id"] for change in changes}
     for change in changes[:MOST_CHANGES]:
         line = next(line for line in text.splitlines() if line.startswith(change["symbol"]))
+        view = served.get(change["lineage_id"])
+        assert view is None or f"; {place_words(view)}; {plan_words(view)}" in line
+        assert not re.search(r"[0-9]\.[0-9]{3}", line), "a price is rounded"
         assert line.endswith(f"{URL}/symbols/{change['symbol']}")
         quality = change["quality_pct"]
         assert ("quality" in line) == (quality is not None)
-        assert quality is None or f", quality {quality:.1f}% (" in line
+        assert quality is None or f" quality {quality:.1f}%" in line
     assert "Not covered by this night: " in text
     assert "AWAY" in text
     assert f"{URL}/screen\n" in text
     assert f"{URL}/status\n" in text
     assert text.endswith(night.disclaimer)
-    assert "win rate" not in text
-    assert "%" not in re.sub(r"quality [0-9.]+%", "", text), "no other rate is told"
+    assert not re.search(r"win rate|\bwon\b", text), "no rate is told without its sample"
 
 
 def test_a_long_list_of_changes_is_cut_and_counted(second: Path) -> None:
@@ -135,7 +151,26 @@ def test_what_entered_and_left_the_screens_of_the_operator_is_told(
     assert [line.split(": ")[0] for line in told] == [
         f"Entered {URL}{address}" for address in (ALL, BULLISH)
     ]
-    assert set(told[0].split(": ")[1].removesuffix(". Left it").split(", ")) == set(new)
+    assert told[0].endswith(f": {len(new)}.")
+    with closing(active_book(data)) as book:
+        (view,) = (view for view in book.scan.rows if view.symbol == new[0])
+    assert (
+        f"{told[0]}\n{setup_words(view)}; {place_words(view)}; {plan_words(view)}; "
+        f"{quality_words(view)}. {URL}/symbols/{view.symbol}\nLeft {URL}{ALL}: "
+    ) in message["message"]
+
+
+@pytest.mark.parametrize("kind", ["entered", "triggered", "left"])
+def test_a_long_list_of_a_screen_is_cut_and_counted(second: Path, kind: str) -> None:
+    with closing(active_book(second)) as book:
+        view = next(view for view in book.scan.rows)
+    many: Any = [Departure(view, "Stopped") if kind == "left" else view] * 1000
+    changes = ScreenChanges(FIRST_DAY, [], **{kind: many})
+    assert f": {len(many):,}." in "".join(screen(URL, ALL, changes))
+    told = list(screen(URL, f"{URL}{ALL}", changes))
+    assert len([line for line in told if line.startswith(f"{view.symbol}: ")]) == MOST_CHANGES
+    assert any(line.startswith(f"And {1000 - MOST_CHANGES} more: ") for line in told)
+    assert len("\n".join(told)) < 4000
 
 
 def test_without_the_night_before_what_entered_a_screen_is_not_known(
