@@ -7,7 +7,8 @@ import re
 from contextlib import closing
 
 from store.accounts.accounts import AccountPlan
-from store.wire.words import place_words, state_words
+from store.wire.currency import money
+from store.wire.words import change, place_words, state_words
 from tests.contract.market import active_book
 from tests.service import Service
 from tests.web.browser import Browser
@@ -78,6 +79,30 @@ def test_a_setup_has_its_picture_and_each_symbol_that_the_night_knows_its_page(
     assert set(re.findall(r'href="/symbols/([^"]+)"', page)) == {"AAPL"}
     assert "GONE" in page
     assert re.search(r'alt="AAPL: [^"]+, bullish, in progress"', page)
+
+
+def test_every_symbol_has_its_close_its_change_and_a_small_chart_set_up_or_not(
+    service: Service,
+) -> None:
+    covered = [entry["symbol"] for entry in service.get("/universe", key="").json()["symbols"]]
+    browser = signed_in(service, new_person(service, tracked=(*covered, "GONE")))
+
+    page = browser.get("/watchlist").text
+    found, held = lines(page), set[bool]()
+
+    with closing(active_book(service.settings.data_dir)) as book:
+        for symbol in covered:
+            prices, views = book.prices(symbol), book.views(symbol)
+            assert prices is not None
+            before, last = (float(str(close)) for close in prices.close[-2:])
+            told = f"{money(last, book.currency(symbol))} {change(100 * (last / before - 1))}"
+            assert told in found[symbol]
+            assert all(money(view.last_close, view.currency) in told for view in views)
+            held.add(bool(views))
+    assert held == {True, False}, "the night has both kinds"
+    drawn = re.findall(r'<img class="thumbnail" src="/symbols/(\w+)/chart.png\?', page)
+    assert drawn == covered
+    assert "%" not in found["GONE"]
 
 
 def test_without_a_plan_the_list_asks_for_no_picture(service: Service) -> None:

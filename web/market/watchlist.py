@@ -40,6 +40,11 @@ class Ticker:
     """Whether the night names it, so that it has a page."""
     covered: bool
     setups: Sequence[SetupView]
+    currency: str
+    close: float | None
+    """The last close; None if the night keeps no bars of it."""
+    change_pct: float | None
+    """From the close before; None without one."""
 
 
 async def show(
@@ -155,11 +160,16 @@ async def _add(site: Site, account: Account, text: str) -> Imported | None:
 
 
 def _ticker(book: Book, symbol: str, name: str) -> Ticker:
-    coverage = book.coverage(symbol)
+    coverage, prices = book.coverage(symbol), book.prices(symbol)
+    # As they are written: each is the nearest number of 32 bits to a price.
+    closes = [float(str(close)) for close in prices.close[-2:]] if prices else []
     return Ticker(
         symbol=symbol,
         name=name,
         known=coverage is not None,
         covered=coverage is not None and coverage.covered,
         setups=fresh_first(book.views(symbol)),
+        currency=book.currency(symbol),
+        close=closes[-1] if closes else None,
+        change_pct=100 * (closes[1] / closes[0] - 1) if closes[1:] else None,
     )
