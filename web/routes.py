@@ -45,6 +45,7 @@ def web_routes(site: Site, reference: Callable[[], str]) -> list[Route]:
         _form(saved_screens.ONE_PATH, members(saved_screens.show), members(saved_screens.feed)),
         Route(screen_feed.PATH, parts(screen_feed.show, site.services.limiter.count_page)),
         Route(symbol.SEARCH_PATH, anyone(symbol.find)),
+        Route(symbol.SUGGEST_PATH, parts(symbol.suggest)),
         _form(symbol.PATH, anyone(symbol.show), members(symbol.change)),
         Route(symbol.TRADE_PATH, anyone(symbol.trade)),
         Route(charts.PNG_PATH, parts(charts.png)),

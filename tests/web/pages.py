@@ -97,6 +97,7 @@ NOT_PAGES = {
     "/robots.txt": "for programs",
     "/screen.csv": "a sheet for spreadsheets",
     "/feeds/{secret}": "for programs that read feeds",
+    "/symbols.json": "what the search suggests, for its script",
     "/events": "a stream of news for open pages",
     "/symbols/{symbol}/chart.png": "a picture",
     "/watchlist/export": "a file",

@@ -6,6 +6,7 @@ import re
 import sqlite3
 from pathlib import Path
 
+import httpx
 import orjson
 import pytest
 
@@ -21,7 +22,7 @@ from tests.web.browser import Browser
 from tests.web.people import new_person, signed_in, tracked_by
 from tests.web.tree import Document, words
 from web.market.figures import histogram
-from web.market.symbol import OCCURRENCES
+from web.market.symbol import OCCURRENCES, SUGGESTED
 from web.site.forms import form_token
 
 
@@ -157,6 +158,26 @@ def test_a_search_finds_symbols_by_their_beginning_or_goes_to_the_one_that_it_na
     assert re.findall(r'<a href="/symbols/([A-Z]+)">', company) == ["IBM"]
     assert "<zzq>" not in nothing
     assert "No covered symbol" in nothing
+
+
+def test_what_the_search_suggests_is_what_it_finds_and_is_short_whatever_is_typed(
+    closed: Service,
+) -> None:
+    browser = Browser(closed)
+
+    def suggested(text: str) -> list[tuple[str, str]]:
+        answer = browser.get("/symbols.json", params={"search": text})
+        assert answer.status_code == 200, text
+        assert answer.headers["cache-control"] == "private, no-cache"
+        return [(one["symbol"], one["name"]) for one in answer.json()]
+
+    assert suggested(" aapl") == [("AAPL", "Apple Inc.")]
+    assert suggested("international bus")[0][0] == "IBM"
+    for text in ("", " ", '"><zzq>', "\x00", "\u202e", "x" * 5000, "%", "a b c d e f g h i j"):
+        assert len(suggested(text)) <= SUGGESTED, text
+    assert browser.get("/symbols.json").json() == []
+    foreign = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors"}
+    assert httpx.get(f"{closed.url}/symbols.json?search=a", headers=foreign).status_code == 403
 
 
 def test_which_symbols_have_setups_is_told_with_the_scan_alone(closed: Service) -> None:

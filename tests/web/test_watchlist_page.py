@@ -105,10 +105,28 @@ def test_every_symbol_has_its_close_its_change_and_a_small_chart_set_up_or_not(
     assert "%" not in found["GONE"]
 
 
+def test_the_list_is_saved_as_a_screen_that_holds_its_tickers_and_has_a_feed(
+    service: Service,
+) -> None:
+    browser = signed_in(service, new_person(service, tracked=("MSFT", "AAPL")))
+
+    answer = browser.submit(browser.form("/watchlist", "/screens"))
+    page = browser.get(answer.headers["location"]).text
+
+    assert "watchlist only" in words(browser.get("/screens").text)
+    assert set(re.findall(r'href="/symbols/(\w+)#', page)) == {"AAPL", "MSFT"}
+    assert "Make a feed" in page
+    again = browser.submit(browser.form("/watchlist", "/screens"))
+    assert again.headers["location"] == answer.headers["location"]
+    assert '<a href="/screens">Saved</a>' in browser.get("/method").text, "the head leads there"
+
+
 def test_without_a_plan_the_list_asks_for_no_picture(service: Service) -> None:
     browser = signed_in(service, new_person(service, AccountPlan.NONE, tracked=("AAPL",)))
 
-    assert "chart.png" not in browser.get("/watchlist").text
+    page = browser.get("/watchlist").text
+    assert "chart.png" not in page
+    assert "Save it as a screen" not in page
 
 
 def test_tickers_are_added_at_the_end_as_people_type_them(service: Service) -> None:

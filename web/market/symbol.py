@@ -14,6 +14,8 @@ from starlette.responses import RedirectResponse, Response
 
 from mcp_server.charts.past import Past, past_words, with_lines
 from mcp_server.filters.directory import LONGEST
+from mcp_server.http.responses import PRIVATE, answer_response
+from mcp_server.operations.answers import Answer
 from mcp_server.operations.symbols import SYMBOL_PATTERN
 from store.accounts.accounts import Account
 from store.nights.book import Book, Coverage, Entry, company_name
@@ -30,11 +32,14 @@ from web.site.refusals import Refusal
 from web.site.site import Site
 from web.site.visit import Visit, sign_in_address
 
-PATH, SEARCH_PATH = "/symbols/{symbol}", "/symbols"
+PATH, SEARCH_PATH, SUGGEST_PATH = "/symbols/{symbol}", "/symbols", "/symbols.json"
 TRADE_PATH = "/symbols/{symbol}/trades/{trade}"
 
 FOUND = 50
 """Most symbols that a search lists."""
+
+SUGGESTED = 8
+"""Most symbols that the search of the head suggests."""
 
 OCCURRENCES = 100
 """Past trades on one page of a history."""
@@ -98,9 +103,22 @@ async def trade(visit: Visit, site: Site) -> Page:
         )
 
 
+async def suggest(visit: Visit, site: Site) -> Page:
+    """The symbols and names that a text which is being typed may mean, as JSON."""
+    text = _asked(visit)
+    with site.services.active_night.pin() as book:
+        entries = site.services.directory(book).search(text)[:SUGGESTED] if text else []
+    found = [{"symbol": entry["symbol"], "name": company_name(entry)} for entry in entries]
+    return answer_response(Answer(orjson.dumps(found)), visit.request.scope["fields"], PRIVATE)
+
+
+def _asked(visit: Visit) -> str:
+    return visit.request.query_params.get("search", "").strip()[:LONGEST]
+
+
 async def find(visit: Visit, site: Site) -> Page:
     """The symbols that a text may mean; the page of the one that it names."""
-    text = visit.request.query_params.get("search", "").strip()[:LONGEST]
+    text = _asked(visit)
     with site.services.active_night.pin() as book:
         if text and book.coverage(text.upper()) is not None:
             return RedirectResponse(_path_of(text.upper()), 303)
