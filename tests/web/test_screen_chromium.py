@@ -157,20 +157,27 @@ def test_the_search_suggests_while_somebody_types_and_opens_what_is_chosen(
     page.on("request", lambda request: asked.append(request.url))
     page.on("console", lambda message: complaints.append(message.text))
     page.goto(f"{url}/method")
-    page.keyboard.press("/")
-    page.keyboard.type("microsof")
+    page.evaluate(TYPE, "microsof")
     option = page.locator("datalist option")
     option.wait_for(state="attached")
     assert option.evaluate_all("all => all.map(({value, text}) => [value, text])") == [
         ["MSFT", "MSFT Microsoft Corporation"]
     ]
     searches = [address for address in asked if "/symbols.json" in address]
-    assert len(searches) < len("microsof"), "it waits until nobody types"
-    assert searches[-1].endswith("search=microsof")
+    assert [address.split("?")[1] for address in searches] == ["search=microsof"], "it waits"
     page.evaluate(CHOOSE)  # as the browser's own list does
     page.wait_for_url("**/symbols/MSFT")
     assert complaints == []
 
+
+TYPE = """(text) => {
+  const box = document.querySelector(".find input");
+  for (const end of text.split("").keys()) {
+    box.value = text.slice(0, end + 1);
+    box.dispatchEvent(new InputEvent("input", { inputType: "insertText" }));
+  }
+}"""
+"""Faster than anybody waits."""
 
 CHOOSE = """() => {
   const box = document.querySelector(".find input");
