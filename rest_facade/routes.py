@@ -23,7 +23,7 @@ SCAN_QUERY = (
     *("family", "direction", "status", "max_distance_pct", "filters", "sort", "limit", "offset"),
     *("symbols", "tracked", "min_sample"),
 )
-CHANGES_QUERY = ("change", "family", "direction", "limit", "offset", "symbols", "tracked")
+CHANGES_QUERY = ("change", "family", "direction", "limit", "offset", "symbols", "tracked", "since")
 HISTORY_QUERY = ("limit", "outcome", "family", "since", "until")
 
 ROUTES = (

@@ -281,9 +281,14 @@ class ScanSetupsArguments(ScanArguments):
 
 
 class ChangesArguments(ListArguments):
-    """What to keep of the changes since the night before, and which page of them."""
+    """What to keep of the changes since the night before or a session, and which page of them."""
 
     change: Annotated[ChangeKind | None, Choice, Field(description="All when left out.")] = None
+    since: Annotated[
+        dt.date | None,
+        BeforeValidator(_day),
+        _date("A session: all changes after its night; since the night before when left out."),
+    ] = None
     family: FamilyFilter = None
     direction: DirectionFilter = None
     limit: Limit = 50

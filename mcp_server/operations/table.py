@@ -28,7 +28,7 @@ from mcp_server.operations.arguments import (
     SymbolsArguments,
     UniverseArguments,
 )
-from mcp_server.operations.handlers import market, patterns, scan, tracked
+from mcp_server.operations.handlers import changes, market, patterns, scan, tracked
 from mcp_server.operations.services import Call
 from store.wire import records
 
@@ -177,8 +177,9 @@ _TABLE = (
     ),
     Operation(
         "changes",
-        scan.changes,
-        "What changed since the night before: setups that are new, triggered or ended.",
+        changes.changes,
+        "What changed since the night before: setups that are new, triggered, ended or gone, and "
+        "which are near their trigger.",
         ChangesArguments,
         sealed=True,
         errors=("bad_request",),

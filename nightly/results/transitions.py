@@ -25,6 +25,7 @@ from store.ledger.served import (
     TradeKey,
 )
 from store.wire.records import Change, ChangeKind, ChangeReason, ExitReason
+from store.wire.view import percent_of
 
 ENDS: Final[Mapping[int, ChangeReason]] = {
     EndReason.MISSED: "missed",
@@ -259,8 +260,30 @@ class _Comparison:
             session=session,
             price=price,
             r_multiple=r,
+            **_levels(of),
         )
         self.result.changes.append(change)
+
+
+def _levels(of: ServedSetup | FollowedTrade | ServedOutcome) -> dict[str, float | None]:
+    """The levels of a setup, and where the last close is between them."""
+    if isinstance(of, ServedSetup):
+        if trade := of.trade():
+            return _levels(trade)
+        plan = of.plans[0]
+        return {
+            "last_close": of.last_close,
+            "trigger_price": plan.trigger_price,
+            "stop_price": plan.stop_price,
+            "target_price": plan.target_price,
+            "distance_to_trigger_pct": abs(percent_of(plan.trigger_price, of.last_close)),
+        }
+    levels = of.terms.model_dump(exclude={"entry_date"})
+    if isinstance(of, ServedOutcome):
+        return {**levels, "gain_pct": of.move_pct}
+    move = percent_of(of.last_close, of.terms.entry_price)
+    won = move if of.direction == "bullish" else 0.0 - move
+    return {**levels, "last_close": of.last_close, "gain_pct": won}
 
 
 def _trades(setups: Iterable[ServedSetup]) -> dict[TradeKey, FollowedTrade]:

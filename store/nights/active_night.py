@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import anyio
@@ -22,6 +22,7 @@ from store.folder.lock import restore_is_pending
 from store.ledger.ledger import Ledger, Withdrawn
 from store.ledger.manifest import Manifest, known_book, read_manifest, verify_book
 from store.ledger.objects import Name, NightHead
+from store.ledger.since import changes_since
 from store.nights.book import Book
 
 POLL_SECONDS = 1.0
@@ -200,6 +201,18 @@ class ActiveNight:
         while len(found) <= most and (before := await self.compared(found[-1])):
             found.append(before)
         return found[1:]
+
+    async def changes_since(self, book: Book, since: dt.date) -> Mapping[str, Any]:
+        """What changed in nights after a session, as `store.ledger.since` reads it; what the night
+        itself found where the ledger does not tell more.
+        """
+        found, version = None, book.data_version or ""
+        read = partial(changes_since, Ledger(self._data_dir), version, since)
+        try:
+            found = await anyio.to_thread.run_sync(read)
+        except LedgerError as error:
+            log.warning("Changes of earlier nights cannot be read: %s", error)
+        return found or book.changes() or {}
 
     @property
     def restore_is_pending(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from store.wire.records import ChangeKind, ChangeReason
+    from store.wire.records import ChangeHeading, ChangeKind, ChangeReason
 
 ASSET_TYPES = ("crypto", "etf", "stock")
 COUNTRIES = ("US", "GLOBAL")
@@ -59,6 +59,15 @@ CHANGE_KINDS: Final[Mapping[ChangeKind, str]] = {
     "expired": "No longer served",
 }
 """The kinds of changes in the order in which they are shown, each with its heading."""
+
+CHANGE_HEADINGS: Final[Mapping[ChangeHeading, str]] = {
+    "new": "New tonight",
+    "near": "Near the trigger",
+    "triggered": "Triggered today",
+    "ended": "Ended today",
+    "gone": "Gone",
+}
+"""The headings of an evening in their order."""
 
 CHANGE_REASONS: Final[Mapping[ChangeReason, str]] = {
     "found": "found in this night's bars",

@@ -60,6 +60,7 @@ ExitReason = Literal["target", "stop", "delisted"]
 Verdict = Literal["too_few", "not_distinguishable", "above_random", "below_random"]
 CloseSide = Literal["before", "beyond"]
 ChangeKind = Literal["new", "triggered", "stopped", "reached", "expired"]
+ChangeHeading = Literal["new", "near", "triggered", "ended", "gone"]
 ChangeReason = Literal[
     "found",
     "breakout",
@@ -665,10 +666,35 @@ class Change(Record):
     """Of a trade that ended."""
     quality_pct: Share | None = None
     """As this night serves the setup; null if no longer served."""
+    last_close: Price | None = None
+    """Null of a trade that ended. This and the next six are as this night serves the setup or, of
+    one no longer served, as it was served last; null in nights sealed before changes had them.
+    """
+    trigger_price: Price | None = None
+    """While forming."""
+    entry_price: Price | None = None
+    """Of a trade."""
+    stop_price: Price | None = None
+    target_price: Price | None = None
+    distance_to_trigger_pct: Percent | None = None
+    """While forming: from the last close to the trigger, without a sign."""
+    gain_pct: Percent | None = None
+    """Of a trade so far, or to its exit, positive in its favour."""
+
+
+class ToldChange(Change):
+    """A change as answers tell it."""
+
+    heading: ChangeHeading
+    """Where its formation stands in an evening's list: it stands under one heading only."""
+    why: str
+    """`reason` in words."""
+    night: dt.date
+    """The session of the night that found it."""
 
 
 class Changes(Record):
-    """What changed since the night before, the last one of an earlier session."""
+    """What changed since the night before, the last one of an earlier session, or since `since`."""
 
     available: bool
     """False when there is no earlier night."""
@@ -686,7 +712,13 @@ class Changes(Record):
     offset: Count
     next_offset: Count | None = None
     """Where the next page begins; null after the last row."""
-    changes: list[Change]
+    near_count: Count = 0
+    """Forming setups near their trigger (phase armed) that did not change; 0 where a kind is asked
+    for.
+    """
+    near: list[dict[str, Any]] = []
+    """The nearest of them, on the first page: compact rows."""
+    changes: list[ToldChange]
 
 
 class KeyView(Record):

@@ -40,6 +40,16 @@ def stored(**wanted: str) -> list[Any]:
     return [row for row in rows if wanted.items() <= row.items()]
 
 
+ADDED = {"heading", "why", "night"}
+"""Fields of an answer's row beside those that were sealed."""
+
+
+def sealed(rows: list[Any]) -> list[Any]:
+    """The rows of an answer without what the answer adds to them."""
+    assert all(row.keys() >= ADDED for row in rows)
+    return [{name: row[name] for name in row.keys() - ADDED} for row in rows]
+
+
 def page(service: Service, **parameters: Any) -> Any:
     return service.get("/changes", params=parameters).raise_for_status().json()
 
@@ -55,16 +65,16 @@ def test_the_changes_are_what_was_sealed_in_its_order_and_name_both_nights(
     assert first["since_version"] == SINCE[1]
     assert (first["count"], first["limit"], first["offset"]) == (CHANGES, 50, 0)
     assert first["change"] is None
-    assert first["changes"] == stored()[:50]
+    assert sealed(first["changes"]) == stored()[:50]
 
 
 def test_pages_follow_each_other_without_gap_or_repeat(changed: Service) -> None:
     pages = [page(changed, limit=999, offset=offset)["changes"] for offset in (-3, 200, 400, 600)]
 
     assert [len(rows) for rows in pages] == [200, 200, 50, 0]
-    assert [row for rows in pages for row in rows] == stored()
+    assert sealed([row for rows in pages for row in rows]) == stored()
     least = page(changed, limit=0, offset=-3)
-    assert (least["limit"], least["offset"], least["changes"]) == (1, 0, stored()[:1])
+    assert (least["limit"], least["offset"], sealed(least["changes"])) == (1, 0, stored()[:1])
 
 
 @pytest.mark.parametrize(
@@ -82,7 +92,7 @@ def test_filters_keep_the_rows_that_match_them_all(
     found = page(changed, limit=200, **wanted)
 
     assert found["change"] == wanted.get("change")
-    assert found["changes"] == stored(**wanted)
+    assert sealed(found["changes"]) == stored(**wanted)
     assert 0 < found["count"] == len(found["changes"]) < CHANGES
 
 

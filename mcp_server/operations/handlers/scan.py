@@ -1,5 +1,5 @@
-"""The market-wide lists: the night's ranked setups, filtered by evidence columns, of which a page
-joins stored bytes; and the changes since the night before, as they were sealed.
+"""The market-wide scan: the night's ranked setups, filtered by evidence columns, of which a page
+joins stored bytes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import orjson
 from mcp_server.filters.doubts import FRACTION, doubt
 from mcp_server.filters.filters import Predicate, parse_filters
 from mcp_server.filters.scan_order import COLUMNS, PRICES, RANK
-from mcp_server.operations.arguments import ChangesArguments, ScanArguments, ScanSetupsArguments
+from mcp_server.operations.arguments import ScanArguments, ScanSetupsArguments
 from store.nights.book import Book
 from store.nights.evidence import Evidence
 from store.wire.briefs import compact
@@ -306,32 +306,3 @@ def is_covered(book: Book, symbol: str) -> bool:
 
 def _body(head: Mapping[str, Any], bodies: Sequence[bytes]) -> bytes:
     return b'%b,"setups":[%b]}' % (orjson.dumps(head)[:-1], b",".join(bodies))
-
-
-async def changes(call: Call[ChangesArguments]) -> Answer:
-    """One page of what changed since the night before, in the order in which it was sealed."""
-    arguments = call.arguments
-    stored = call.book.changes() or {"since_session": None, "since_version": None, "changes": []}
-    asked = {name: getattr(arguments, name) for name in ("change", "family", "direction")}
-    filters = {name: value for name, value in asked.items() if value is not None}
-    symbols = None if arguments.symbols is None else frozenset(arguments.symbols)
-    matches = [
-        row
-        for row in stored["changes"]
-        if filters.items() <= row.items() and (symbols is None or row["symbol"] in symbols)
-    ]
-    rows = matches[arguments.offset : arguments.offset + arguments.limit]
-    page_of = {"count": len(matches), "offset": arguments.offset}
-    body = {
-        "available": stored["since_session"] is not None,
-        "since_session": stored["since_session"],
-        "since_version": stored["since_version"],
-        "detector_changed": stored.get("detector_changed", False),
-        "change": arguments.change,
-        "count": len(matches),
-        "limit": arguments.limit,
-        "offset": arguments.offset,
-        "next_offset": next_offset(page_of, len(rows)),
-        "changes": rows,
-    }
-    return call.answer(orjson.dumps(body))

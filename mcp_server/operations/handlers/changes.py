@@ -1,0 +1,159 @@
+"""Changes: what became of every formation since the night before, or since an earlier one.
+
+Answers, the page of an evening and the command list them under the same headings: one formation
+stands under one of them, whatever happened to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+
+from mcp_server.filters.filters import parse_filters
+from mcp_server.operations.arguments import ChangesArguments, ScanArguments
+from mcp_server.operations.handlers.scan import next_offset, select
+from store.nights.book import Book
+from store.wire.briefs import compact
+from store.wire.labels import CHANGE_HEADINGS, CHANGE_REASONS, words_of
+from store.wire.records import ChangeHeading
+from store.wire.view import SetupView
+
+if TYPE_CHECKING:
+    from mcp_server.operations.answers import Answer
+    from mcp_server.operations.services import Call
+
+FIRST: Sequence[ChangeHeading] = ("ended", "triggered", "new", "near", "gone")
+"""Of the headings that a formation could stand under, the one that is taken."""
+
+NEAR = parse_filters('[{"kind":"phase","value":"armed"}]')
+MOST_NEAR = 10
+"""Setups near their trigger in an answer."""
+
+Row = Mapping[str, Any]
+"""A sealed Change, with the session of its `night` if it is of an earlier one."""
+Formation = tuple[str, str]
+"""A symbol and a lineage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What became of one formation."""
+
+    rows: Sequence[Row]
+    """Its changes, first the one that it stands under; none if it is only near its trigger."""
+    view: SetupView | None
+    """As the night serves it; None if it does not any more."""
+
+    @property
+    def symbol(self) -> str:
+        """The symbol of the formation."""
+        return self.view.symbol if self.view else self.rows[0]["symbol"]
+
+
+def evening(book: Book, rows: Sequence[Row]) -> dict[ChangeHeading, list[Event]]:
+    """The formations that changed or are near their trigger, by their headings in order."""
+    headings = headings_of(rows)
+    told: dict[Formation, list[Row]] = {}
+    for row in rows:
+        told.setdefault(_formation(row), []).append(row)
+    events: dict[ChangeHeading, list[Event]] = {heading: [] for heading in CHANGE_HEADINGS}
+    for formation, mine in told.items():
+        heading = headings[formation]
+        mine.sort(key=lambda row: _heading(row) != heading)
+        events[heading].append(Event(mine, _served(book, mine[0])))
+    events["near"] = [Event((), view) for view in near(book, headings)]
+    return {heading: found for heading, found in events.items() if found}
+
+
+def headings_of(rows: Sequence[Row]) -> dict[Formation, ChangeHeading]:
+    """The heading of each formation: by the newest night that tells of an attempt, whose rows come
+    first, and among attempts by what is told first.
+    """
+    newest: dict[tuple[str, str, int], Any] = {}
+    found: dict[Formation, ChangeHeading] = {}
+    for row in rows:
+        night = row.get("night")
+        if newest.setdefault((*_formation(row), row["attempt"]), night) == night:
+            heading = _heading(row)
+            known = found.get(_formation(row), heading)
+            found[_formation(row)] = min(known, heading, key=FIRST.index)
+    return found
+
+
+def near(
+    book: Book, changed: Mapping[Formation, ChangeHeading], arguments: ScanArguments | None = None
+) -> list[SetupView]:
+    """The forming setups near their trigger that did not change, the nearest first."""
+    rows = np.flatnonzero(select(book, arguments or ScanArguments(), NEAR).forming)
+    views = [book.scan.rows[row] for row in rows]
+    still = [view for view in views if (view.symbol, view.lineage_id) not in changed]
+    return sorted(still, key=lambda view: view.nearest.distance_pct(view.last_close))
+
+
+async def changes(call: Call[ChangesArguments]) -> Answer:
+    """One page of what changed, in the order in which it was sealed, the newest night first."""
+    arguments, book = call.arguments, call.book
+    stored: Row = book.changes() or {"since_session": None, "since_version": None, "changes": []}
+    if arguments.since is not None and stored["since_session"]:
+        stored = await call.services.active_night.changes_since(book, arguments.since)
+    headings, keeps = headings_of(stored["changes"]), _filter(arguments)
+    matches = [row for row in stored["changes"] if keeps(row)]
+    rows = matches[arguments.offset : arguments.offset + arguments.limit]
+    asked = arguments.model_dump(include={"family", "direction", "symbols"})
+    close = [] if arguments.change else near(book, headings, ScanArguments(**asked))
+    page_of = {"count": len(matches), "offset": arguments.offset}
+    body = {
+        "available": stored["since_session"] is not None,
+        "since_session": stored["since_session"],
+        "since_version": stored["since_version"],
+        "detector_changed": stored.get("detector_changed", False),
+        "change": arguments.change,
+        "count": len(matches),
+        "limit": arguments.limit,
+        "offset": arguments.offset,
+        "next_offset": next_offset(page_of, len(rows)),
+        "near_count": len(close),
+        "near": [] if arguments.offset else [compact(view) for view in close[:MOST_NEAR]],
+        "changes": [_told(book, row, headings[_formation(row)]) for row in rows],
+    }
+    return call.answer(orjson.dumps(body))
+
+
+def _filter(arguments: ChangesArguments) -> Callable[[Row], bool]:
+    """Whether a change is one that is asked for."""
+    asked = arguments.model_dump(include={"change", "family", "direction"}, exclude_none=True)
+    symbols = None if arguments.symbols is None else frozenset(arguments.symbols)
+    return lambda row: (
+        asked.items() <= row.items() and (symbols is None or row["symbol"] in symbols)
+    )
+
+
+def _told(book: Book, row: Row, heading: ChangeHeading) -> dict[str, Any]:
+    told = {"night": str(book.session), **row, "heading": heading}
+    if "night" in row:  # ids of setups change every night
+        view = _served(book, row)
+        told["setup_id"] = view and view.setup_id
+    return told | {"why": words_of(row["reason"], CHANGE_REASONS)}
+
+
+def _served(book: Book, row: Row) -> SetupView | None:
+    """The setup of a change as the night serves it; None of one that ended or is gone."""
+    if _heading(row) in ("ended", "gone"):
+        return None
+    attempts = book.scan.formations.get(row["lineage_id"], ())
+    return next((view for view in attempts if (view.attempt or 1) == row["attempt"]), None)
+
+
+def _formation(row: Row) -> Formation:
+    return row["symbol"], row["lineage_id"]
+
+
+def _heading(row: Row) -> ChangeHeading:
+    """Where a change stands: a trade of a delisted symbol ended too."""
+    if row["change"] in ("stopped", "reached") or row["r_multiple"] is not None:
+        return "ended"
+    return "gone" if row["change"] == "expired" else row["change"]
