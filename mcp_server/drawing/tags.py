@@ -74,7 +74,9 @@ def levels(view: ChartView, sheet: Sheet) -> tuple[Level, ...]:
         shown.append(Level(named("Stop", plan.stop_pct), plan.stop, Ink.STOP))
     if view.exit is not None:
         return (*shown, Level("Exit", view.exit[1], Ink.LAST, dashed=False))
-    return (*shown, Level("Last", float(view.close[-1]), Ink.LAST, dashed=False))
+    # Bars are float32: their seven digits are the price that sentences round, their value is not.
+    last = float(f"{view.close[-1]:.7g}")
+    return (*shown, Level("Last", last, Ink.LAST, dashed=False))
 
 
 def averages(view: ChartView, sessions: Sequence[int]) -> Iterator[Level]:

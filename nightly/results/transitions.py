@@ -260,9 +260,8 @@ class _Comparison:
             session=session,
             price=price,
             r_multiple=r,
-            **_levels(of),
         )
-        self.result.changes.append(change)
+        self.result.changes.append(change.model_copy(update=_levels(of)))
 
 
 def _levels(of: ServedSetup | FollowedTrade | ServedOutcome) -> dict[str, float | None]:

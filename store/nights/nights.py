@@ -6,7 +6,7 @@ import contextlib
 import datetime as dt
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -152,13 +152,12 @@ class Nights:
 
     def report(self, manifest: Manifest) -> Any:  # noqa: ANN401 - JSON values
         """The report of the run that made a night."""
-        with closing(Book.open(self._verified(manifest), manifest)) as book:
+        with self.book(manifest) as book:
             return book.report()
 
-    def changes(self, manifest: Manifest) -> Mapping[str, Any] | None:
-        """What changed with a night, as `Book.changes`; None if there was no night before it."""
-        with closing(Book.open(self._verified(manifest), manifest)) as book:
-            return book.changes()
+    def book(self, manifest: Manifest) -> closing[Book]:
+        """The book of a night, checked like `verify`, until a block ends."""
+        return closing(Book.open(self._verified(manifest), manifest))
 
     def _verified(self, manifest: Manifest) -> Path:
         return verify_book(self.folder, manifest)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from store.wire.records import ChangeHeading, ChangeKind, ChangeReason
@@ -142,6 +142,6 @@ FOUND: Final[Mapping[str, str]] = {
 """What is found in bars, by rule."""
 
 
-def words_of(code: str, words: Mapping[str, str]) -> str:
+def words_of(code: str, words: Mapping[Any, str]) -> str:
     """The words for a code; that of another version of the program stands for itself."""
     return words.get(code, code.replace("_", " "))

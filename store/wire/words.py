@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from store.wire.currency import money
+from store.wire.currency import DOLLARS, money
 from store.wire.families import QUALITY as QUALITY
+from store.wire.families import pattern_words as pattern_words
+from store.wire.labels import CHANGE_KINDS, CHANGE_REASONS, words_of
+from store.wire.view import percent_of
 
 if TYPE_CHECKING:
     from store.wire.records import Verdict
-    from store.wire.view import RecordView, SetupView
+    from store.wire.view import PlanView, RecordView, SetupView
 
 FEW: Final = 30
 """A measure with fewer trades than this says nothing."""
@@ -112,8 +115,8 @@ def half_units(value: float) -> str:
 
 
 def status_words(status: str) -> str:
-    """Whether it is forming or its trade in progress."""
-    return status.replace("_", " ")
+    """Whether it is forming or triggered, as the field calls a trade that runs."""
+    return "triggered" if status == "in_progress" else status
 
 
 def age_words(sessions: int | None) -> str:
@@ -148,12 +151,29 @@ def setup_words(view: SetupView) -> str:
 
 
 def distance_words(view: SetupView) -> str:
-    """Where the last close of a forming setup is: `0.16% above the trigger`; else empty."""
+    """Where the trigger of a forming setup is: `trigger 0.16% above the close`; of each plan, if it
+    may break out either way. Empty of a running trade.
+    """
     if view.distance_pct is None:
         return ""
-    side = "below" if view.distance_pct > 0 else "above"
-    beyond = ", already beyond it" if view.last_close_side == "beyond" else ""
-    return f"{percent(abs(view.distance_pct))} {side} the trigger{beyond}"
+    first = _from_close(view.distance_pct, view.plan, " the close")
+    others = (
+        f" or {_from_close(percent_of(plan.trigger, view.last_close), plan, ' it')}"
+        for plan in view.plans[1:]
+    )
+    return f"trigger {first}{''.join(others)}"
+
+
+def away_words(view: SetupView) -> str:
+    """Where the trigger of a forming setup is, from the last close: `0.16% above`; else empty."""
+    return "" if view.distance_pct is None else _from_close(view.distance_pct, view.plan)
+
+
+def _from_close(move: float, plan: PlanView, close: str = "") -> str:
+    """The move in percent that leads from the last close to the trigger of a plan, in words."""
+    side = "above" if move > 0 else "below" if move < 0 else "off"
+    passed = move < 0 if plan.direction == "bullish" else move > 0
+    return f"{percent(abs(move))} {side}{close}{', already passed' if passed else ''}"
 
 
 def gain_words(view: SetupView) -> str:
@@ -185,6 +205,30 @@ def plan_words(view: SetupView) -> str:
         f"({change(plan.stop_pct)}), target {price(plan.target)} ({change(plan.target_pct)}), "
         f"reward to risk {ratio(plan.reward_to_risk)}"
     )
+
+
+def change_words(row: Mapping[str, Any]) -> str:
+    """What a Change tells, and why: `Stopped: the trade ended at its stop, on … at …, -1.00 R`."""
+    parts = [f"{CHANGE_KINDS[row['change']]}: {words_of(row['reason'], CHANGE_REASONS)}"]
+    if row["session"]:
+        price = row["price"] and f" at {money(row['price'], row.get('currency') or DOLLARS)}"
+        parts.append(f"on {row['session']}{price or ''}")
+    if row["r_multiple"] is not None:
+        parts.append(f"{multiple(row['r_multiple'])} R")
+    return ", ".join(parts)
+
+
+def served_words(row: Mapping[str, Any]) -> str:
+    """How a Change had its setup last, `+2.34%; entry …, stop …, target …`; empty if an older night
+    did not tell.
+    """
+    gained = row.get("gain_pct")
+    levels = [
+        f"{name} {money(row[f'{name}_price'], row['currency'])}"
+        for name in ("trigger", "entry", "stop", "target")
+        if row.get(f"{name}_price") is not None
+    ]
+    return "; ".join(filter(None, ("" if gained is None else change(gained), ", ".join(levels))))
 
 
 def win_words(record: RecordView) -> str:

@@ -1,16 +1,18 @@
-"""The changes since the night before, grouped by kind, with the visitor's tracked tickers first."""
+"""The evening's first page: what is new, near its trigger, triggered, ended or gone since the night
+before, with the visitor's tracked tickers first.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
-from typing import Any
 
 from starlette.responses import RedirectResponse
 
+from mcp_server.charts.past import trades_of
+from mcp_server.operations.handlers.changes import Event, evening
 from store.nights.book import Book
-from store.wire.labels import CHANGE_KINDS, CHANGE_REASONS
-from web.site.access import sees_scan, tracked_by
+from web.site.access import is_open, sees_scan, tracked_by
 from web.site.pages import Context, Page
 from web.site.refusals import Refusal
 from web.site.site import Site
@@ -19,17 +21,26 @@ from web.site.visit import Visit, sign_in_address
 PATH = "/changes"
 
 MOST = 200
-"""Changes of one kind that the page shows."""
-
-Rows = Sequence[Mapping[str, Any]]
+"""Formations of one heading that the page shows."""
 
 
 @dataclass(frozen=True, slots=True)
-class ChangesOfKind:
-    """The changes of one kind: the first of them, and the number of all."""
+class Line:
+    """A formation as the page shows it."""
+
+    event: Event
+    drawable: bool
+    """Whether there is a picture: of its setup, of its trade, or of its symbol."""
+    trade: str | None
+    """The past trade that the picture shows, if the visitor may see it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The formations under one heading: the first of them, and the number of all."""
 
     heading: str
-    rows: Rows
+    lines: Sequence[Line]
     count: int
 
 
@@ -39,27 +50,34 @@ async def show(visit: Visit, site: Site) -> Page:
         if visit.account is None:
             return RedirectResponse(sign_in_address(visit.request), 303)
         raise Refusal(403, "Your plan does not include changes across the whole market.")
-    tracked = frozenset(await tracked_by(visit, site))
+    tracked, whole = frozenset(await tracked_by(visit, site)), is_open(visit, site)
     with site.services.active_night.pin() as book:
-        return site.pages.show("changes.html", visit, book, _context, tracked=tracked)
+        return site.pages.show("changes.html", visit, book, _context, tracked=tracked, whole=whole)
 
 
-def _context(book: Book, tracked: Set[str]) -> Context:
-    changes = book.changes()
+def _context(book: Book, tracked: Set[str], *, whole: bool) -> Context:
+    since = (book.changes() or {}).get("since_session")
     return {
-        "since": changes and changes["since_session"],
+        "since": since,
         "detector_changed": book.detector_changed,
-        "groups": groups_of(changes["changes"] if changes else (), tracked),
-        "reasons": CHANGE_REASONS,
+        "groups": groups_of(book, tracked, whole=whole),
     }
 
 
-def groups_of(rows: Rows, tracked: Set[str]) -> list[ChangesOfKind]:
-    """The kinds that have changes, each with its first ones, those of tracked tickers in front."""
+def groups_of(book: Book, tracked: Set[str], *, whole: bool = False) -> list[Group]:
+    """The headings that have formations, each with its first ones, tracked tickers in front."""
     groups = []
-    for kind, heading in CHANGE_KINDS.items():
-        of_kind = [row for row in rows if row["change"] == kind]
-        of_kind.sort(key=lambda row: row["symbol"] not in tracked)
-        if of_kind:
-            groups.append(ChangesOfKind(heading, of_kind[:MOST], len(of_kind)))
+    for heading, events in evening(book).items():
+        events.sort(key=lambda event: event.symbol not in tracked)
+        lines = [_line(book, event, whole or event.symbol in tracked) for event in events[:MOST]]
+        groups.append(Group(heading, lines, len(events)))
     return groups
+
+
+def _line(book: Book, event: Event, whole: bool) -> Line:
+    if event.view:
+        return Line(event, True, None)
+    coverage, lineage = book.coverage(event.symbol), event.rows[0]["lineage_id"]
+    past = trades_of(book, event.symbol) if whole and event.rows[0]["attempt"] == 1 else ()
+    trade = next((lineage for trade in past if trade["lineage_id"] == lineage), None)
+    return Line(event, coverage is not None and coverage.covered, trade)

@@ -76,9 +76,8 @@ def _change(value: float | None) -> str:
 
 
 def _place(row: Row) -> str:
-    """The gain of the trade so far, or the distance to the trigger, which the heading names."""
-    distance, _, _ = words.distance_words(row.view).partition(" the trigger")
-    return words.gain_words(row.view) or distance or NONE
+    """The gain of the trade so far, or where the trigger is, which the heading names."""
+    return words.gain_words(row.view) or words.away_words(row.view) or NONE
 
 
 def _level(row: Row, name: Literal["stop", "target"]) -> str:

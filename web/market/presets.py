@@ -97,7 +97,7 @@ PRESETS: Final = (
     _preset(
         "crypto",
         "Crypto",
-        "Coins, forming and in progress.",
+        "Coins, forming and triggered.",
         [{"kind": "asset_type", "value": "crypto"}],
         status="all",
     ),

@@ -56,7 +56,7 @@ COLUMN = "column"
 PROBLEMS: Mapping[str, str] = {
     "family": "Choose one of the five families, or all.",
     "direction": "Choose bullish, bearish or both.",
-    "status": "Choose forming, in progress or all.",
+    "status": "Choose forming, triggered or all.",
     "max_distance_pct": "The distance to the trigger is a number of at least 0, such as 5.",
     "limit": "The rows of a page are a whole number from 1 to 200.",
     "offset": "The first row of a page is a whole number.",

@@ -36,7 +36,7 @@ function percentText(value, decimals = 2) {
   return `${value < 0 ? "-" : "+"}${Math.abs(value).toFixed(decimals)}%`;
 }
 
-const statusText = (status) => status.replace("_", " ");
+const statusText = (status) => (status === "in_progress" ? "triggered" : status);
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** Whether the night is old on a day: a session has ended from the UTC day after its date on. */

@@ -54,19 +54,28 @@ class Event:
         return self.view.symbol if self.view else self.rows[0]["symbol"]
 
 
-def evening(book: Book, rows: Sequence[Row]) -> dict[ChangeHeading, list[Event]]:
+def evening(book: Book) -> dict[str, list[Event]]:
     """The formations that changed or are near their trigger, by their headings in order."""
+    rows: Sequence[Row] = (book.changes() or {}).get("changes", ())
     headings = headings_of(rows)
-    told: dict[Formation, list[Row]] = {}
+    of_formation: dict[Formation, list[Row]] = {}
     for row in rows:
-        told.setdefault(_formation(row), []).append(row)
+        of_formation.setdefault(_formation(row), []).append(row)
     events: dict[ChangeHeading, list[Event]] = {heading: [] for heading in CHANGE_HEADINGS}
-    for formation, mine in told.items():
+    for formation, mine in of_formation.items():
         heading = headings[formation]
         mine.sort(key=lambda row: _heading(row) != heading)
         events[heading].append(Event(mine, _served(book, mine[0])))
     events["near"] = [Event((), view) for view in near(book, headings)]
-    return {heading: found for heading, found in events.items() if found}
+    return {_heading_words(book, name, found): found for name, found in events.items() if found}
+
+
+def _heading_words(book: Book, heading: ChangeHeading, events: Sequence[Event]) -> str:
+    """A heading in words, which do not say today of what was before the night's session."""
+    words, days = CHANGE_HEADINGS[heading], {one.rows[0]["session"] for one in events if one.rows}
+    if not words.endswith("today") or days == {str(book.session)}:
+        return words
+    return words.replace("today", f"since {(book.changes() or {})['since_session']}")
 
 
 def headings_of(rows: Sequence[Row]) -> dict[Formation, ChangeHeading]:
@@ -88,7 +97,7 @@ def near(
     book: Book, changed: Mapping[Formation, ChangeHeading], arguments: ScanArguments | None = None
 ) -> list[SetupView]:
     """The forming setups near their trigger that did not change, the nearest first."""
-    rows = np.flatnonzero(select(book, arguments or ScanArguments(), NEAR).forming)
+    rows = np.flatnonzero(select(book, arguments or ScanArguments(), NEAR).forming).tolist()
     views = [book.scan.rows[row] for row in rows]
     still = [view for view in views if (view.symbol, view.lineage_id) not in changed]
     return sorted(still, key=lambda view: view.nearest.distance_pct(view.last_close))
@@ -118,7 +127,7 @@ async def changes(call: Call[ChangesArguments]) -> Answer:
         "next_offset": next_offset(page_of, len(rows)),
         "near_count": len(close),
         "near": [] if arguments.offset else [compact(view) for view in close[:MOST_NEAR]],
-        "changes": [_told(book, row, headings[_formation(row)]) for row in rows],
+        "changes": told(book, rows, headings),
     }
     return call.answer(orjson.dumps(body))
 
@@ -132,12 +141,18 @@ def _filter(arguments: ChangesArguments) -> Callable[[Row], bool]:
     )
 
 
-def _told(book: Book, row: Row, heading: ChangeHeading) -> dict[str, Any]:
-    told = {"night": str(book.session), **row, "heading": heading}
-    if "night" in row:  # ids of setups change every night
-        view = _served(book, row)
-        told["setup_id"] = view and view.setup_id
-    return told | {"why": words_of(row["reason"], CHANGE_REASONS)}
+def told(
+    book: Book, rows: Sequence[Row], headings: Mapping[Formation, ChangeHeading]
+) -> list[dict[str, Any]]:
+    """Changes as answers tell them, with the fields of ToldChange."""
+    answer = []
+    for row in rows:
+        one = {"night": str(book.session), **row, "heading": headings[_formation(row)]}
+        if "night" in row:  # ids of setups change every night
+            view = _served(book, row)
+            one["setup_id"] = view and view.setup_id
+        answer.append(one | {"why": words_of(row["reason"], CHANGE_REASONS)})
+    return answer
 
 
 def _served(book: Book, row: Row) -> SetupView | None:

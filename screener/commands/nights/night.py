@@ -165,15 +165,15 @@ def report(
 
 @nights_app.command("changes")
 def changes(version: MaybeVersion = None, as_json: AsJson = False) -> None:
-    """Show what changed with a night: setups that are new, triggered or ended, and why."""
-    from screener.commands.nights.report import changes_as_dict, print_changes
+    """Show an evening: setups that are new, near a trigger, triggered, ended or gone, and why."""
+    from screener.commands.nights.changes import changes_as_dict, print_changes
 
     nights, manifest = _night(version)
-    record = nights.changes(manifest)
-    if as_json:
-        out.print_json(changes_as_dict(manifest, record))
-    else:
-        print_changes(manifest, record)
+    with nights.book(manifest) as book:
+        if as_json:
+            out.print_json(changes_as_dict(book))
+        else:
+            print_changes(book)
 
 
 @nights_app.command("verify")

@@ -1,10 +1,10 @@
-"""What `screener nightly` prints of the night that it made, and `screener night changes` of any."""
+"""What `screener nightly` prints of the night that it made."""
 
 from __future__ import annotations
 
 import resource
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from screener.commands.nights.quality import (
     later_sessions,
@@ -14,8 +14,7 @@ from screener.commands.nights.quality import (
 )
 from screener.settings.console import Table, or_dash, out
 from store.wire.currency import DOLLARS
-from store.wire.labels import CHANGE_KINDS, CHANGE_REASONS
-from store.wire.words import NEW_DETECTOR, named, tenths
+from store.wire.words import NEW_DETECTOR, named
 
 if TYPE_CHECKING:
     from nightly.report import Report
@@ -81,57 +80,3 @@ def _changes(report: Report) -> Iterator[str]:
     yield f"Changed since {report.since}: {summary or 'nothing'}."
     if report.detector_changed:
         yield NEW_DETECTOR
-
-
-def print_changes(manifest: Manifest, record: Mapping[str, Any] | None) -> None:
-    """Print the changes of a night, a table for each kind that has any."""
-    out.print(f"Night {manifest.data_version}, session {manifest.as_of_session}.")
-    if record is None:
-        out.print("It was not compared with an earlier night, so no change is known.")
-        return
-    out.print(f"Changes since night {record['since_version']}, session {record['since_session']}:")
-    if record.get("detector_changed"):
-        out.print_text(NEW_DETECTOR)
-    groups = _by_kind(record["changes"])
-    for kind, heading in CHANGE_KINDS.items():
-        if groups[kind]:
-            out.print()
-            out.print(f"{heading}: {len(groups[kind]):,}")
-            out.print(_table(groups[kind]))
-    if not record["changes"]:
-        out.print("None.")
-
-
-def changes_as_dict(manifest: Manifest, record: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The changes as JSON values, with the number of each kind."""
-    groups = _by_kind(record["changes"] if record else ())
-    return {
-        "data_version": manifest.data_version,
-        "as_of_session": str(manifest.as_of_session),
-        "available": record is not None,
-        "since_session": record and record["since_session"],
-        "since_version": record and record["since_version"],
-        "detector_changed": bool(record and record.get("detector_changed")),
-        "counts": {kind: len(rows) for kind, rows in groups.items()},
-        "changes": record["changes"] if record else [],
-    }
-
-
-def _by_kind(rows: Sequence[Mapping[str, Any]]) -> dict[str, Sequence[Mapping[str, Any]]]:
-    return {kind: [row for row in rows if row["change"] == kind] for kind in CHANGE_KINDS}
-
-
-def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    shown = Table(
-        "symbol", "family", "direction", "attempt", "session", "price", "R", "quality", "why"
-    )
-    for row in rows:
-        shown.add_row(
-            *(row["symbol"], row["family"], row["direction"], str(row["attempt"])),
-            or_dash(row["session"]),
-            or_dash(row["price"]),
-            or_dash(row["r_multiple"], "{:+.2f}".format),
-            or_dash(row.get("quality_pct"), tenths),
-            CHANGE_REASONS[row["reason"]],
-        )
-    return shown

@@ -102,9 +102,7 @@ def print_scan(book: Book, arguments: ScanArguments, form: Form) -> None:
 
 def _print_page(book: Book, arguments: ScanArguments, answer: Row) -> None:
     out.print_text(age_of(book))
-    words = (
-        "forming or in progress" if arguments.status == "all" else status_words(arguments.status)
-    )
+    words = "forming or triggered" if arguments.status == "all" else status_words(arguments.status)
     order = SORTS[arguments.sort]
     out.print_text(f"Setups {words}: {answer['count']:,}. Order: {order}.")
     for kind, number in answer["without_evidence"].items():
@@ -147,7 +145,7 @@ def _more(answer: Row) -> str:
 
 def _print_running(book: Book, arguments: ScanArguments, command: str) -> None:
     if count := _count(book, arguments, "in_progress"):
-        out.print_text(f"In progress, past their trigger: {count:,}; {command} shows them.")
+        out.print_text(f"Triggered: {count:,}; {command} shows them.")
 
 
 def _count(book: Book, arguments: ScanArguments, status: str) -> int:
@@ -174,7 +172,7 @@ def _tables(
     """A table of the forming setups and one of the running ones, as far as there are any."""
     for status, title, columns in (
         ("forming", "Forming:", FORMING),
-        ("in_progress", "In progress:", RUNNING),
+        ("in_progress", "Triggered:", RUNNING),
     ):
         if rows := [setup for setup in setups if setup.status == status]:
             yield title, setup_table(columns, rows, names, terminal_width())

@@ -17,6 +17,7 @@ from store.wire.families import pattern_words
 from store.wire.view import RecordView, SetupView
 from store.wire.words import (
     QUALITY,
+    away_words,
     change,
     expected_cell,
     harmless,
@@ -49,9 +50,9 @@ HEADS: Final = {"family": "pattern"}
 LEGEND: Final = {
     "rank": "rank: by typical gain if the trade wins, which says nothing about how often it does",
     "quality": f"quality: {QUALITY[:1].lower()}{QUALITY[1:-1]}",
-    "distance": "distance: from the last close to the trigger",
+    "distance": "distance: where the trigger is, from the last close",
     "gain": "gain: since the entry",
-    "r/r": "r/r: reward to risk from the trigger; in progress, what is left from the last close",
+    "r/r": "r/r: reward to risk from the trigger; once triggered, what is left from the last close",
     "sessions": "sessions: since the breakout",
     "won": "won, trades, avg loss: past trades of the same family and direction, or of the ticker "
     "itself from 20 trades of its own on",
@@ -130,7 +131,7 @@ def history_table(trades: Sequence[Mapping[str, Any]], currency: str, width: int
 
 
 def setup_cells(setup: SetupView, name: str) -> Cells:
-    """Every cell of a setup, forming or in progress; `name` is that of its company."""
+    """Every cell of a setup, forming or triggered; `name` is that of its company."""
     plan, record = setup.plan, setup.record
     return {
         "rank": str(setup.rank),
@@ -141,7 +142,7 @@ def setup_cells(setup: SetupView, name: str) -> Cells:
         "direction": setup.direction,
         "side": setup.direction[:4],
         "quality": or_dash(setup.quality_pct, tenths),
-        "distance": _distance(setup),
+        "distance": away_words(setup) or "-",
         "gain": or_dash(setup.gain_pct, change),
         "gain R": or_dash(setup.gain_r, multiple),
         "trigger": money(plan.start, setup.currency),
@@ -183,11 +184,6 @@ def _loss(record: RecordView | None) -> str:
     if record is None:
         return "-"
     return "no loss" if record.avg_loss_pct is None else change(record.avg_loss_pct)
-
-
-def _distance(setup: SetupView) -> str:
-    beyond = " beyond" if setup.last_close_side == "beyond" else ""
-    return f"{abs(setup.distance_pct or 0.0):.2f}%{beyond}"
 
 
 def _fitting(

@@ -84,7 +84,7 @@ def _state(book: Book, symbol: str, setups: int) -> str:
         stored = (book.report() or {}).get("refused", {}).get(reason, {}).get(symbol, "")
         return f"This night does not cover {symbol}: {reason}. {stored}".strip()
     if not setups:
-        return f"No pattern on {symbol} is forming or in progress."
+        return f"No pattern on {symbol} is forming or triggered."
     return f"Current setups: {setups}."
 
 
