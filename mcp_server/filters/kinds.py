@@ -151,6 +151,8 @@ _ROWS = (
     _number("win_rate", "%", "Win rate as rows show it: of the ticker or, usually, its family."),
     _number("gain", "%", "Gain of a running trade so far; forming setups have none."),
     _number("quality", "%", f"quality_pct of rows. {QUALITY}"),
+    _number("sessions", "sessions", "Since the breakout, 0 on its day; forming setups have none."),
+    _boolean("new", "In this night and not in the night before; no value without one."),
 )
 
 KINDS: Mapping[str, Kind] = MappingProxyType({row.name: row for row in _ROWS})

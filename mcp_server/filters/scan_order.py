@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 RANK: Final = "rank"
+NEARNESS: Final = "nearness"
+"""The order in which pages begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,9 @@ COLUMNS: Mapping[str, Column] = {
     "trigger": Column("Trigger or entry", "start"),
     "stop": Column("Way to the stop", "stop_way", "shortest first", "longest first", ""),
     "target": Column("Way to the target", "target_way", "shortest first", "longest first"),
+    NEARNESS: Column(
+        "Near the trigger or fresh, then quality", NEARNESS, "best first", "worst first", ""
+    ),
 }
 """By the value of `sort`; `-` in front of it sorts downward."""
 

@@ -156,7 +156,7 @@ class Book:
         self._connection = connection
         sealed = Evidence.read(connection)
         self.scan = Briefs.of(map(self._view, sealed.bodies))
-        numbers = {**sealed.numbers, **self.scan.columns}
+        numbers = {**sealed.numbers, **self.scan.columns, "new": self._new()}
         if "dist_to_entry" in numbers:  # of the plan whose trigger is nearer
             distances = numbers["dist_to_entry"], numbers["opposite_distance"]
             numbers["dist_to_entry"] = np.fmin(*distances)
@@ -335,6 +335,14 @@ class Book:
         body = self._value("SELECT value FROM meta WHERE name = 'changes'")
         found: Mapping[str, Any] | None = orjson.loads(body) if body else None
         return found
+
+    def _new(self) -> npt.NDArray[np.float64]:
+        """Whether each row of the scan is new; unknown without a night before of this detector."""
+        changes = self.changes()
+        if changes is None or changes.get("detector_changed"):
+            return np.full(len(self.scan.rows), np.nan)
+        ids = {row["setup_id"] for row in changes["changes"] if row["change"] == "new"}
+        return np.array([float(view.setup_id in ids) for view in self.scan.rows])
 
     @cached_property
     def detector_changed(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -138,6 +138,20 @@ def _places(texts: Sequence[str]) -> list[float | None]:
     return [places[text] for text in texts]
 
 
+CLOSE: Final = 2.0
+"""Percent from the last close to a trigger that is near."""
+
+
+def _nearness(view: SetupView) -> float:
+    """The place of a setup in an evening's list: near its trigger, farther away, triggered (the
+    newest first), each by quality.
+    """
+    lacking = 100 - (view.quality_pct or 0.0)
+    if view.status != "forming":
+        return 3000.0 + 1000 * (view.sessions_running or 0) + lacking
+    return lacking if view.nearest.distance_pct(view.last_close) <= CLOSE else 1000 + lacking
+
+
 NUMBERS: Mapping[str, Callable[[SetupView], float | None]] = {
     "opposite_distance": lambda view: (
         view.plans[1].distance_pct(view.last_close)
@@ -156,5 +170,6 @@ NUMBERS: Mapping[str, Callable[[SetupView], float | None]] = {
     "start": lambda view: view.plan.start,
     "stop_way": lambda view: abs(view.plan.stop_pct),
     "target_way": lambda view: abs(view.plan.target_pct),
+    "nearness": _nearness,
 }
 """The columns that are numbers of a view."""

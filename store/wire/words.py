@@ -50,6 +50,13 @@ RANK: Final = (
 """What a rank means, wherever one is shown."""
 
 
+NEARNESS: Final = (
+    "Setups within 2% of their trigger lead, then the other forming ones, then triggered trades, "
+    "the newest first; among them those of the best quality."
+)
+"""What the order of pages means."""
+
+
 def harmless(text: str) -> str:
     """A text in one line: what is not printable, such as ESC, a line's end or a character that
     turns the direction of writing, is replaced.

@@ -26,7 +26,7 @@ ONE_NUMBER = """
 dist_to_entry min_win_rate min_avg_r min_expected_r typical_return min_rr target_move
 pre_pattern_move price market_cap avg_volume dollar_volume dollar_volume_30d current_dollar_volume
 current_volume volume_ratio volume_percentile rsi adr atr volatility ema_cross daily_change
-change_from_open gap win_rate gain quality
+change_from_open gap win_rate gain quality sessions
 """
 """The kinds whose one number takes no period."""
 
@@ -38,7 +38,11 @@ NUMBERS: dict[str, Sequence[object]] = {
     "distance_from_high": WINDOWS,
     "distance_from_low": WINDOWS,
 }
-BOOLEANS: dict[str, Sequence[object]] = {"price_above_sma": [20, 50, 200], "sma_cross": [None]}
+BOOLEANS: dict[str, Sequence[object]] = {
+    "price_above_sma": [20, 50, 200],
+    "sma_cross": [None],
+    "new": [None],
+}
 
 
 def labels_in(text: str) -> list[str]:
@@ -157,9 +161,9 @@ def test_every_predicate_must_match(market: Market) -> None:
     assert all(together < ranks for ranks in apart)
 
 
-def test_the_kinds_are_the_38_of_the_interface_and_three_of_what_rows_show() -> None:
+def test_the_kinds_are_the_38_of_the_interface_and_five_of_what_rows_show() -> None:
     assert {*NUMBERS, *BOOLEANS, *CHOICES} == set(KINDS)
-    assert list(KINDS)[38:] == ["win_rate", "gain", "quality"]
+    assert list(KINDS)[38:] == ["win_rate", "gain", "quality", "sessions", "new"]
 
 
 SHOWN_NUMBERS = ("dist_to_entry", "typical_return", "price", "min_rr", "win_rate", "quality")

@@ -224,7 +224,7 @@ def test_an_unknown_kind_is_named_by_its_position_and_the_kinds_are_listed(marke
     body = check_refused(market, "filters[0]", "unknown kind", filters=[{"kind": "moon"}])
 
     assert {"win_rate", "min_win_rate"} < set(body["details"]["allowed"])
-    assert len(body["details"]["allowed"]) == 41
+    assert len(body["details"]["allowed"]) == 43
     assert "moon" not in orjson.dumps(body).decode()
     check_refused(
         market, "Did you mean min_win_rate or win_rate?", filters=[{"kind": "min_winrate"}]

@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
+from mcp_server.filters.scan_order import NEARNESS
 from tests.service import Service
 from tests.web.browser import Browser
 from tests.web.market import evidence_of
@@ -20,7 +21,7 @@ from web.market.scan_query import read_query
 Row = Mapping[str, Any]
 
 HOLDS: Mapping[str, Callable[[Row, Row], bool]] = {
-    "fresh-breakouts": lambda row, _: row["sessions_since_trigger"] is not None,
+    "fresh-breakouts": lambda row, _: row["sessions_since_trigger"] < 5,
     "close-to-trigger": lambda row, _: row["distance_to_trigger_pct"] <= 2,
     "bullish-own-record": lambda row, known: (
         row["direction"] == "bullish" and known["min_win_rate"] >= 0
@@ -39,8 +40,8 @@ def parameters(address: str) -> list[tuple[str, str]]:
     return parse_qsl(urlsplit(address).query, strict_parsing=True)
 
 
-def test_there_are_six_to_eight_presets_with_a_name_and_a_sentence_each() -> None:
-    assert 6 <= len(PRESETS) <= 8
+def test_there_are_six_to_nine_presets_with_a_name_and_a_sentence_each() -> None:
+    assert 6 <= len(PRESETS) <= 9
     for part in ("id", "name", "sentence", "address"):
         assert len({getattr(preset, part) for preset in PRESETS}) == len(PRESETS)
     for preset in PRESETS:
@@ -59,7 +60,7 @@ def test_a_preset_is_an_address_in_its_one_spelling_that_can_be_asked(preset: Pr
 
 @pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.id)
 def test_a_preset_shows_what_its_sentence_says(market: Service, preset: Preset) -> None:
-    asked = dict(parameters(preset.address))
+    asked = {"sort": NEARNESS, **dict(parameters(preset.address))}
     rows = market.get("/scan", params=asked).json()["setups"]
     page = Browser(market).get(preset.address).text
 

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 from mcp_server.filters.filters import MAX_PREDICATES, OPERATORS
 from mcp_server.filters.kinds import KINDS, Kind
-from mcp_server.filters.scan_order import COLUMNS, SORTS
+from mcp_server.filters.scan_order import COLUMNS, NEARNESS, SORTS
 from tests.agent import call, connected
 from tests.screener.command import run
 from tests.service import Service, serving
@@ -39,6 +39,7 @@ from web.market.condition_words import COMPARISONS, LABELS
 from web.market.scan_query import ADD, COLUMN, DEFAULTS, PARTS, read_query
 
 PLAN = ("Stop", "Target")
+STATUSES = ("forming", "in_progress", "all")
 RSI = '[{"kind":"rsi","op":"<","value":20}]'
 
 
@@ -53,7 +54,8 @@ def ids(page: str) -> list[str]:
 
 
 def ids_of_api(service: Service, **parameters: Any) -> list[str]:
-    body = service.get("/scan", params=parameters).json()
+    """The setups of the scan in the order in which pages begin, unless another is asked for."""
+    body = service.get("/scan", params={"sort": NEARNESS, **parameters}).json()
     return [setup["setup_id"] for setup in body["setups"]]
 
 
@@ -73,7 +75,8 @@ def test_a_reader_sees_pictures_of_untracked_tickers_and_nothing_else_of_them(
     addresses = {html.unescape(found) for found in re.findall(r'(?:src|srcset)="([^"]+)"', main)}
 
     heads: dict[str, str] = {}
-    for setup in service.get("/scan", params={"status": "all"}).json()["setups"]:
+    asked = {"status": "all", "sort": NEARNESS}
+    for setup in service.get("/scan", params=asked).json()["setups"]:
         heads.setdefault(setup["lineage_id"], setup["setup_id"])
     assert ids(page) == list(heads.values())  # attempts of one formation share a row
     assert addresses
@@ -97,7 +100,7 @@ def test_an_address_with_the_parameters_of_the_api_shows_the_rows_and_plans_of_t
     market: Service, parameters: dict[str, str]
 ) -> None:
     answer = screen(market, **parameters)
-    setups = market.get("/scan", params=parameters).json()["setups"]
+    setups = market.get("/scan", params={"sort": NEARNESS, **parameters}).json()["setups"]
     cells = [re.findall(rf'data-label="{label}">(.*?)</td>', answer.text) for label in PLAN]
 
     assert answer.status_code == 200
@@ -190,7 +193,7 @@ def test_what_cannot_be_applied_stays_as_typed_beside_what_can(market: Service) 
     [
         ({"family": "wedge"}, "one of the five families"),
         ({"direction": "up"}, "bullish, bearish or both"),
-        ({"status": "done"}, "forming, in progress or all"),
+        ({"status": "done"}, "forming, triggered or all"),
         ({"max_distance_pct": "near"}, "a number of at least 0"),
         ({"max_distance_pct": "-1"}, "a number of at least 0"),
         ({"limit": "many"}, "whole number from 1 to 200"),
@@ -352,7 +355,8 @@ def test_the_columns_that_are_chosen_are_shown_in_their_own_order_and_each_sorts
         assert set(ids(again)) <= set(ids_of_api(market, status="all", limit=200))
     assert re.findall(r" data-row>(\w+)</a>", page)
     assert whole.count('<th scope="col"') == len(SHOWN)
-    assert len(re.findall(r'<th scope="col"[^>]*><a href="/screen\?sort=', whole)) == len(SHOWN)
+    sorts = re.findall(r'<th scope="col"[^>]*><a href="/screen\?[^"]*sort=', whole)
+    assert len(sorts) == len(SHOWN)
 
 
 def test_charts_are_another_view_of_the_same_setups(market: Service) -> None:
@@ -372,11 +376,12 @@ def test_charts_are_another_view_of_the_same_setups(market: Service) -> None:
     assert screen(market, view="charts", columns="stop", limit="7").text.count(PLAN[0] + '">') == 7
 
 
-def test_the_sheet_has_the_setups_and_columns_of_the_page_as_the_api_numbers_them(
+def test_the_sheet_has_all_setups_and_the_columns_of_the_page_as_the_api_numbers_them(
     market: Service,
 ) -> None:
-    asked = {"status": "all", "sort": "-reward_to_risk", "limit": "30", "offset": "5"}
-    page = screen(market, **asked, columns="price,place,stop,record").text
+    asked = {"status": "all", "sort": "-reward_to_risk", "limit": "200"}
+    shown = {"columns": "price,change,place,stop,record"}
+    page = screen(market, **asked | {"limit": "30", "offset": "5"}, **shown).text
     address = re.search(r'href="([^"]+)" download>CSV<', page)
     assert address
     answer = Browser(market).get(html.unescape(address[1]))
@@ -388,7 +393,9 @@ def test_the_sheet_has_the_setups_and_columns_of_the_page_as_the_api_numbers_the
     session = market.get("/scan").json()["as_of_session"]
     assert answer.headers["content-disposition"] == f'attachment; filename="screen-{session}.csv"'
     assert answer.headers["cache-control"] == "no-store"
-    assert [line["setup_id"] for line in lines] == ids(page)
+    assert [line["setup_id"] for line in lines[5:35]] == ids(page)
+    assert len(lines) == len(setups) > 50
+    assert all(len(line["daily_change"].partition(".")[2]) <= 2 for line in lines)
     for line, setup in zip(lines, setups, strict=True):
         for name in ("symbol", "last_close", "win_rate_pct", "win_rate_trades", "gain_pct"):
             value = setup.get(name)
@@ -478,9 +485,106 @@ def test_no_forming_setup_is_not_read_as_no_setup(service: Service) -> None:
 
     assert "No forming setup matches." in words(page)
     tabs = dict(re.findall(r'>([A-Z][a-z ]+) <span class="size">(\d+)<', page))
-    assert tabs == {"Forming": "0", "In progress": str(running), "All": str(running)}
-    fresh_first = "/screen?status=in_progress&amp;max_distance_pct=0&amp;sort=sessions"
-    assert f'href="{fresh_first}"' in page
+    assert tabs == {"Forming": "0", "Triggered": str(running), "All": "0"}
+    assert 'href="/screen?status=in_progress&amp;max_distance_pct=0"' in page
+
+
+def test_within_a_distance_no_triggered_trade_is_kept_unless_asked_for(market: Service) -> None:
+    asked = {"max_distance_pct": "12.5", "limit": "200"}
+    near = ids_of_api(market, **asked)
+    running = ids_of_api(market, **asked, status="in_progress")
+    pages = {status: screen(market, **asked, status=status).text for status in STATUSES}
+    pages[""] = screen(market, **asked).text
+
+    assert near
+    assert ids(pages["all"]) == ids(pages["forming"]) == ids(pages[""]) == near
+    assert ids(pages["in_progress"]) == running
+    assert set(running) < set(ids_of_api(market, **asked, status="all"))
+    said = f"The night has {len(near)} forming setups so close to the trigger."
+    for page in pages.values():
+        sizes = re.findall(r'<span class="size">(\d+)<', page)
+        assert sizes == [str(len(near)), str(len(running)), str(len(near))]
+        assert said in words(page)
+        assert f"{len(running)} triggered trades, under Triggered only." in words(page)
+
+
+def test_the_page_opens_on_the_first_tab_that_has_rows_and_its_texts_say_which(
+    market: Service,
+) -> None:
+    running = '[{"kind":"gain","op":">","value":-100}]'
+    page = screen(market, filters=running).text
+    forming = screen(market, filters=running, status="forming").text
+
+    assert ids(page) == ids_of_api(market, filters=running, status="in_progress")
+    assert 'aria-current="true">Triggered ' in page
+    assert "--data-urlencode status=in_progress" in page
+    assert ids(forming) == []
+    assert re.search(r'href="([^"]+)">Forming <', page)[1].startswith("/screen?status=forming")
+    assert 'aria-current="true">Forming ' in screen(market).text
+
+
+def test_a_condition_adds_its_column_to_the_page_and_the_sheet(
+    market: Service, evidence: dict[str, Any]
+) -> None:
+    asked = (
+        '[{"kind":"rsi","op":">","value":20},{"kind":"sma_distance","op":"<","value":50,'
+        '"period":200},{"kind":"gap","op":"<","value":90},{"kind":"min_rr","op":">","value":0}]'
+    )
+    chosen = {"status": "all", "filters": asked, "columns": "price"}
+    page = screen(market, **chosen).text
+    heads = re.findall(r'<th scope="col"[^>]*>(?:<a[^>]*>)?([^<]+)<', page)
+    sheet = csv.DictReader(io.StringIO(Browser(market).get("/screen.csv", params=chosen).text))
+    ranks = {row["setup_id"]: row["rank"] for row in _every(market)}
+
+    assert set(heads) == {
+        *("Symbol", "Price", "Reward to risk", "RSI", "Opening gap"),
+        "Distance from the SMA, 200 days",
+    }
+    assert ids(page)
+    for row in sheet:
+        rsi = round(float(evidence["rsi"][ranks[row["setup_id"]] - 1]), 2)
+        assert float(row["rsi"]) == rsi
+        if row["setup_id"] in ids(page)[:1]:
+            assert f'data-label="RSI">{rsi:,.2f}<' in page
+    charts = html.unescape(re.findall(r'href="([^"]+)">Charts<', page)[0])
+    assert charts.endswith("columns=symbol%2Cprice")
+
+
+def test_trigger_and_quality_are_among_the_columns_from_the_start(market: Service) -> None:
+    page = screen(market).text
+
+    for label in ("Trigger or entry", "Quality"):
+        assert f'data-label="{label}"' in page
+
+
+def test_pages_begin_with_what_is_near_its_trigger_and_of_good_quality_and_say_so(
+    market: Service,
+) -> None:
+    page = screen(market, status="all", limit="200").text
+    rows = {row["setup_id"]: row for row in _every(market)}
+    places = [_place(rows[setup]) for setup in ids(page)]
+
+    assert places == sorted(places)
+    assert len({place[0] for place in places}) > 1
+    assert f"Order: {SORTS[NEARNESS]}." in words(page)
+    assert "Setups within 2% of their trigger lead" in words(page)
+    assert market.get("/scan").json()["sort"] == "rank"
+
+
+def _every(market: Service) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = market.get("/scan", params={"status": "all", "limit": 200}).json()[
+        "setups"
+    ]
+    return rows
+
+
+def _place(row: dict[str, Any]) -> tuple[int, int, float]:
+    """Where a row stands: near, forming or triggered; then the newest, then the best quality."""
+    lacking = -(row["quality_pct"] or 0.0)
+    if row["status"] == "in_progress":
+        return 2, row["sessions_since_trigger"], lacking
+    near = min(abs(plan["trigger_price"] / row["last_close"] - 1) for plan in row["plans"])
+    return int(near > 0.02), 0, lacking
 
 
 def test_the_texts_to_copy_ask_for_the_same_rows(market: Service) -> None:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal
 
 from markupsafe import Markup
 
+from mcp_server.filters.filters import Predicate
 from store.nights.book import Book
 from store.wire import words
 from store.wire.briefs import compact
 from store.wire.currency import money
 from store.wire.view import SetupView
+from web.market.condition_words import FIELDS
 
 TONES = {"+": " up", "-": " down"}
 
@@ -32,12 +34,15 @@ class Row:
     daily_change: float | None
     """Percent; None where the night does not know it, as for the market capitalization."""
     market_cap: float | None
+    known: Mapping[str, float | str | None]
+    """What conditions look at, by the names of their columns."""
 
     @property
     def fields(self) -> dict[str, Any]:
         """Its values by the names that the API and the command line give them."""
         view, record = self.view, self.view.record
         return {
+            **self.known,
             **compact(view),
             "name": self.name,
             "as_of_session": view.as_of,
@@ -62,7 +67,7 @@ class Column:
 
     label: str
     sort: str
-    """The order of the scan that a click on its heading asks for."""
+    """The order of the scan that a click on its heading asks for; empty if there is none."""
     text: Callable[[Row], str]
     """What its cell says."""
     fields: Sequence[str]
@@ -201,12 +206,28 @@ COLUMNS: Mapping[str, Column] = {
 }
 """Every column in its order; the symbol is always shown."""
 
+OF_KINDS: Mapping[str, str] = {
+    "direction": "pattern",
+    "dist_to_entry": "place",
+    "gain": "place",
+    "quality": "quality",
+    "sessions": "status",
+    "min_rr": "reward_to_risk",
+    "win_rate": "record",
+    "min_expected_r": "expected_r",
+    "typical_return": "typical_gain",
+    "price": "price",
+    "market_cap": "market_cap",
+    "daily_change": "change",
+}
+"""The column that shows what a kind of condition looks at; the others have one of their own."""
+
 DRAWN = (
     *("symbol", "price", "change", "pattern", "status", "quality", "place"),
     *("reward_to_risk", "record"),
 )
 USUAL: Mapping[str, Sequence[str]] = {
-    "table": (*DRAWN[:-2], "stop", "target", *DRAWN[-2:], "market_cap"),
+    "table": (*DRAWN[:-2], "trigger", "stop", "target", *DRAWN[-2:], "market_cap"),
     "charts": DRAWN,
 }
 """By the view, the columns that it shows where nobody chose: a chart draws stop and target."""
@@ -227,11 +248,41 @@ def columns_text(columns: Sequence[str], view: str) -> str:
     return "" if tuple(columns) == USUAL[view] else ",".join(columns)
 
 
-def rows_of(book: Book, positions: Sequence[int], name: Callable[[str], str]) -> list[Row]:
-    """The rows at some positions of the scan."""
+def column_of(predicate: Predicate) -> tuple[str, Column]:
+    """The column that shows what a condition looks at, under its name."""
+    kind, name = predicate.kind, predicate.column
+    if kind.name in OF_KINDS:
+        return OF_KINDS[kind.name], COLUMNS[OF_KINDS[kind.name]]
+    field = FIELDS[kind.name]
+    period = "" if predicate.period is None else f", {dict(field.periods)[str(predicate.period)]}"
+    look = "number" if kind.takes == "number" else "words"
+    text = partial(_known_text, name=name, unit=kind.unit)
+    return name, Column(f"{field.label}{period}", "", text, (name,), look)
+
+
+def _known_text(row: Row, name: str, unit: str) -> str:
+    """What a condition looks at, with its unit."""
+    value = row.known[name]
+    if value is None or isinstance(value, str):
+        return value or NONE
+    if unit == "boolean":
+        return "yes" if value else "no"
+    if unit == "$":
+        return words.large_dollars(value)
+    return f"{value:,.0f}" if unit == "shares" else f"{value:,.2f}{'%' if unit == '%' else ''}"
+
+
+def rows_of(
+    book: Book,
+    positions: Sequence[int],
+    name: Callable[[str], str],
+    columns: Iterable[str] = (),
+) -> list[Row]:
+    """The rows at some positions of the scan, with what the columns of conditions show."""
     if not positions:
         return []  # a night without a setup has no evidence
     changes, sizes = (book.evidence.numbers[column] for column in ("daily_change", "market_cap"))
+    known = {column: _evidence(book, column) for column in columns if column not in COLUMNS}
     views = ((position, book.scan.rows[position]) for position in positions)
     return [
         Row(
@@ -240,16 +291,24 @@ def rows_of(book: Book, positions: Sequence[int], name: Callable[[str], str]) ->
             name(view.symbol),
             _known(changes[position]),
             _known(sizes[position]),
+            {column: value(position) for column, value in known.items()},
         )
         for position, view in views
     ]
 
 
-def cells_of(row: Row, columns: Iterable[str]) -> list[Cell]:
+def _evidence(book: Book, column: str) -> Callable[[int], float | str | None]:
+    """What reads a column of the evidence at a position of the scan."""
+    if column in book.evidence.labels:
+        return book.evidence.labels[column].words().__getitem__
+    numbers = book.evidence.numbers[column]
+    return lambda position: _known(numbers[position])
+
+
+def cells_of(row: Row, columns: Mapping[str, Column]) -> list[Cell]:
     """The cells of a row; a number with a sign is coloured by it."""
     cells = []
-    for name in columns:
-        column = COLUMNS[name]
+    for name, column in columns.items():
         text = column.text(row)
         tone = TONES.get(text[0], "") if column.look == "number" else ""
         cells.append((name, _attributes(column.label, column.look + tone), text))
@@ -262,9 +321,9 @@ def _attributes(label: str, look: str) -> Markup:
     return Markup('class="{}" data-label="{}"').format(look, label)
 
 
-def sheet_of(rows: Iterable[Row], columns: Sequence[str]) -> Iterator[Sequence[object]]:
+def sheet_of(rows: Iterable[Row], columns: Iterable[Column]) -> Iterator[Sequence[object]]:
     """The names of the columns of CSV, then the values of each row; a forming setup has no gain."""
-    names = [field for column in columns for field in COLUMNS[column].fields]
+    names = [field for column in columns for field in column.fields]
     yield names
     for row in rows:
         fields = row.fields
@@ -272,4 +331,4 @@ def sheet_of(rows: Iterable[Row], columns: Sequence[str]) -> Iterator[Sequence[o
 
 
 def _known(number: float) -> float | None:
-    return None if math.isnan(number) else float(number)
+    return None if math.isnan(number) else round(float(number), 2) + 0.0

@@ -11,6 +11,8 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Setup": {
         "direction": "Direction",
         "phase": "Phase",
+        "new": "New tonight",
+        "sessions": "Sessions since the breakout",
         "dist_to_entry": "Distance to the trigger or entry",
         "gain": "Gain so far",
         "quality": "Quality",

@@ -38,9 +38,17 @@ def _preset(
 
 PRESETS: Final = (
     _preset(
+        "new",
+        "New tonight",
+        "Not in the night before, forming or triggered.",
+        [{"kind": "new", "value": True}],
+        status="all",
+    ),
+    _preset(
         "fresh-breakouts",
         "Fresh breakouts",
-        "Trades that have begun, the newest first.",
+        "Triggered in the last five sessions, the newest first.",
+        [{"kind": "sessions", "op": "<", "value": 5}],
         status="in_progress",
         sort="sessions",
     ),
@@ -48,6 +56,7 @@ PRESETS: Final = (
         "close-to-trigger",
         "Close to trigger",
         "Forming, and within 2% of the trigger.",
+        status="forming",
         max_distance_pct="2",
         sort="distance",
     ),
@@ -65,6 +74,7 @@ PRESETS: Final = (
         "Wide reward",
         "Forming, with a reward of three times the risk or more.",
         [{"kind": "min_rr", "op": ">=", "value": 3}],
+        status="forming",
         sort="-reward_to_risk",
     ),
     _preset(

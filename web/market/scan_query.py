@@ -22,9 +22,9 @@ from mcp_server.calls.decoding import JsonError, decode
 from mcp_server.calls.errors import ApiError
 from mcp_server.filters.filters import MAX_PREDICATES, Predicate, parse_filters
 from mcp_server.filters.kinds import KINDS
-from mcp_server.filters.scan_order import RANK
+from mcp_server.filters.scan_order import NEARNESS
 from mcp_server.operations.arguments import MAX_FILTERS, MAX_WORD, NUMBER, ScanArguments
-from web.market.columns import USUAL, columns_text, read_columns
+from web.market.columns import COLUMNS, USUAL, Column, column_of, columns_text, read_columns
 from web.market.condition_words import FIELDS, Field
 
 PATH = "/screen"
@@ -32,17 +32,17 @@ PATH = "/screen"
 DEFAULTS: Mapping[str, str] = {
     "family": "",
     "direction": "",
-    "status": "forming",
+    "status": "",
     "max_distance_pct": "",
     "filters": "",
-    "sort": RANK,
+    "sort": NEARNESS,
     "limit": "50",
     "offset": "0",
     "view": "table",
     "columns": "",
 }
-"""The parameters of an address, in their order, with what each means when it is left out. The last
-two say how the page shows the rows."""
+"""The parameters of an address, in their order, with what each means when it is left out: without a
+status it is the first tab that has rows. The last two say how the page shows the rows."""
 
 PARTS = ("kind", "op", "value", "period")
 """The fields of one line of the form; every line sends all four."""
@@ -139,9 +139,31 @@ class Query:
     @cached_property
     def parameters(self) -> dict[str, str]:
         """The parameters that say the same, without those that are the default."""
-        given = self.arguments.model_dump(exclude_none=True)
-        texts = {name: _number_text(given[name]) for name in DEFAULTS if name in given}
+        texts = _texts(self.arguments.model_dump(exclude_none=True, exclude_unset=True))
+        if "status" in texts:
+            texts["status"] = self.typed["status"]
         return {name: text for name, text in texts.items() if text != DEFAULTS[name]}
+
+    @property
+    def api_parameters(self) -> dict[str, str]:
+        """The parameters of REST that ask for the same rows."""
+        return _texts(self.scan)
+
+    @property
+    def tab(self) -> str:
+        """The status whose tab is shown."""
+        return self.typed["status"] or self.arguments.status
+
+    def on(self, status: str) -> Query:
+        """The same on the tab of a status."""
+        arguments = self.arguments.model_copy(update={"status": status})
+        return replace(self, typed={**self.typed, "status": status}, arguments=arguments)
+
+    @cached_property
+    def all_columns(self) -> Mapping[str, Column]:
+        """The columns of its rows: those that are chosen, and that of each condition."""
+        asked = dict(map(column_of, self.predicates))
+        return {**{name: COLUMNS[name] for name in self.columns}, **asked}
 
     @cached_property
     def shown(self) -> dict[str, str]:
@@ -196,8 +218,11 @@ def read_query(items: Iterable[tuple[str, str]]) -> tuple[Query, bool]:
     arguments = _arguments(values, problems)
     view, columns = _shown(typed, problems)
     is_of_form = not fields.keys().isdisjoint((ADD, COLUMN, *PARTS)) or "" in last.values()
-    read = arguments.model_dump(exclude_none=True, exclude={"filters"})
-    typed |= {name: _number_text(value) for name, value in read.items() if name not in problems}
+    read = _texts(arguments.model_dump(exclude_none=True, exclude_unset=True, exclude={"filters"}))
+    typed |= {name: text for name, text in read.items() if name not in problems}
+    if arguments.max_distance_pct is not None and arguments.status == "all":
+        # A triggered trade is near nothing: it is shown where it is asked for by itself.
+        arguments = arguments.model_copy(update={"status": "forming"})
     return Query(typed, conditions, problems, arguments, view, columns), is_of_form
 
 
@@ -222,7 +247,8 @@ def _arguments(values: Mapping[str, str], problems: dict[str, str]) -> ScanArgum
     except ValidationError as error:
         wrong = {str(one["loc"][0]) for one in error.errors()}
     problems |= {name: PROBLEMS[name] for name in wrong}
-    return ScanArguments.model_validate({n: v for n, v in values.items() if n not in wrong})
+    usual = {**values, **{name: DEFAULTS[name] for name in wrong}}
+    return ScanArguments.model_validate({name: text for name, text in usual.items() if text})
 
 
 def _conditions(
@@ -336,6 +362,10 @@ def _text(part: object) -> str:
 def _check_count(lines: Sequence[object]) -> None:
     if len(lines) > MAX_PREDICATES:
         raise ConditionsError(TOO_MANY)
+
+
+def _texts(values: Mapping[str, object]) -> dict[str, str]:
+    return {name: _number_text(values[name]) for name in DEFAULTS if name in values}
 
 
 def _number_text(value: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,7 +13,7 @@ import orjson
 from starlette.responses import RedirectResponse
 
 from mcp_server.filters.scan_order import COLUMNS as ORDERS
-from mcp_server.filters.scan_order import RANK, SORTS
+from mcp_server.filters.scan_order import SORTS
 from mcp_server.http.responses import answer_response
 from mcp_server.operations.answers import Answer
 from mcp_server.operations.handlers.scan import Matches, notes, page, select
@@ -24,7 +24,7 @@ from store.wire.currency import DOLLARS
 from store.wire.families import Family
 from store.wire.sheets import csv_text
 from store.wire.view import SetupView
-from web.market.columns import COLUMNS, USUAL, Cell, Row, cells_of, rows_of, sheet_of
+from web.market.columns import COLUMNS, USUAL, Cell, Column, Row, cells_of, rows_of, sheet_of
 from web.market.condition_words import COMPARISONS, FIELDS, GROUPS, LABELS
 from web.market.presets import PRESETS
 from web.market.scan_query import DEFAULTS, PATH, Query, read_query
@@ -41,12 +41,13 @@ CSV = "text/csv; charset=utf-8"
 NOT_ASKED = Refusal(400, "This scan cannot be run. The form says why.")
 FAMILIES = (("", "All families"), *((str(family), family.label) for family in Family))
 LIMITS = tuple((size, size) for size in ("25", "50", "100", "200"))
-STATUSES = (("forming", "Forming"), ("in_progress", "In progress"), ("all", "All"))
-PLACES = {"forming": "Distance", "in_progress": "Gain so far", "all": "Distance or gain"}
+STATUSES = (("forming", "Forming"), ("in_progress", "Triggered"), ("all", "All"))
+PLACES = {
+    "forming": "Trigger from close",
+    "in_progress": "Gain so far",
+    "all": "Trigger from close, or gain",
+}
 """What the column `place` is called among the setups of each status."""
-
-FRESH = "sessions"
-"""The order of trades in progress that leads with those that triggered last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ async def show(visit: Visit, site: Site) -> Page:
 
 
 async def sheet(visit: Visit, site: Site) -> Page:
-    """The setups of a page as CSV, with the columns that the page shows."""
+    """All setups of a query as CSV, with the columns that the page shows."""
     if not sees_scan(visit, site):
         raise Refusal(403, NO_PLAN)
     query, _ = read_query(visit.request.query_params.multi_items())
@@ -124,12 +125,15 @@ async def sheet(visit: Visit, site: Site) -> Page:
     with site.services.active_night.pin() as book:
         if book.session is None:
             raise Refusal(404, "There is no night yet.")
-        positions, _, _ = _found(book, query)
-        rows = rows_of(book, positions, site.services.directory(book).name)
-        body = csv_text(sheet_of(rows, query.columns)).encode()
-        name = f"screen-{book.session}.csv"
+        query, found = _found(book, query)
+        every = query.arguments.model_copy(update={"offset": 0, "limit": len(book.scan.rows)})
+        _, positions = page(book.evidence, found, every)
+        name = site.services.directory(book).name
+        rows = rows_of(book, positions, name, query.all_columns)
+        body = csv_text(sheet_of(rows, query.all_columns.values())).encode()
+        file = f"screen-{book.session}.csv"
     response = answer_response(Answer(body, CSV), visit.request.scope["fields"], "no-store")
-    disposition = f'attachment; filename="{name}"'
+    disposition = f'attachment; filename="{file}"'
     response.headers.append((b"content-disposition", disposition.encode()))
     return response
 
@@ -138,10 +142,14 @@ def _context(services: Services, query: Query, book: Book, **_others: object) ->
     """What the page shows of a query; its address says all of it in one spelling."""
     name = services.directory(book).name
     asked = query.address(view="", columns="", offset="")
+    results = None
+    if not query.failed:
+        query, found = _found(book, query)
+        results = _results(book, query, found, name)
     return {
         "query": query,
-        "results": None if query.failed else _results(book, query, name),
-        "headings": [_heading(query, column) for column in query.columns],
+        "results": results,
+        "headings": [_heading(query, *column) for column in query.all_columns.items()],
         "presets": PRESETS,
         "preset": next((one for one in PRESETS if one.address == asked), None),
         "views": [(view, query.address(view=view)) for view in USUAL],
@@ -159,30 +167,36 @@ def _context(services: Services, query: Query, book: Book, **_others: object) ->
     }
 
 
-def _found(book: Book, query: Query) -> tuple[list[int], int, Matches]:
-    """The positions of a page in the scan, how many match, and all that match."""
+def _found(book: Book, query: Query) -> tuple[Query, Matches]:
+    """What matches, and the query on its tab: where none was chosen, on the first that has rows."""
     found = select(book, query.arguments, query.predicates)
-    count, positions = page(book.evidence, found, query.arguments)
-    return positions, count, found
+    chosen = query.typed["status"] or query.arguments.max_distance_pct is not None
+    if chosen or found.forming.any() or not found.in_progress.any():
+        return query, found
+    return query.on("in_progress"), found
 
 
-def _results(book: Book, query: Query, name: Callable[[str], str]) -> Context:
+def _results(book: Book, query: Query, found: Matches, name: Callable[[str], str]) -> Context:
     """One page of matching setups; those of one formation share a row."""
-    arguments = query.arguments
-    positions, count, found = _found(book, query)
-    rows = rows_of(book, positions, name)
+    arguments, near = query.arguments, query.arguments.max_distance_pct is not None
+    count, positions = page(book.evidence, found, arguments)
+    rows = rows_of(book, positions, name, query.all_columns)
     sizes = {"forming": int(found.forming.sum()), "in_progress": int(found.in_progress.sum())}
-    sizes["all"] = sum(sizes.values())
+    sizes["all"] = sizes["forming"] + (0 if near else sizes["in_progress"])
+    addresses = {status: status for status in sizes}
+    if near or sizes["forming"] or not sizes["in_progress"]:
+        addresses["forming"] = ""  # it is the tab of who chose none
     first, limit = arguments.offset, arguments.limit
     return {
         "lines": _lines(query, rows),
         "size": len(rows),
         "abroad": any(row.view.currency != DOLLARS for row in rows),
         "count": count,
+        "counts": _counts(sizes, query),
         "notes": list(dict.fromkeys(notes(book, arguments, found, positions))),
         "without_evidence": {LABELS[k]: n for k, n in found.without_evidence.items()},
         "tabs": [
-            Tab(status, label, sizes[status], _tab_address(query, status))
+            Tab(status, label, sizes[status], query.address(status=addresses[status], offset="0"))
             for status, label in STATUSES
         ],
         "summaries": _summaries(book, (row.view for row in rows)),
@@ -191,26 +205,38 @@ def _results(book: Book, query: Query, name: Callable[[str], str]) -> Context:
     }
 
 
-def _tab_address(query: Query, status: str) -> str:
-    """The address of a tab: where nobody chose an order, running trades lead with fresh ones."""
-    usual = {"in_progress": FRESH}
-    sort = query.arguments.sort
-    if sort in (RANK, usual.get(query.arguments.status)):
-        sort = usual.get(status, RANK)
-    return query.address(status=status, sort=sort, offset="0")
+def _counts(sizes: Mapping[str, int], query: Query) -> str:
+    """How many setups match in each status, in a sentence that agrees with the tabs."""
+    forming, running = (
+        f"{size:,} {words}{'' if size == 1 else 's'}"
+        for size, words in (
+            (sizes["forming"], "forming setup"),
+            (sizes["in_progress"], "triggered trade"),
+        )
+    )
+    if query.arguments.max_distance_pct is not None:
+        return (
+            f"The night has {forming} so close to the trigger. Triggered trades are not filtered "
+            f"by that: {running}, under Triggered only."
+        )
+    asked = "" if query.is_plain else " that match"
+    return f"The night has {forming} and {running}{asked}."
 
 
 def _lines(query: Query, rows: Sequence[Row]) -> list[Line]:
     """The lines of a page: of the setups of one formation the first, with the others."""
     shown = dict[str, Line]()
+    cells = {name: column for name, column in query.all_columns.items() if name != "symbol"}
     for row in rows:
         if row.view.lineage_id not in shown:
-            shown[row.view.lineage_id] = Line(row, cells_of(row, query.columns[1:]))
+            shown[row.view.lineage_id] = Line(row, cells_of(row, cells))
     return list(shown.values())
 
 
-def _heading(query: Query, name: str) -> SortHead:
-    column, status = COLUMNS[name], query.arguments.status
+def _heading(query: Query, name: str, column: Column) -> SortHead:
+    status = query.arguments.status
+    if not column.sort:
+        return SortHead(column.label, "", "", column.look)
     by_gain = name == "place" and status == "in_progress"
     sort = "gain" if by_gain else column.sort
     order = {sort: "ascending", f"-{sort}": "descending"}.get(query.arguments.sort, "")
@@ -240,7 +266,7 @@ def _curl(query: Query, offer: Offer) -> str:
         f"curl --get {shlex.quote(f'{offer.base_url}/scan')}",
         '--header "Authorization: Bearer $SCREENER_KEY"',
     ]
-    for name, value in query.parameters.items():
+    for name, value in query.api_parameters.items():
         lines.append(f"--data-urlencode {shlex.quote(f'{name}={value}')}")
     return " \\\n  ".join(lines)
 
