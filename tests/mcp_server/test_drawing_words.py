@@ -10,6 +10,7 @@ import math
 import re
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -22,6 +23,7 @@ from mcp_server.drawing.layout import Layout, layout
 from mcp_server.drawing.tags import spread
 from mcp_server.drawing.text import amount, overlaps
 from mcp_server.drawing.view import Width
+from store.wire.currency import money
 from tests.mcp_server.views import RECORD, boxes, pennant, picture, running, view
 
 LONG = "Educational chart analysis, not investment advice; every level may be wrong. " * 9
@@ -96,7 +98,7 @@ def test_a_chart_says_what_it_shows() -> None:
         "ACME",
         "Acme Corporation",
         "Falling wedge",
-        "bullish, in progress",
+        "bullish, triggered",
         "broke out 20 sessions ago",
         "attempt 3",
         f"As of {view().as_of}",
@@ -230,11 +232,21 @@ def test_every_round_price_of_the_axis_is_written_beside_it(price: float, look: 
 
 
 @pytest.mark.parametrize(
-    ("price", "text"), [(0.00001234, "0.000012340"), (1.5, "1.50"), (412345.678, "412,345.68")]
+    ("price", "text"), [(0.00001234, "0.000012340"), (1.5, "1.50"), (12345.678, "12,345.68")]
 )
 def test_prices_keep_significant_digits(price: float, text: str) -> None:
     plan = layout(view(price=price, trigger=price, stop=price, target=price, close=[price] * 120))
     assert {pill.price.text for pill in plan.pills} == {text}
+
+
+@pytest.mark.parametrize("price", [109.675, 1.005, 9.995, 2.675, 4123.455, 77.125])
+def test_the_last_close_is_rounded_once_as_sentences_round_it(price: float) -> None:
+    """Bars are kept as float32, which is a little more or less than the price that is served."""
+    kept = float(np.float32(price))
+    plan = layout(view(close=[kept] * 120))
+    (last,) = (pill for pill in plan.pills if pill.level.name == "Last")
+
+    assert f"${last.price.text}" == money(price, "USD")
 
 
 @pytest.mark.parametrize(

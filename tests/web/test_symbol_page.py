@@ -40,7 +40,7 @@ def test_who_may_scan_reads_what_the_scan_says_and_no_history(closed: Service, b
     assert re.search(
         r"expected R [+-]\d\.\d{3} \(random entries [+-]\d\.\d{3}\) from [\d,]+ ", text
     )
-    assert "in progress" in text
+    assert "triggered" in text
     assert f"As of {book.session}" in text
     assert book.disclaimer in text
     assert "/symbols/AAPL/chart.png" in page

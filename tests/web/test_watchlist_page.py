@@ -78,7 +78,7 @@ def test_a_setup_has_its_picture_and_each_symbol_that_the_night_knows_its_page(
     ) == ["AAPL"]
     assert set(re.findall(r'href="/symbols/([^"]+)"', page)) == {"AAPL"}
     assert "GONE" in page
-    assert re.search(r'alt="AAPL: [^"]+, bullish, in progress"', page)
+    assert re.search(r'alt="AAPL: [^"]+, bullish, triggered"', page)
 
 
 def test_every_symbol_has_its_close_its_change_and_a_small_chart_set_up_or_not(

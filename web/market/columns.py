@@ -145,7 +145,7 @@ COLUMNS: Mapping[str, Column] = {
         ("quality_pct",),
     ),
     "place": Column(
-        "Distance or gain",
+        "Trigger from close, or gain",
         "distance",
         _place,
         ("distance_to_trigger_pct", "last_close_side", "gain_pct", "gain_r"),
@@ -227,7 +227,7 @@ DRAWN = (
     *("reward_to_risk", "record"),
 )
 USUAL: Mapping[str, Sequence[str]] = {
-    "table": (*DRAWN[:-2], "trigger", "stop", "target", *DRAWN[-2:], "market_cap"),
+    "table": (*DRAWN[:-2], "trigger", "stop", "target", *DRAWN[-2:]),
     "charts": DRAWN,
 }
 """By the view, the columns that it shows where nobody chose: a chart draws stop and target."""

@@ -161,9 +161,9 @@ class Query:
 
     @cached_property
     def all_columns(self) -> Mapping[str, Column]:
-        """The columns of its rows: those that are chosen, and that of each condition."""
-        asked = dict(map(column_of, self.predicates))
-        return {**{name: COLUMNS[name] for name in self.columns}, **asked}
+        """The columns of its rows: the symbol, that of each condition, then the chosen ones."""
+        first, *others = ((name, COLUMNS[name]) for name in self.columns)
+        return dict([first, *map(column_of, self.predicates), *others])
 
     @cached_property
     def shown(self) -> dict[str, str]:

@@ -42,12 +42,8 @@ NOT_ASKED = Refusal(400, "This scan cannot be run. The form says why.")
 FAMILIES = (("", "All families"), *((str(family), family.label) for family in Family))
 LIMITS = tuple((size, size) for size in ("25", "50", "100", "200"))
 STATUSES = (("forming", "Forming"), ("in_progress", "Triggered"), ("all", "All"))
-PLACES = {
-    "forming": "Trigger from close",
-    "in_progress": "Gain so far",
-    "all": "Trigger from close, or gain",
-}
-"""What the column `place` is called among the setups of each status."""
+PLACES = {"forming": "Trigger from close", "in_progress": "Gain so far"}
+"""What the column `place` is called among the setups of one status."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +237,7 @@ def _heading(query: Query, name: str, column: Column) -> SortHead:
     sort = "gain" if by_gain else column.sort
     order = {sort: "ascending", f"-{sort}": "descending"}.get(query.arguments.sort, "")
     turned = {"ascending": f"-{sort}", "descending": sort, "": f"{ORDERS[sort].first}{sort}"}[order]
-    label = PLACES[status] if name == "place" else column.label
+    label = PLACES.get(status, column.label) if name == "place" else column.label
     return SortHead(label, query.address(sort=turned, offset="0"), order, column.look)
 
 

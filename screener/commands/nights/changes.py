@@ -73,6 +73,6 @@ def _table(events: list[Event]) -> Table:
             prices = [or_dash(price, partial(money, currency=currency)) for price in known]
             who, how = (first["family"], first["direction"]), or_dash(first.get("gain_pct"), change)
         quality = or_dash(view.quality_pct if view else first.get("quality_pct"), tenths)
-        why = "; ".join(map(change_words, event.rows))
+        why = "; ".join(change_words(row) for row in event.rows if row["reason"] != "found")
         shown.add_row(event.symbol, *who, *prices, quality, how, why)
     return shown

@@ -125,7 +125,7 @@ def test_forming_setups_come_before_running_ones_and_pages_follow_each_other(nig
 
     assert "Shown: 1 to 2 of 5; --offset 2 shows the next." in first
     assert "shows the next" not in second + listed
-    assert listed.index("Forming:") < listed.index("In progress:")
+    assert listed.index("Forming:") < listed.index("Triggered:")
     for row in rows_of(night, "--status", "all"):
         assert row["symbol"] in first + second
 
@@ -456,4 +456,4 @@ def test_a_nightly_without_a_forming_setup_says_how_many_are_running(
 
     printed = words(capsys.readouterr().out)
     assert printed.startswith(f"No pattern is forming as of {SESSION}.")
-    assert "In progress, past their trigger: 5; `screener scan --status in_progress`" in printed
+    assert "Triggered: 5; `screener scan --status in_progress`" in printed
