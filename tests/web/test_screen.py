@@ -519,7 +519,8 @@ def test_the_page_opens_on_the_first_tab_that_has_rows_and_its_texts_say_which(
     assert 'aria-current="true">Triggered ' in page
     assert "--data-urlencode status=in_progress" in page
     assert ids(forming) == []
-    assert re.search(r'href="([^"]+)">Forming <', page)[1].startswith("/screen?status=forming")
+    (link,) = re.findall(r'href="([^"]+)">Forming <', page)
+    assert link.startswith("/screen?status=forming")
     assert 'aria-current="true">Forming ' in screen(market).text
 
 
