@@ -98,9 +98,10 @@ def changes(
     offset: int | None = None,
     symbols: Sequence[str] | None = None,
     tracked: bool | None = None,
+    since: str | None = None,
 ) -> Call[ChangesAnswer]:
-    """What became of setups since the night before."""
-    query = {"change": change, "family": family, "direction": direction}
+    """What became of setups since the night before, or since an earlier session."""
+    query = {"change": change, "family": family, "direction": direction, "since": since}
     return Call("/changes", {**query, "limit": limit, "offset": offset, **_of(symbols, tracked)})
 
 

@@ -60,59 +60,6 @@ class Attempt(TypedDict):
     count: int | None
 
 
-class Change(TypedDict):
-    """What became of a setup since the night before."""
-
-    change: Literal["new", "triggered", "stopped", "reached", "expired"]
-    """`expired`: no longer served, even if the trade still runs."""
-    reason: Literal[
-        "found",
-        "breakout",
-        "stop",
-        "target",
-        "delisted",
-        "too_old",
-        "missed",
-        "invalidated",
-        "superseded",
-        "apex",
-        "stale",
-        "too_long",
-        "data_gap",
-        "faded",
-        "left_out",
-        "revised",
-    ]
-    """Why; the agent reference explains each."""
-    symbol: str
-    family: Family
-    family_label: str
-    pattern_type: Literal[
-        "rising_wedge",
-        "falling_wedge",
-        "symmetrical_triangle",
-        "ascending_triangle",
-        "descending_triangle",
-        "squeeze_consolidation",
-    ]
-    direction: Literal["bullish", "bearish"]
-    lineage_id: str
-    setup_id: str | None
-    """This night's id; null if no longer served."""
-    attempt: int
-    """Which attempt of the lineage."""
-    session: str | None
-    """Of the breakout or the exit, if there was one."""
-    price: float | None
-    """Entry or exit price."""
-    currency: NotRequired[str]
-    """Of `price`."""
-    r_multiple: float | None
-    """Of a trade that ended."""
-    quality_pct: NotRequired[float | None]
-    """As this night serves the setup; null if no longer served."""
-
-
 Family: TypeAlias = Literal[
     "rising_wedge", "falling_wedge", "bullish_pennant", "bearish_pennant", "triangle"
 ]
@@ -397,6 +344,79 @@ class Sides(TypedDict):
     bearish: SideRecord | None
 
 
+class ToldChange(TypedDict):
+    """A change as answers tell it."""
+
+    change: Literal["new", "triggered", "stopped", "reached", "expired"]
+    """`expired`: no longer served, even if the trade still runs."""
+    reason: Literal[
+        "found",
+        "breakout",
+        "stop",
+        "target",
+        "delisted",
+        "too_old",
+        "missed",
+        "invalidated",
+        "superseded",
+        "apex",
+        "stale",
+        "too_long",
+        "data_gap",
+        "faded",
+        "left_out",
+        "revised",
+    ]
+    """Why; the agent reference explains each."""
+    symbol: str
+    family: Family
+    family_label: str
+    pattern_type: Literal[
+        "rising_wedge",
+        "falling_wedge",
+        "symmetrical_triangle",
+        "ascending_triangle",
+        "descending_triangle",
+        "squeeze_consolidation",
+    ]
+    direction: Literal["bullish", "bearish"]
+    lineage_id: str
+    setup_id: str | None
+    """This night's id; null if no longer served."""
+    attempt: int
+    """Which attempt of the lineage."""
+    session: str | None
+    """Of the breakout or the exit, if there was one."""
+    price: float | None
+    """Entry or exit price."""
+    currency: NotRequired[str]
+    """Of `price`."""
+    r_multiple: float | None
+    """Of a trade that ended."""
+    quality_pct: NotRequired[float | None]
+    """As this night serves the setup; null if no longer served."""
+    last_close: NotRequired[float | None]
+    """Null of a trade that ended. This and the next six are as this night serves the setup or, of
+    one no longer served, as it was served last; null in nights sealed before changes had them.
+    """
+    trigger_price: NotRequired[float | None]
+    """While forming."""
+    entry_price: NotRequired[float | None]
+    """Of a trade."""
+    stop_price: NotRequired[float | None]
+    target_price: NotRequired[float | None]
+    distance_to_trigger_pct: NotRequired[float | None]
+    """While forming: from the last close to the trigger, without a sign."""
+    gain_pct: NotRequired[float | None]
+    """Of a trade so far, or to its exit, positive in its favour."""
+    heading: Literal["new", "near", "triggered", "ended", "gone"]
+    """Where its formation stands in an evening's list: it stands under one heading only."""
+    why: str
+    """`reason` in words."""
+    night: str
+    """The session of the night that found it."""
+
+
 class TrackRecord(TypedDict):
     """How the same pattern did: resolved first attempts only, never without its sample."""
 
@@ -541,7 +561,7 @@ class Scan(TypedDict):
 
 
 class Changes(TypedDict):
-    """What changed since the night before, the last one of an earlier session."""
+    """What changed since the night before, the last one of an earlier session, or since `since`."""
 
     available: bool
     """False when there is no earlier night."""
@@ -559,7 +579,13 @@ class Changes(TypedDict):
     offset: int
     next_offset: NotRequired[int | None]
     """Where the next page begins; null after the last row."""
-    changes: list[Change]
+    near_count: NotRequired[int]
+    """Forming setups near their trigger (phase armed) that did not change; 0 where a kind is asked
+    for.
+    """
+    near: NotRequired[list[dict[str, Any]]]
+    """The nearest of them, on the first page: compact rows."""
+    changes: list[ToldChange]
 
 
 class TrackedTickers(TypedDict):
