@@ -231,7 +231,7 @@ def served_words(row: Mapping[str, Any]) -> str:
     """
     gained = row.get("gain_pct")
     levels = [
-        f"{name} {money(row[f'{name}_price'], row['currency'])}"
+        f"{name} {money(row[f'{name}_price'], row.get('currency') or DOLLARS)}"
         for name in ("trigger", "entry", "stop", "target")
         if row.get(f"{name}_price") is not None
     ]

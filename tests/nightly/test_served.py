@@ -58,6 +58,7 @@ from store.nights.grade import Grade, grade
 from store.nights.nights import Nights
 from store.wire.exchanges import NEW_YORK
 from store.wire.families import Family
+from store.wire.records import Change as SealedChange
 from store.wire.words import FEW
 from tests.nightly.nights import analysed, book_of, order_of, order_over
 from tests.nightly.series import LENIENT, changed, multiplied, walk
@@ -262,10 +263,32 @@ def looked(
     return Told(setups, found.since)
 
 
+def check_levels(change: SealedChange) -> None:
+    """Whether a change tells its levels, and where the price is between them."""
+    assert change.stop_price
+    assert change.target_price
+    if change.trigger_price:
+        assert change.last_close
+        away = abs(100 * (change.trigger_price / change.last_close - 1))
+        assert change.distance_to_trigger_pct == pytest.approx(away, abs=0.006)
+        assert (change.entry_price, change.gain_pct) == (None, None)
+    else:
+        assert change.entry_price
+        ended = None if change.r_multiple is None else change.price
+        last = change.last_close or ended
+        if change.change == "triggered" and last is None:
+            return  # it ended before the next night, which another change tells
+        sign = 1 if change.direction == "bullish" else -1
+        assert last
+        gain = sign * 100 * (last / change.entry_price - 1)
+        assert change.gain_pct == pytest.approx(gain, abs=0.006)
+
+
 def check_step(before: Told | None, now: Told) -> None:
     """Whether the changes lead from the setups of one night to those of the next."""
     keys = {setup.key for setup in before.setups} if before else set()
     for change in now.since.changes:
+        check_levels(change)
         key = TradeKey(change.symbol, change.lineage_id, change.attempt)
         if change.change == "new":
             assert key not in keys, change

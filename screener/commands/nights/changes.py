@@ -10,7 +10,7 @@ from mcp_server.operations.handlers.changes import Event, evening, headings_of, 
 from screener.settings.console import Table, or_dash, out
 from store.nights.book import Book
 from store.wire.briefs import compact
-from store.wire.currency import money
+from store.wire.currency import DOLLARS, money
 from store.wire.labels import CHANGE_KINDS
 from store.wire.words import NEW_DETECTOR, change, change_words, place_words, tenths
 
@@ -67,7 +67,7 @@ def _table(events: list[Event]) -> Table:
         else:
             start, currency = (
                 first.get("entry_price") or first.get("trigger_price"),
-                first["currency"],
+                first.get("currency") or DOLLARS,
             )
             known = (start, first.get("stop_price"), first.get("target_price"))
             prices = [or_dash(price, partial(money, currency=currency)) for price in known]
