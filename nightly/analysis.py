@@ -277,7 +277,7 @@ class SymbolRun:
             history=merged([walked.attempts.rows for walked in found]),
             formations=formations,
             features=features(newest.series.active, crypto=listing.crypto) if served else None,
-            prices=chart_bars(newest.series.bars, formations) if served else None,
+            prices=chart_bars(newest.series.bars) if served else None,
             scored_from=next(_scored_from(cleaned.series), None),
             began=newest.end.began,
             fate=fate,

@@ -3,7 +3,7 @@
 A trend line is straight over the sessions on a log price axis. Its points therefore come with the
 index of their session among the bars, which may lie before the first bar or between two. The page
 needs no calendar of its own. The JSON has the texts of one setup and six numbers for each bar:
-about 20 KB with the usual 320 bars, about 75 KB with the most that a night keeps, which is 1,280.
+about 20 KB with the usual 320 bars, about 75 KB with all 1,280 that a night keeps.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import orjson
 
-from mcp_server.charts.charts import pole_of
+from mcp_server.charts.charts import drawn_from, pole_of
+from mcp_server.charts.past import shown
 from mcp_server.drawing import session_index
 from store.nights.book import Book, Prices, StoredSetup
 from store.wire.briefs import levels
@@ -42,9 +43,10 @@ OF_RECORD = (
 def chart_data(book: Book, setup: StoredSetup) -> bytes | None:
     """The JSON of a setup's chart; None without stored prices."""
     fields = setup.fields
-    prices = book.prices(fields["symbol"])
-    if prices is None:
+    stored = book.prices(fields["symbol"])
+    if stored is None:
         return None
+    prices = shown(stored, drawn_from(setup))
     dates = [dt.date(1970, 1, 1) + dt.timedelta(days=int(day)) for day in prices.date]
     data = {
         **{name: fields.get(name) for name in FACTS},

@@ -19,7 +19,7 @@ import anyio.to_thread
 from anyio import BrokenWorkerProcess, CapacityLimiter
 
 from mcp_server.calls.errors import ApiError, busy
-from mcp_server.charts.past import Past, bare_view, past_view, trend_line
+from mcp_server.charts.past import Past, bare_view, past_view, shown, trend_line
 from mcp_server.drawing import USUAL, ChartView, Look, Point, Record, draw, prepare
 from mcp_server.filters.directory import Directory
 from store.errors import StoreError
@@ -147,7 +147,7 @@ def chart_view(book: Book, subject: Subject, prices: Prices, name: str = "") -> 
     view, plan, lines = subject.view, subject.view.plan, subject.fields["lines"]
     entered = view.entry_date and dt.date.fromisoformat(view.entry_date)
     return replace(
-        bare_view(book, view.symbol, prices, name),
+        bare_view(book, view.symbol, shown(prices, drawn_from(subject)), name),
         pattern=view.pattern,
         direction=view.direction,
         status=view.status,
@@ -182,6 +182,12 @@ def _record(setup: StoredSetup) -> Record | None:
         average_loss=record.avg_loss_pct,
         random_entries=record.placebo_win_rate_pct,
     )
+
+
+def drawn_from(setup: StoredSetup) -> dt.date:
+    """The session on which the pattern of a setup begins, or the pole before that."""
+    start, pole = dt.date.fromisoformat(setup.view.pattern_start), pole_of(setup.evidence)
+    return start if pole is None else pole[0][0]
 
 
 def pole_of(evidence: Mapping[str, Any]) -> tuple[Point, Point] | None:

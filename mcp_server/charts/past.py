@@ -1,7 +1,7 @@
 """Past: what a symbol's chart shows without a setup, its past trades as marks or one of them alone.
 
-Trades are those of the history of the night. The lines of one are not in it: a night served them
-while the trade ran, and the ledger of nights keeps that.
+Trades are those of the history of the night, with their lines. Of a night that was sealed before
+history had lines, the ledger has those of trades that some night served while they ran.
 """
 
 from __future__ import annotations
@@ -26,6 +26,12 @@ from store.wire.families import pattern_words
 AFTER = 20
 """Sessions that are drawn after the exit of a trade."""
 
+SHOWN = 320
+"""Fewest sessions that a chart is given, if the night has so many: the last ones."""
+
+BEFORE = 50
+"""Sessions that it is given before a pattern, or its pole."""
+
 MARKS = "An arrowhead is an entry, a dot an exit at the target, a ring any other exit."
 LEVELS = ("entry", "stop", "target", "exit")
 
@@ -46,18 +52,33 @@ class Past:
 
     @classmethod
     def of(cls, book: Book, symbol: str, lineage_id: str) -> Past | None:
-        """The trade of a lineage, as yet without its lines; None without one."""
+        """The trade of a lineage, without lines where the night has none; None without one."""
         trades = (trade for trade in trades_of(book, symbol) if trade["lineage_id"] == lineage_id)
-        return next((cls(symbol, trade) for trade in trades), None)
+        return next((cls.with_trade(symbol, trade) for trade in trades), None)
+
+    @classmethod
+    def with_trade(cls, symbol: str, trade: Trade) -> Past:
+        """A trade of a symbol."""
+        lines = trade.get("lines")
+        drawn = (trend_line(lines["upper"]), trend_line(lines["lower"])) if lines else None
+        return cls(symbol, trade, drawn)
 
     @property
     def name(self) -> str:
         """What it is called among the pictures of a night."""
         return f"trade-{self.trade['lineage_id']}" if self.trade else f"symbol-{self.symbol}"
 
+    @property
+    def since(self) -> dt.date | None:
+        """The session on which its pattern begins, or if that is not known its entry."""
+        if self.trade is None:
+            return None
+        entry = _day(self.trade["entry_date"])
+        return min((line.start[0] for line in self.lines or ()), default=entry)
+
     def is_among(self, prices: Prices) -> bool:
         """Whether its bars are among those that are kept."""
-        return self.trade is None or _day(self.trade["entry_date"]) >= _days(prices)[0]
+        return self.since is None or self.since >= _days(prices)[0]
 
 
 def trades_of(book: Book, symbol: str) -> list[Trade]:
@@ -68,11 +89,11 @@ def trades_of(book: Book, symbol: str) -> list[Trade]:
 
 
 def with_lines(past: Past, ledger: Ledger) -> Past:
-    """A trade with its lines as the first recorded night served them, in the prices of this one; as
-    it is if none is recorded.
+    """A trade with its lines: where its night has none, those that the first recorded night served,
+    in the prices of this one; as it is if none is recorded.
     """
     trade = past.trade
-    if trade is None:
+    if trade is None or past.lines is not None:
         return past
     key, mark = TradeKey(past.symbol, trade["lineage_id"], 1), _mark(trade)
     try:
@@ -90,11 +111,17 @@ def with_lines(past: Past, ledger: Ledger) -> Past:
     return replace(past, lines=(TrendLine(a, b), TrendLine(c, d)))
 
 
-def bare_view(
-    book: Book, symbol: str, prices: Prices, name: str, last: int | None = None
-) -> ChartView:
-    """The bars of a symbol by themselves, so many of them; the name is that of the company."""
-    dates = _days(prices)[:last]
+def shown(prices: Prices, since: dt.date | None = None) -> Prices:
+    """Those of the stored bars that a chart of a pattern since a day is given."""
+    first = len(prices.date) - SHOWN
+    if since is not None:
+        first = min(first, bisect_left(_days(prices), since) - BEFORE)
+    return _part(prices, slice(max(0, first), None))
+
+
+def bare_view(book: Book, symbol: str, prices: Prices, name: str) -> ChartView:
+    """The bars of a symbol by themselves; the name is that of the company."""
+    dates = _days(prices)
     return ChartView(
         symbol=symbol,
         pattern="",
@@ -102,11 +129,11 @@ def bare_view(
         status="in_progress",
         as_of=book.session or dates[-1],
         dates=dates,
-        open=tuple(prices.open[:last].tolist()),
-        high=tuple(prices.high[:last].tolist()),
-        low=tuple(prices.low[:last].tolist()),
-        close=tuple(prices.close[:last].tolist()),
-        volume=None if prices.volume is None else tuple(prices.volume[:last].tolist()),
+        open=tuple(prices.open.tolist()),
+        high=tuple(prices.high.tolist()),
+        low=tuple(prices.low.tolist()),
+        close=tuple(prices.close.tolist()),
+        volume=None if prices.volume is None else tuple(prices.volume.tolist()),
         next_session=book.next_session,
         name=name,
         disclaimer=book.disclaimer,
@@ -119,6 +146,7 @@ def past_view(book: Book, past: Past, prices: Prices, name: str = "") -> ChartVi
     """What the chart of a symbol's past shows; the name is that of the company."""
     trade = past.trade
     if trade is None:
+        prices = shown(prices)
         view = bare_view(book, past.symbol, prices, name)
         marks = marks_of(book, past.symbol, prices)
         note = f"{len(marks)} marked" if marks else "none among these bars"
@@ -126,8 +154,9 @@ def past_view(book: Book, past: Past, prices: Prices, name: str = "") -> ChartVi
     mark, lines = _mark(trade), past.lines or (None, None)
     delisted = ", delisted" if trade.get("exit_reason") == "delisted" else ""
     last = mark.exit and bisect_left(_days(prices), mark.exit[0]) + AFTER + 1
+    prices = shown(_part(prices, slice(last)), past.since)
     return replace(
-        bare_view(book, past.symbol, prices, name, last),
+        bare_view(book, past.symbol, prices, name),
         pattern=pattern_words(trade),
         direction=mark.direction,
         note=f"{mark.direction}, {trade['outcome']}{delisted}",
@@ -164,8 +193,8 @@ def past_words(book: Book, past: Past) -> str | None:
 
 
 def trend_line(line: Mapping[str, Any]) -> TrendLine:
-    """A line of a setup."""
-    touches = tuple(_point(touch) for touch in line["touches"])
+    """A line of a setup or of a past trade."""
+    touches = tuple(_point(touch) for touch in line.get("touches", ()))
     return TrendLine(_point(line["start"]), _point(line["end"]), touches)
 
 
@@ -173,6 +202,17 @@ def _mark(trade: Trade) -> TradeMark:
     entry = _day(trade["entry_date"]), trade["entry_price"]
     left = (_day(trade["exit_date"]), trade["exit_price"]) if trade["exit_date"] else None
     return TradeMark(trade["direction"], entry, left, trade["outcome"] == "win")
+
+
+def _part(prices: Prices, bars: slice) -> Prices:
+    return Prices(
+        prices.date[bars],
+        prices.open[bars],
+        prices.high[bars],
+        prices.low[bars],
+        prices.close[bars],
+        None if prices.volume is None else prices.volume[bars],
+    )
 
 
 def _days(prices: Prices) -> tuple[dt.date, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,7 @@ from nightly.results.views import (
     family_of_type,
     lineage_id,
     percent,
+    price,
     setup_id,
     type_name,
 )
@@ -49,6 +50,7 @@ FACTS = np.dtype(
 )
 """The numbers of one first attempt that the statistics need."""
 
+SIDES: Final = ("upper", "lower")
 
 KEPT = np.dtype(
     [
@@ -279,21 +281,24 @@ class _Rows:
     def _new(self, places: Sequence[int]) -> list[bytes]:
         trades, bars = self.trades[places], self.lineages.bars
         versions = self.lineages.log.versions[trades["version"]]
-        dates = [to_date(day) for day in bars.date[_bars_named(trades)].tolist()]
-        close = float(bars.close[-1])
+        named = bars.date[_bars_named(trades, versions)].tolist()
+        dates = [[to_date(day) for day in days] for days in named]
+        close, records = float(bars.close[-1]), (_records(trades), _records(versions))
         return [
-            orjson.dumps(
-                _row(close, trade, version, self.lineages, dates[3 * number : 3 * number + 3])
-            )
-            for number, (trade, version) in enumerate(
-                zip(_records(trades), _records(versions), strict=True)
-            )
+            orjson.dumps(_row(close, trade, version, self.lineages, days))
+            for trade, version, days in zip(*records, dates, strict=True)
         ]
 
 
-def _bars_named(trades: Rows) -> npt.NDArray[np.int32]:
-    """For each trade: the bar before its entry, its entry, and its exit (the last bar if open)."""
-    return np.stack([trades["entry"] - 1, trades["entry"], trades["exit"]], axis=1).ravel()
+def _bars_named(trades: Rows, versions: Rows) -> npt.NDArray[np.int32]:
+    """For each trade: the bar before its entry, its entry, its exit (the last bar if open), and the
+    first of each of its lines.
+    """
+    entry, exit_, upper, lower = (
+        *(trades["entry"], trades["exit"]),
+        *(versions["upper_start"], versions["lower_start"]),
+    )
+    return np.stack([entry - 1, entry, exit_, upper, lower], axis=1)
 
 
 def _records(rows: Rows) -> list[dict[str, Any]]:
@@ -310,7 +315,7 @@ def _row(
     dates: Sequence[dt.date],
 ) -> dict[str, Any]:
     """The fields of `HistoryRow`, in its order. Publishing validates every row with that model."""
-    served, entered, left = dates
+    served, entered, left, *starts = dates
     view = TradeView.of(trade, entered, left, close)
     over = view.exit_date is not None
     family, number = family_of_type(version["type"]), version["lineage"]
@@ -335,6 +340,22 @@ def _row(
         "hold_bars": trade["exit"] - trade["entry"] if over else None,
         "attempt": {"number": 1, "count": lineages.attempts(number)},
         "exit_reason": view.exit_reason,
+        "lines": {
+            side: _line(version, side, start, served, trade["entry"] - 1)
+            for side, start in zip(SIDES, starts, strict=True)
+        },
+    }
+
+
+def _line(
+    version: Mapping[str, Any], side: str, start: dt.date, end: dt.date, last: int
+) -> dict[str, Any]:
+    """A line of a version, by its sides in dollars: from its first touch to the `last` bar."""
+    begins, slope = version[f"{side}_value"], version[f"{side}_slope"]
+    ends = begins + slope * (last - version[f"{side}_start"])
+    return {
+        "start": {"date": start, "price": price(math.exp(begins))},
+        "end": {"date": end, "price": price(math.exp(ends))},
     }
 
 

@@ -76,12 +76,6 @@ class Formation:
     """The score and its parts, the entry of a running trade, and base and tip of a pennant's pole;
     stored beside the setup."""
 
-    @property
-    def drawn_from(self) -> dt.date:
-        """The session on which its pattern begins, or the pole before that."""
-        pole = self.evidence.get("pole_start_date")
-        return self.setup.pattern_start if pole is None else dt.date.fromisoformat(str(pole))
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CurrentSetups:

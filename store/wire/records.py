@@ -113,11 +113,23 @@ class PricePoint(Record):
     price: Price
 
 
-class Line(Record):
+class PastLine(Record):
     """A trend line by its dated endpoints; straight over the bar index on a log price axis."""
 
     start: PricePoint
     end: PricePoint
+
+
+class PastLines(Record):
+    """The two trend lines of a past trade."""
+
+    upper: PastLine
+    lower: PastLine
+
+
+class Line(PastLine):
+    """A trend line with the swings that touch it."""
+
     touch_count: Count
     touches: list[PricePoint]
 
@@ -385,6 +397,10 @@ class HistoryRow(Record):
     """Null while open. A delisted trade closed at the last close of its symbol; it counts as a
     loss, since the target was not reached.
     """
+    lines: PastLines | None = Field(
+        default=None, json_schema_extra=short("As they were when the trigger fired.")
+    )
+    """Each from its first touch to the bar before the trigger; null in a night sealed earlier."""
 
 
 class Envelope(Record):

@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mcp_server.charts.past import BEFORE, SHOWN, shown
 from nightly.bars import to_date
 from nightly.detector.detector import detect
 from nightly.detector.events import PatternType
-from nightly.results.chart_bars import CHART_BARS, CHART_CONTEXT, MOST_CHART_BARS, bars_since
+from nightly.results.chart_bars import CHART_BARS, chart_bars
 from nightly.results.setups import pole_points
 from nightly.results.views import price
 from store.nights.book import Book
@@ -86,21 +87,29 @@ def test_a_triangle_has_no_pole() -> None:
     assert pole_points(bars, detect(bars).versions[0]) == {}
 
 
+@pytest.mark.parametrize(("bars", "kept"), [(200, 200), (9000, CHART_BARS)])
+def test_a_night_keeps_the_last_bars_up_to_a_bound(bars: int, kept: int) -> None:
+    prices = chart_bars(daily(bars, to_date(bars - 1)))
+    assert len(prices.date) == kept == len(prices.close)
+    assert prices.date[-1] == bars - 1
+
+
 @pytest.mark.parametrize(
-    ("bars", "since", "kept"),
+    ("bars", "since", "given"),
     [
         (200, 40, 200),
-        (900, 40, CHART_BARS),
-        (900, CHART_BARS - CHART_CONTEXT, CHART_BARS),
-        (900, 500, 500 + CHART_CONTEXT),
+        (900, 40, SHOWN),
+        (900, SHOWN - BEFORE, SHOWN),
+        (900, 500, 500 + BEFORE),
         (900, 890, 900),
-        (9000, 4000, MOST_CHART_BARS),
+        (9000, 4000, CHART_BARS),
+        (900, None, SHOWN),
     ],
 )
-def test_the_bars_begin_before_the_pattern_and_are_bounded(
-    bars: int, since: int, kept: int
+def test_a_chart_is_given_the_bars_from_before_its_pattern_on(
+    bars: int, since: int | None, given: int
 ) -> None:
-    start = DAY + dt.timedelta(days=bars - since)
-    prices = bars_since(daily(bars, to_date(bars - 1)), start)
-    assert len(prices.date) == kept
+    start = None if since is None else DAY + dt.timedelta(days=bars - since)
+    prices = shown(chart_bars(daily(bars, to_date(bars - 1))), start)
+    assert len(prices.date) == given == len(prices.close)
     assert prices.date[-1] == bars - 1

@@ -21,6 +21,7 @@ from screener.commands.nights.nightly import order_of, seal
 from screener.settings.settings import Settings
 from store.ledger.ledger import Ledger
 from store.ledger.objects import encoded
+from store.ledger.served import TradeKey
 from store.nights.book import Book, Prices
 from store.wire.currency import money
 from tests.conftest import CROWDED, seal_night
@@ -97,6 +98,7 @@ def test_each_trade_of_a_history_has_a_page_with_its_numbers_and_a_chart_or_why_
 ) -> None:
     browser, prices = Browser(service), book.prices("GOOG")
     assert prices is not None
+    assert len(prices.date) == 1280
     drawn, history = 0, browser.get("/symbols/GOOG").text
     for trade in trades(book, "GOOG"):
         assert f'href="{address("GOOG", trade)}"' in history
@@ -112,7 +114,8 @@ def test_each_trade_of_a_history_has_a_page_with_its_numbers_and_a_chart_or_why_
             assert picture.headers["content-type"] == "image/png"
         else:
             assert (
-                f"older than the {len(prices.date)} sessions of GOOG that the night stores" in page
+                f"older than the {len(prices.date):,} sessions of GOOG that the night stores"
+                in page
             )
             assert picture.status_code == 404
     assert 0 < drawn < len(trades(book, "GOOG"))
@@ -148,19 +151,53 @@ def test_a_trade_that_runs_has_the_lines_of_its_setup(book: Book, night: Path) -
     assert lines[0].start[1] == upper["start"]["price"]
 
 
-def test_a_past_trade_has_the_lines_that_a_recorded_night_served_or_the_page_says_why_not(
-    served: Path, service: Service, early: dict[str, Any]
+def without_lines(book: sqlite3.Connection) -> None:
+    """Make a night as they were sealed before history had lines."""
+    for symbol, rows in book.execute("SELECT symbol, rows FROM history").fetchall():
+        old = [orjson.loads(row) for row in rows.split(b"\n") if row]
+        bare = b"\n".join(orjson.dumps({k: v for k, v in r.items() if k != "lines"}) for r in old)
+        book.execute("UPDATE history SET rows = ? WHERE symbol = ?", (bare, symbol))
+
+
+def test_each_past_trade_has_its_lines_as_a_night_served_them_while_it_ran(
+    served: Path, early: dict[str, Any]
+) -> None:
+    key = TradeKey("GOOG", early["lineage_id"], 1)
+    entered, left = (dt.date.fromisoformat(early[f"{end}_date"]) for end in ("entry", "exit"))
+    running = Ledger(served).running(key, entered, left)
+    assert running is not None
+    for side in ("upper", "lower"):
+        ends = [early["lines"][side][end] for end in ("start", "end")]
+        then = [point.model_dump(mode="json") for point in getattr(running.lines, side)]
+        assert ends == then
+
+    with closing(active_book(served)) as book:
+        for symbol in ("AAPL", "GOOG", "IBM", "MSFT"):
+            for row in trades(book, symbol):
+                lines = past_of(book, symbol, row).lines
+                assert lines is not None
+                assert all(line.end[0] < dt.date.fromisoformat(row["entry_date"]) for line in lines)
+        drawn, prices = past_of(book, "GOOG", early), book.prices("GOOG")
+        assert prices is not None
+        view = past_view(book, drawn, prices)
+    assert (view.upper, view.lower) == drawn.lines
+    assert drawn.since is not None
+    assert view.dates[0] < drawn.since
+
+
+def test_in_an_older_night_a_trade_has_lines_if_a_recorded_night_served_it_or_its_page_says_why(
+    data_dir: Path, served: Path, early: dict[str, Any]
 ) -> None:
     missing = "Its trend lines are not drawn"
-    with closing(active_book(served)) as book:
-        past = with_lines(past_of(book, "GOOG", early), Ledger(served))
-    assert past.lines is not None
-    assert all(line.end[0] < dt.date.fromisoformat(early["entry_date"]) for line in past.lines)
-    with serving(served, demo_symbols=("GOOG",)) as live:
+    reseal(data_dir, without_lines)
+    with closing(active_book(data_dir)) as book:
+        past = past_of(book, "GOOG", early)
+        assert past.lines is None
+        assert with_lines(past, Ledger(served)).lines == Past.with_trade("GOOG", early).lines
+    with serving(data_dir, demo_symbols=("GOOG",)) as live:
         page = Browser(live).get(address("GOOG", early)).text
     assert "chart.png" in page
-    assert missing not in page
-    assert missing in Browser(service).get(address("GOOG", early)).text
+    assert missing in page
 
 
 def test_the_lines_of_a_trade_follow_a_split_of_the_bars_since(
