@@ -44,6 +44,7 @@ from nightly.results.history import (
     closed_at_end,
     merged,
 )
+from nightly.results.nearest import nearest_drawing
 from nightly.results.returns import Returns
 from nightly.results.setups import RUNNING_SESSIONS, CurrentSetups, Formation
 from nightly.results.symbol_results import Analysis
@@ -53,6 +54,7 @@ from nightly.symbols import COINS, quote_of
 from nightly.version import code_version
 from store.wire.currency import DOLLARS
 from store.wire.exchanges import NEW_YORK, UTC_DAYS, customary_currency
+from store.wire.records import NearestDrawing
 
 NO_BARS: Final = Refusal("too_few_bars", "No bar was left after cleaning.")
 LATE: Final = ("behind", "stale")
@@ -121,6 +123,11 @@ class Task:
         """Walk a series with the detector, from the end of an earlier walk if that is valid."""
         gap = gap_days(listing.calendar)
         return resume(memo, series, self.parameters, gap_days=gap, check=self.check)
+
+    def nearest(self, walked: Walked, listing: Listing) -> NearestDrawing:
+        """What came furthest at the last bar of a series."""
+        gap, walk = gap_days(listing.calendar), walked.end.walk
+        return nearest_drawing(walk, walked.series, self.parameters, gap_days=gap)
 
 
 def currency_of(loaded: Loaded, listing: Listing, ordered: str | None) -> tuple[str, bool]:
@@ -276,6 +283,7 @@ class SymbolRun:
             facts=np.concatenate([walked.attempts.facts for walked in found]),
             history=merged([walked.attempts.rows for walked in found]),
             formations=formations,
+            nearest=task.nearest(newest, listing) if served and not formations else None,
             features=features(newest.series.active, crypto=listing.crypto) if served else None,
             prices=chart_bars(newest.series.bars) if served else None,
             scored_from=next(_scored_from(cleaned.series), None),

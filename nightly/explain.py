@@ -39,8 +39,10 @@ from nightly.detector.kernel.pairs import converge, pair_of, refit_pair, width_a
 from nightly.detector.kernel.prices import LOWER, UPPER
 from nightly.detector.kernel.walk import flag_known_swings
 from nightly.detector.parameters import Parameters
+from nightly.results.nearest import nearest_drawing
 from nightly.results.setups import running_trades
 from nightly.series import Series
+from store.wire.records import NearestDrawing
 
 SQUEEZES = (PatternType.BULLISH_SQUEEZE, PatternType.BEARISH_SQUEEZE)
 
@@ -114,6 +116,8 @@ class Explanation:
     session: dt.date
     served: tuple[ServedPattern, ...]
     pairs: tuple[JudgedPair, ...]
+    nearest: NearestDrawing
+    """What a night keeps of them if it serves none."""
 
 
 def explain(series: Series, parameters: Parameters, *, gap_days: int) -> Explanation:
@@ -124,6 +128,7 @@ def explain(series: Series, parameters: Parameters, *, gap_days: int) -> Explana
         to_date(series.bars.date[-1]),
         tuple(_served(series.bars, walked.log)),
         tuple(sorted(pairs, key=lambda pair: pair.order)),
+        nearest_drawing(walked, series, parameters, gap_days=gap_days),
     )
 
 

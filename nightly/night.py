@@ -334,6 +334,8 @@ def _write_patterns(
                     setups=setups,
                 )
             )
+        if analysis.nearest is not None:
+            writer.add_nearest(analysis.symbol, analysis.nearest)
         for candidate, setup in zip(candidates, setups, strict=True):
             writer.add_setup(setup, candidate.formation.evidence)
         everyone += candidates

@@ -22,6 +22,7 @@ from store.ledger.served import TradeKey
 from store.nights.book import Book, Prices
 from store.wire.currency import money
 from store.wire.families import pattern_words
+from store.wire.words import tenths
 
 AFTER = 20
 """Sessions that are drawn after the exit of a trade."""
@@ -147,10 +148,11 @@ def past_view(book: Book, past: Past, prices: Prices, name: str = "") -> ChartVi
     trade = past.trade
     if trade is None:
         prices = shown(prices)
+        marks, nearest = marks_of(book, past.symbol, prices), book.nearest(past.symbol)
         view = bare_view(book, past.symbol, prices, name)
-        marks = marks_of(book, past.symbol, prices)
         note = f"{len(marks)} marked" if marks else "none among these bars"
-        return replace(view, pattern="Past trades", note=note, marks=marks)
+        view = replace(view, marks=marks, pattern="Past trades", note=note)
+        return _with_nearest(view, nearest) if nearest and nearest["lines"] else view
     mark, lines = _mark(trade), past.lines or (None, None)
     delisted = ", delisted" if trade.get("exit_reason") == "delisted" else ""
     last = mark.exit and bisect_left(_days(prices), mark.exit[0]) + AFTER + 1
@@ -167,6 +169,14 @@ def past_view(book: Book, past: Past, prices: Prices, name: str = "") -> ChartVi
         entry=mark.entry,
         exit=mark.exit,
     )
+
+
+def _with_nearest(view: ChartView, drawing: Mapping[str, Any]) -> ChartView:
+    """A view with the drawing that came furthest, which is no setup and has no levels."""
+    upper, lower = (trend_line(drawing["lines"][side]) for side in ("upper", "lower"))
+    pattern = f"Best drawing, {pattern_words(drawing).lower()}"
+    note = f"no setup, quality {tenths(drawing['quality_pct'])}; past trades: {view.note}"
+    return replace(view, pattern=pattern, note=note, upper=upper, lower=lower)
 
 
 def marks_of(book: Book, symbol: str, prices: Prices) -> list[TradeMark]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from nightly.bars import Bars
-from nightly.detector.detector import line_values, plan_of, touches_of, walk_on
+from nightly.detector.detector import furthest, line_values, plan_of, touches_of, walk_on
 from nightly.detector.events import TRADE, VERSION
 from nightly.detector.kernel.trades import BAR, resolve_draws
 from nightly.series import Series
@@ -21,7 +21,8 @@ def main() -> None:
     """Call what a night calls, with values of the same types."""
     flat = np.full(BARS, 10.0)
     bars = Bars(np.arange(BARS, dtype=np.int32), flat, flat, flat, flat, flat)
-    walk_on(None, Series.sound(bars))
+    series = Series.sound(bars)
+    furthest(walk_on(None, series, gap_days=10), series)
     version = np.zeros(1, VERSION)[0]
     touches_of(bars, version, BARS - 1)
     line_values(version, BARS)

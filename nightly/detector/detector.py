@@ -12,23 +12,27 @@ import numpy as np
 
 from nightly.bars import Bars, Days, Floats
 from nightly.detector.events import EventLog, Rows
+from nightly.detector.kernel.candidates import furthest_pair
 from nightly.detector.kernel.compiler import Record
 from nightly.detector.kernel.lines import LINE
+from nightly.detector.kernel.naming import Finding
 from nightly.detector.kernel.pairs import pair_of
 from nightly.detector.kernel.prices import LOWER, PRICE, UPPER, fill_logs, flag_swings
 from nightly.detector.kernel.shape import Shape, shape_of
 from nightly.detector.kernel.state import STATE, Log, new_log, new_state
 from nightly.detector.kernel.touches import Indices, contacts_of, find_touches
 from nightly.detector.kernel.versions import Levels, lower_at, plan_levels, start_of, upper_at
-from nightly.detector.kernel.walk import walk
+from nightly.detector.kernel.walk import flag_known_swings, walk
 from nightly.detector.parameters import DEFAULTS, Parameters
 from nightly.series import Mask, Places, Series, starts
 
 __all__ = [
+    "Finding",
     "Levels",
     "Parameters",
     "Walk",
     "detect",
+    "furthest",
     "last_atr",
     "line_values",
     "log_atrs",
@@ -84,6 +88,22 @@ def walk_on(
         EventLog(versions.copy(), trades.copy()),
         log.open[: state["open_count"]].copy(),
     )
+
+
+def furthest(
+    walked: Walk, series: Series, parameters: Parameters = DEFAULTS, *, gap_days: int = 10
+) -> tuple[Record, Finding]:
+    """The pair of live lines that comes furthest at the end of a walk, as a `VERSION` record, and
+    the rule that it fails. It is named and has its quality if it fails none but the score.
+    """
+    bars, record = series.bars, parameters.record()
+    tail = max(0, len(bars) - reach(parameters))
+    prices = prices_of(bars, parameters, tail)
+    prices["segment"][tail:] = segments(bars.date, gap_days, series.idle)[tail:]
+    flag_known_swings(prices, tail + parameters.atr_bars + 1, len(bars), record)
+    state = walked.state.copy()[0]
+    finding = furthest_pair(prices, state, touch_buffers(len(bars)), len(bars) - 1, record)
+    return state["candidate"], Finding(*finding)
 
 
 def reach(parameters: Parameters) -> int:

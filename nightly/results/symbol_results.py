@@ -18,6 +18,7 @@ from nightly.results.setups import Formation
 from nightly.results.transitions import SymbolFollowUp
 from store.nights.book import Prices
 from store.wire.currency import DOLLARS
+from store.wire.records import NearestDrawing
 
 Began = Literal["resumed", "anew", "drifted"]
 """How a walk began: `resumed` from the memo, `anew` at the first bar, or `drifted`: at the first
@@ -36,6 +37,8 @@ class Analysis:
     """Its first attempts with their placebo, `FACTS` rows."""
     history: StoredRows | None = None
     formations: Sequence[Formation] = ()
+    nearest: NearestDrawing | None = None
+    """What came furthest, if it is covered and there is no formation."""
     features: Floats | None = None
     prices: Prices | None = None
     scored_from: int | None = None

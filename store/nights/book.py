@@ -170,9 +170,8 @@ class Book:
         """Whether the night was made of the bars that come with the program."""
         self.counts = manifest.counts if manifest else None
         """How much the night holds; None before the first one."""
-        self.holds_ticker_records = (
-            self._row("SELECT 1 FROM sqlite_master WHERE name = 'ticker_records'") is not None
-        )
+        self._tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+        self.holds_ticker_records = "ticker_records" in self._tables
         """Whether tickers have records of their own; False in a night sealed before they had."""
         self.is_current: bool | None = None
         """Whether no session has ended since the night's; None before anybody told the day, and in
@@ -255,7 +254,7 @@ class Book:
 
     def patterns(self, symbol: str) -> bytes | None:
         """The stored Patterns body of a symbol; None if the symbol had no bars."""
-        return self._value("SELECT body FROM patterns WHERE symbol = ?", symbol)
+        return self._body("patterns", symbol)
 
     def briefs(self, symbol: str) -> bytes:
         """The current setups of a symbol in short, as the items of a JSON list."""
@@ -300,14 +299,16 @@ class Book:
 
     def ticker_record(self, symbol: str) -> bytes | None:
         """The stored TickerRecord body of a covered symbol; None if the night has none."""
-        if not self.holds_ticker_records:
-            return None
-        return self._value("SELECT body FROM ticker_records WHERE symbol = ?", symbol)
+        return self._body("ticker_records", symbol)
 
     def prices(self, symbol: str) -> Prices | None:
         """The bars stored for a symbol's charts, or None when none are stored."""
         row = self._row("SELECT bars, body FROM prices WHERE symbol = ?", symbol)
         return Prices.decode(row[1], row[0]) if row else None
+
+    def nearest(self, symbol: str) -> Any:  # noqa: ANN401 - JSON values
+        """The NearestDrawing of a covered symbol without a setup; None if the night has none."""
+        return orjson.loads(self._body("nearest", symbol) or b"null")
 
     def family(self, family: Family) -> bytes:
         """The stored FamilyEntry body of one family."""
@@ -374,6 +375,11 @@ class Book:
     def _row(self, sql: str, *parameters: str) -> tuple[Any, ...] | None:
         row: tuple[Any, ...] | None = self._connection.execute(sql, parameters).fetchone()
         return row
+
+    def _body(self, table: str, symbol: str) -> bytes | None:
+        """What a table has of a symbol; None in a night that was sealed without the table."""
+        sql = f"SELECT body FROM {table} WHERE symbol = ?"  # noqa: S608
+        return self._value(sql, symbol) if table in self._tables else None
 
     def _value(self, sql: str, *parameters: str) -> bytes | None:
         row = self._row(sql, *parameters)

@@ -34,6 +34,7 @@ from store.wire.records import (
     Change,
     FamilyEntry,
     HistoryRow,
+    NearestDrawing,
     Patterns,
     ScanSetup,
     Setup,
@@ -139,6 +140,10 @@ class BookWriter:
             "INSERT INTO prices VALUES (?, ?, ?)", (symbol, len(prices.date), prices.encode())
         )
 
+    def add_nearest(self, symbol: str, drawing: NearestDrawing) -> None:
+        """Store the drawing that came furthest on a symbol without a setup."""
+        self._db.execute("INSERT INTO nearest VALUES (?, ?)", (symbol, encode(drawing)))
+
     def add_scan(self, rows: Iterable[ScanSetup]) -> None:
         """Store the scan, best rank first."""
         self._db.executemany(
@@ -233,6 +238,7 @@ class BookWriter:
             ("scan", ScanSetup),
             ("ticker_records", TickerRecord),
             ("families", FamilyEntry),
+            ("nearest", NearestDrawing),
         )
         for table, model in tables:
             self._validate(table, "body", model.model_validate_json)

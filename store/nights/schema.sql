@@ -29,6 +29,10 @@ CREATE TABLE prices (       -- the bars that charts need
     body   BLOB NOT NULL                    -- int32 days[n], then float32 open, high, low, close[n]
                                             -- and volume[n], which older nights lack
 );
+CREATE TABLE nearest (      -- what came furthest on each covered symbol without a setup; older nights
+    symbol TEXT PRIMARY KEY REFERENCES symbols, -- lack the table
+    body   BLOB NOT NULL                    -- NearestDrawing
+);
 CREATE TABLE scan (         -- the market-wide scan, best rank first
     rank   INTEGER PRIMARY KEY,
     status TEXT NOT NULL,

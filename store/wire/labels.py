@@ -142,6 +142,37 @@ FOUND: Final[Mapping[str, str]] = {
 """What is found in bars, by rule."""
 
 
+DRAWING_RULES: Final[Mapping[str, str]] = {
+    "convergence": "width today, in ATR",
+    "length": "length, in bars",
+    "progress": "progress",
+    "offset": "share of its length before the second line starts",
+    "recency": "share of its length since the older of the last touches",
+    "height": "height, in ATR",
+    "slopes": "move of the line that turns inward least, in widths",
+    "pole_height": "height of the pole, in ATR",
+    "pole_bars": "bars from base to tip of the pole",
+    "pole_speed": "height of the pole per bar, in ATR",
+    "pole_step": "largest move or bar of the pole, as a share of it",
+    "pole_gap": "largest gap of the pole, as a share of it",
+    "pole_straightness": "net move of the closes of the pole, as a share of all their moves",
+    "pole_width": "width at the start, as a share of the pole",
+    "drift": "move of the middle of the lines along the pole, in widths",
+    "pole_retrace": "share of the pole that is given back",
+    "early_close": "a close beyond the later line drawn backwards, in ATR",
+    "touches": "touches",
+    "crossings": "changes of side in the sequence of touches",
+    "touch_gap": "share of its length without any touch",
+    "largest_bar": "range of the largest bar, in widths",
+    "largest_gap": "largest gap from a close to the next open, in widths",
+    "directness": "directness",
+    "thin": "share of bars without a range",
+    "nearness": "distance of the last close from a line that triggers, in ATR",
+    "score": "score, in percent",
+}
+"""What the rules of docs/detector.md measure in a drawing, in its words."""
+
+
 def words_of(code: str, words: Mapping[Any, str]) -> str:
     """The words for a code; that of another version of the program stands for itself."""
     return words.get(code, code.replace("_", " "))

@@ -365,6 +365,23 @@ class ScanSetup(Setup):
     """
 
 
+class NearestDrawing(Record):
+    """The drawing that came furthest on a symbol without a setup; named and drawn if it fails no
+    rule but the score.
+    """
+
+    rule: str
+    """The first rule that it fails, a key of `DRAWING_RULES` in `store.wire.labels`."""
+    value: Number
+    bound: Number
+    """What the rule needs: more than the value at least, else at most."""
+    family_label: str | None = None
+    pattern_type: PatternType | None = None
+    direction: Direction | None = None
+    quality_pct: Share | None = None
+    lines: PastLines | None = None
+
+
 class HistoryRow(Record):
     """One past occurrence on a ticker."""
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from store.wire.currency import DOLLARS, money
 from store.wire.families import QUALITY as QUALITY
 from store.wire.families import pattern_words as pattern_words
-from store.wire.labels import CHANGE_KINDS, CHANGE_REASONS, words_of
+from store.wire.labels import CHANGE_KINDS, CHANGE_REASONS, DRAWING_RULES, words_of
 from store.wire.view import percent_of
 
 if TYPE_CHECKING:
@@ -306,6 +306,36 @@ def expected_cell(view: SetupView) -> str:
 def reward_words(view: SetupView) -> str:
     """Its reward to risk; of a running trade that it is what is left from the last close."""
     return ratio(view.reward_to_risk) + ("" if view.status == "forming" else " left")
+
+
+def rule_words(rule: str, value: float, bound: float) -> tuple[str, str, str]:
+    """A rule that a drawing fails as docs/detector.md names it, its number, and what is needed;
+    never rounded so far that they look equal.
+    """
+    digits = next(n for n in (3, 6, 17) if n == 17 or f"{value:.{n}g}" != f"{bound:.{n}g}")
+    needed = f"at {'least' if value < bound else 'most'} {bound:g}"
+    return words_of(rule, DRAWING_RULES), f"{value:.{digits}g}", needed
+
+
+def drawing_words(drawing: Mapping[str, Any]) -> str:
+    """What became of the drawing that came furthest on a symbol, from a NearestDrawing."""
+    rule, quality = drawing["rule"], drawing["quality_pct"]
+    if quality is None and rule == "convergence":
+        return "no two of its trend lines converge"
+    words, value, needed = rule_words(rule, drawing["value"], drawing["bound"])
+    if quality is None:
+        return (
+            f"the drawing that comes furthest fails a rule ({words}: {value}, {needed} is needed)"
+        )
+    best = f"the best drawing, {with_article(pattern_words(drawing).lower())}, has quality"
+    if rule == "none":
+        return f"{best} {tenths(quality)} and is served if it lasts until it is judged again"
+    return f"{best} {value}%, and a setup needs {drawing['bound']:g}%"
+
+
+def with_article(noun: str) -> str:
+    """A noun with the article `a` or `an`."""
+    return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
 
 
 def caption(view: SetupView, disclaimer: str) -> str:

@@ -12,13 +12,14 @@ import pytest
 import nightly
 from nightly.cleaning.cleaning import CONTRADICTIONS
 from nightly.cleaning.rules import FINDINGS, REFUSALS, RULES
-from nightly.detector.events import EndReason, PatternType
+from nightly.detector.events import EndReason, PatternType, Rule
 from nightly.detector.judgement import PARTS, UNUSED
 from nightly.detector.kernel.shape import Shape
 from nightly.detector.parameters import Parameters
 from nightly.results.features import COLUMNS
 from nightly.results.views import FAMILIES, type_name
 from nightly.statistics.summary import R_CLIP
+from store.wire.labels import DRAWING_RULES
 
 CODE = Path(nightly.__file__).parent
 DOCUMENT = CODE.parent / "docs" / "detector.md"
@@ -114,6 +115,14 @@ def test_the_tables_of_data_rules_are_those_of_the_code() -> None:
     for rule in REFUSALS:
         done = "" if rule.done == "left out" else f"; {rule.done}"
         assert f"| `{rule.code}` | {rule.when}{done} |" in text
+
+
+def test_every_rule_that_a_drawing_can_fail_is_told_in_the_words_of_the_document() -> None:
+    assert list(DRAWING_RULES) == [rule.name.lower() for rule in Rule if rule is not Rule.NONE]
+    told = f"{section(3)} {section(4)} {section(5)}".lower()
+    assert [words for words in DRAWING_RULES.values() if words.lower() not in told] == [
+        "score, in percent"  # the heading of the section
+    ]
 
 
 def test_every_kind_of_feature_has_its_formula() -> None:

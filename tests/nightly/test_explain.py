@@ -7,11 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from nightly.bars import Bars
+from nightly.bars import Bars, to_date
 from nightly.detector.detector import detect, walk_on
 from nightly.detector.events import EndReason, PatternType, Rule, Scale
 from nightly.detector.parameters import Parameters
 from nightly.explain import Decision, Explanation, JudgedPair, explain
+from nightly.results.nearest import nearest_drawing
+from nightly.results.views import type_name
 from nightly.series import Series
 from tests.nightly.shapes import Shape, joined, random_walk, squeeze, wedge_or_triangle
 
@@ -135,3 +137,31 @@ def test_pairs_are_sorted_by_how_far_they_came(series: Bars) -> None:
     rules = [pair.finding.rule or max(Rule) + 1 for pair in pairs]
     assert rules == sorted(rules, reverse=True)
     assert len(set(rules)) > 1
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_a_night_keeps_is_the_pair_that_comes_furthest(seed: int) -> None:
+    """A walk over the bars, resumed at the last one, keeps it too."""
+    bars = random_walk(seed, 400)
+    found, series = explained(bars), Series.sound(bars)
+    nearest, first = found.nearest, next(iter(found.pairs), None)
+    before = walk_on(None, series.first(399), PARAMETERS, gap_days=10)
+    resumed = walk_on(before, series, PARAMETERS, gap_days=10)
+
+    assert nearest_drawing(resumed, series, PARAMETERS, gap_days=10) == nearest
+    if first is None:
+        assert (nearest.rule, nearest.lines) == ("convergence", None)
+        return
+    assert nearest.rule == Rule(first.finding.rule).name.lower()
+    if first.score is None:
+        assert nearest.lines is None
+        return
+    assert first.kind is not None
+    assert nearest.pattern_type == type_name(first.kind)
+    assert nearest.quality_pct == pytest.approx(first.score, abs=0.06)
+    assert nearest.lines is not None
+    for side in ("upper", "lower"):
+        line, drawn = getattr(nearest.lines, side), getattr(first, side)
+        assert line.start.date == drawn.start
+        assert line.end.date == to_date(bars.date[-1])
+        assert line.end.price == pytest.approx(drawn.price, rel=1e-6)

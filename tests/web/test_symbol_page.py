@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import httpx
 import orjson
 import pytest
 
+from mcp_server.charts.charts import chart_view
+from mcp_server.charts.past import Past
 from mcp_server.drawing import THEMES, Theme
 from mcp_server.drawing.canvas import Ink
 from store.accounts.accounts import AccountPlan
 from store.nights.book import Book
 from store.wire.currency import money
 from store.wire.method import Distribution
+from tests.contract.market import active_book
 from tests.resealed import reseal
+from tests.screener.command import run
 from tests.service import Service, copy_night, serving
 from tests.web.browser import Browser
 from tests.web.people import new_person, signed_in, tracked_by
@@ -241,12 +247,55 @@ def test_a_symbol_that_is_left_out_says_why_in_words(data_dir: Path) -> None:
     reseal(data_dir, leave_out)
     with serving(data_dir, open_pages=True) as live:
         browser = Browser(live)
-        assert "The last bar is &lt;old&gt;." in browser.get("/symbols/FB").text
-        assert "There are no bars for it." in browser.get("/symbols/INTC").text
+        stale = "This night does not cover FB (rule stale): the last bar is &lt;old&gt;."
+        assert stale in browser.get("/symbols/FB").text
         page = browser.get("/symbols/INTC").text
-        assert "Not covered this night." in page
+        assert "This night does not cover INTC (rule no_bars): there are no bars for it." in page
         assert "No pattern on INTC" not in page
         assert "This night has no history of INTC." in page
+
+
+def test_a_symbol_without_a_setup_says_what_its_best_drawing_lacks_and_shows_it(
+    tmp_path: Path,
+) -> None:
+    """In the same words on its page and on the command line, and as an older night could."""
+    done = run(tmp_path, "nightly")
+    assert done.returncode == 0, done.stderr
+    with closing(active_book(tmp_path)) as book:
+        missing = [symbol for symbol in ("FB", "GOOG", "MSFT") if not book.views(symbol)]
+        drawings = {symbol: book.nearest(symbol) for symbol in missing}
+        for symbol, drawing in drawings.items():
+            prices = book.prices(symbol)
+            assert prices is not None
+            view = chart_view(book, Past(symbol), prices)
+            ends = [(line.start, line.end) for line in (view.upper, view.lower) if line]
+            assert ends == [
+                tuple((dt.date.fromisoformat(p["date"]), p["price"]) for p in line.values())
+                for line in drawing["lines"].values()
+            ]
+    said = {
+        symbol: f"No pattern on {symbol} right now, and no trade in progress: the best drawing, "
+        f"a {drawing['pattern_type'].replace('_', ' ')}, has quality {drawing['value']:.3g}%, and "
+        "a setup needs 70%."
+        for symbol, drawing in drawings.items()
+    }
+    assert len(said) > 1
+    with serving(tmp_path, open_pages=True) as live:
+        for symbol, sentence in said.items():
+            page = Browser(live).get(f"/symbols/{symbol}").text
+            assert sentence in page
+            assert f"quality {drawings[symbol]['quality_pct']:.1f}%" in page
+            assert sentence in " ".join(run(tmp_path, "show", symbol).stdout.split())
+
+    def forget(connection: sqlite3.Connection) -> None:
+        connection.execute("DROP TABLE nearest")
+
+    older = tmp_path / "older"
+    copy_night(tmp_path, older)
+    reseal(older, forget)
+    with serving(older, open_pages=True) as live:
+        page = Browser(live).get(f"/symbols/{missing[0]}").text
+        assert f"No pattern on {missing[0]} right now, and no trade in progress." in page
 
 
 def test_a_very_long_name_is_cut_wherever_people_read_it(data_dir: Path) -> None:

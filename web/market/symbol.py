@@ -17,10 +17,10 @@ from mcp_server.filters.directory import LONGEST
 from mcp_server.http.responses import PRIVATE, answer_response
 from mcp_server.operations.answers import Answer
 from mcp_server.operations.symbols import SYMBOL_PATTERN
+from mcp_server.presentation.absence import absence
 from store.accounts.accounts import Account
 from store.nights.book import Book, Coverage, Entry, company_name
 from store.wire.families import Family
-from store.wire.labels import LEFT_OUT, words_of
 from store.wire.method import Distribution
 from store.wire.view import SetupView, fresh_first
 from web.market.charts import NO_TRADE
@@ -171,7 +171,7 @@ def _context(
         "symbol": symbol,
         "name": company_name(entry),
         "facts": [fact for fact in facts if fact],
-        "exclusion": None if coverage.covered else exclusion_reason(book, coverage),
+        "absence": absence(book, symbol),
         "setups": setups,
         "opposite": len({setup.directions for setup in setups}) > 1,
         "summaries": _summaries(book, setups),
@@ -181,14 +181,6 @@ def _context(
         "currency": book.currency(symbol),
         "past": _history(book, symbol, page) if page else None,
     }
-
-
-def exclusion_reason(book: Book, coverage: Coverage) -> str:
-    """Why a symbol is not covered, as a sentence; by the report of the night, if it has one."""
-    code = coverage.reason or "not_covered"
-    refused = (book.report() or {}).get("refused", {})
-    reason: str | None = refused.get(code, {}).get(coverage.symbol)
-    return reason or f"{words_of(code, LEFT_OUT).capitalize()}."
 
 
 def _summaries(book: Book, setups: Iterable[SetupView]) -> dict[str, Mapping[str, Any] | None]:

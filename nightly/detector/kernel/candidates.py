@@ -11,8 +11,8 @@ from nightly.detector.kernel.compiler import Record, compiled
 from nightly.detector.kernel.judge import Verdict, bounds_of, judge
 from nightly.detector.kernel.lineages import propose
 from nightly.detector.kernel.lines import copy_line
-from nightly.detector.kernel.naming import follows_pole
-from nightly.detector.kernel.pairs import pair_of, refit_pair, typical_atr, width_at
+from nightly.detector.kernel.naming import Finding, failed, follows_pole
+from nightly.detector.kernel.pairs import converge, pair_of, refit_pair, typical_atr, width_at
 from nightly.detector.kernel.prices import LOWER, UPPER
 from nightly.detector.kernel.schedule import NEVER, rest
 from nightly.detector.kernel.state import CANDIDATES_PER_BAR, FITS_PER_BAR
@@ -79,6 +79,45 @@ def judge_pair(
     if fitted:
         remember(state, bars)
     return bars
+
+
+@compiled
+def furthest_pair(
+    prices: Rows, state: Record, touches: Indices, bar: int, parameters: Parameters
+) -> Finding:
+    """Judge every pair of live lines as of a bar, whether it is due or not. The one that comes
+    furthest, by the rule that it fails and then by its quality, becomes the candidate.
+
+    Returns what that pair fails, `PASSED` if nothing; without a pair, that no lines converge.
+    """
+    furthest = failed(Rule.CONVERGENCE, 0.0, 0.0)
+    best = 0.0
+    for scale in range(2):
+        for i in range(state.line_counts[scale, UPPER]):
+            for j in range(state.line_counts[scale, LOWER]):
+                upper = state.lines[scale, UPPER, i]
+                lower = state.lines[scale, LOWER, j]
+                if not converge(upper, lower, prices[bar].atr, bar, parameters):
+                    continue
+                copy_line(upper, state.drawn[UPPER])
+                copy_line(lower, state.drawn[LOWER])
+                lines = state.drawn
+                possible = first_possible(prices, upper, lower, scale, bar, parameters) == bar
+                if possible and refit_pair(prices, state, scale, touches, bar, parameters):
+                    lines = state.refitted
+                verdict = judge(prices, lines, scale, touches, bar, parameters)
+                ahead = reached(verdict.finding) - reached(furthest)
+                if ahead > 0 or (ahead == 0 and verdict.quality > best):
+                    furthest = verdict.finding
+                    best = verdict.quality
+                    note(state.candidate, lines, verdict, scale, bar)
+    return furthest
+
+
+@compiled
+def reached(finding: Finding) -> int:
+    """How far a pair came: the rule that it fails, or beyond the last."""
+    return int(finding.rule) if finding.rule != Rule.NONE else Rule.SCORE + 1
 
 
 @compiled

@@ -24,7 +24,7 @@ from nightly.series import Series
 from nightly.symbols import normalise
 from screener.settings.console import Table, out
 from store.wire.currency import money
-from store.wire.words import named
+from store.wire.words import drawing_words, named, rule_words
 
 MOST = 10
 """Drawings that are shown: those that came furthest."""
@@ -47,6 +47,9 @@ def print_explanation(order: Order, symbol: str) -> None:
         out.print(f"There is no bar for {order.session}; this is as of the last bar before it.")
     for served in explained.served:
         _print_served(served, currency)
+    if not explained.served:
+        words = drawing_words(explained.nearest.model_dump(mode="json"))
+        out.print_text(f"{words[:1].upper()}{words[1:]}.")
     _print_pairs(explained.pairs, currency)
 
 
@@ -105,14 +108,14 @@ def _print_pairs(pairs: Sequence[JudgedPair], currency: str) -> None:
         )
         return
     lines = ("upper line to today", "lower line to today")
-    table = Table("pairs", "scale", "pattern", *lines, "score", "rule", "value", "bound")
+    table = Table("pairs", "scale", "pattern", *lines, "score", "what it fails", "is", "needs")
     drawings = Counter(_cells(pair, currency) for pair in pairs)
     for cells, number in islice(drawings.items(), MOST):
         table.add_row(str(number), *cells)
     out.print()
     out.print(
-        "The drawings that came furthest, and the first rule that each fails (docs/detector.md); "
-        "several pairs may be fitted to the same lines:"
+        "The drawings that came furthest, and the first rule that each fails, in the words of "
+        "docs/detector.md, sections 3 to 5; several pairs may be fitted to the same lines:"
     )
     out.print(table)
 
@@ -130,15 +133,11 @@ def _cells(pair: JudgedPair, currency: str) -> tuple[str, ...]:
 
 
 def rule_cells(finding: Finding) -> tuple[str, str, str]:
-    """The rule that a pair of lines fails, its value and its bound as docs/detector.md has them,
-    never rounded so far that they look equal.
-    """
+    """The rule that a pair of lines fails, its value and its bound as docs/detector.md has them."""
     rule, value, bound = Rule(finding.rule), finding.value, finding.bound
-    name = rule.name.lower().replace("_", " ")
-    digits = next(n for n in (3, 6, 17) if n == 17 or f"{value:.{n}g}" != f"{bound:.{n}g}")
     if rule is Rule.CONVERGENCE and value > bound:
         return "the lines part", f"{value:.3g}", "-"
-    return name, f"{value:.{digits}g}", f"at {'least' if value < bound else 'most'} {bound:g}"
+    return rule_words(rule.name.lower(), value, bound)
 
 
 def kind_name(kind: PatternType) -> str:

@@ -10,6 +10,7 @@ import orjson
 
 from mcp_server.operations.arguments import HistoryArguments, RecordArguments
 from mcp_server.operations.handlers.patterns import history_body, patterns_body, record_body
+from mcp_server.presentation.absence import absence
 from screener.commands.patterns.setups import age_of
 from screener.commands.patterns.tables import history_table
 from screener.settings.console import out, terminal_width
@@ -59,7 +60,7 @@ def print_ticker(book: Book, symbol: str, answers: Fields) -> None:
     setups = answers["patterns"]["setups"]
     out.print_text(_heading(book, symbol))
     out.print_text(age_of(book))
-    out.print_text(_state(book, symbol, len(setups)))
+    out.print_text(absence(book, symbol) or f"Current setups: {len(setups)}.")
     for setup in setups:
         out.print()
         _print_setup(book.scan.by_id[setup["setup_id"]], setup["lines"])
@@ -75,17 +76,6 @@ def _heading(book: Book, symbol: str) -> str:
     facts = [entry.get(name) for name in ("asset_type", "exchange", "industry", "country")]
     parts = [short(company_name(entry), MOST_NAME), ", ".join(fact for fact in facts if fact)]
     return "; ".join([symbol, *(part for part in parts if part)])
-
-
-def _state(book: Book, symbol: str, setups: int) -> str:
-    known = book.coverage(symbol)
-    if known is not None and not known.covered:
-        reason = known.reason or "not_covered"
-        stored = (book.report() or {}).get("refused", {}).get(reason, {}).get(symbol, "")
-        return f"This night does not cover {symbol}: {reason}. {stored}".strip()
-    if not setups:
-        return f"No pattern on {symbol} is forming or triggered."
-    return f"Current setups: {setups}."
 
 
 def _print_setup(setup: SetupView, lines: Fields) -> None:

@@ -135,18 +135,22 @@ def test_a_pair_that_is_not_served_is_told_with_its_rule_its_value_and_its_bound
 ) -> None:
     lines = explained(tmp_path, folder, DAYS[86]).splitlines()
 
+    assert (
+        "The best drawing, a symmetrical triangle, has quality 65.5%, and a setup needs 70%"
+        in " ".join(lines)
+    )
     head = next(line for line in lines if line.startswith("pairs"))
     first = lines[lines.index(head) + 1]
-    cells = [first[head.index(name) :].split("  ")[0] for name in ("rule", "value", "bound")]
-    assert cells == ["score", "65.5", "at least 70"]
+    cells = [first[head.index(name) :].split("  ")[0] for name in ("what it fails", "is", "needs")]
+    assert cells == ["score, in percent", "65.5", "at least 70"]
 
 
 @pytest.mark.parametrize(
     ("finding", "cells"),
     [
-        (Finding(Rule.LENGTH, 12.0, 15.0), ("length", "12", "at least 15")),
-        (Finding(Rule.LENGTH, 131.0, 130.0), ("length", "131", "at most 130")),
-        (Finding(Rule.SCORE, 79.9998, 80.0), ("score", "79.9998", "at least 80")),
+        (Finding(Rule.LENGTH, 12.0, 15.0), ("length, in bars", "12", "at least 15")),
+        (Finding(Rule.LENGTH, 131.0, 130.0), ("length, in bars", "131", "at most 130")),
+        (Finding(Rule.SCORE, 79.9998, 80.0), ("score, in percent", "79.9998", "at least 80")),
         (Finding(Rule.CONVERGENCE, 4.0, 0.2), ("the lines part", "4", "-")),
     ],
 )

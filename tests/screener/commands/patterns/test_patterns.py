@@ -316,7 +316,7 @@ def test_a_symbol_that_is_not_covered_is_shown_with_the_reason(data_dir: Path) -
     reseal(data_dir, leave_out)
 
     printed = words(run(data_dir, "show", "FB").stdout)
-    assert "does not cover FB: behind. The last bar is of 2012-10-01." in printed
+    assert "does not cover FB (rule behind): the last bar is of 2012-10-01." in printed
     check_refusal(run(data_dir, "chart", "FB", "--setup", "x"), "FB has no setup")
 
 

@@ -1,0 +1,28 @@
+"""Absence: what stands against a symbol that has no setup, in one sentence."""
+
+from __future__ import annotations
+
+from store.nights.book import Book
+from store.wire.labels import LEFT_OUT, words_of
+from store.wire.words import drawing_words
+
+
+def absence(book: Book, symbol: str) -> str:
+    """Why a symbol of a night has no setup there: a full sentence; empty if it has one."""
+    coverage = book.coverage(symbol)
+    if coverage is not None and not coverage.covered:
+        code = coverage.reason or "not_covered"
+        return f"This night does not cover {symbol} (rule {code}): {_reason(book, symbol, code)}"
+    if book.scan.counts.get(symbol):
+        return ""
+    nearest = book.nearest(symbol)
+    found = f": {drawing_words(nearest)}" if nearest else ""
+    return f"No pattern on {symbol} right now, and no trade in progress{found}."
+
+
+def _reason(book: Book, symbol: str, code: str) -> str:
+    """What a rule found that left a symbol out, by the report of the night if it has that."""
+    refused = (book.report() or {}).get("refused", {})
+    reason: str = refused.get(code, {}).get(symbol) or f"{words_of(code, LEFT_OUT)}."
+    first = reason.split()[0]
+    return reason[:1].lower() + reason[1:] if first.istitle() else reason
