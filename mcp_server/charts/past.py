@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import logging
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,6 +32,8 @@ SHOWN = 320
 
 BEFORE = 50
 """Sessions that it is given before a pattern, or its pole."""
+
+DAY_ZERO = dt.date(1970, 1, 1)
 
 MARKS = "An arrowhead is an entry, a dot an exit at the target, a ring any other exit."
 LEVELS = ("entry", "stop", "target", "exit")
@@ -79,7 +81,7 @@ class Past:
 
     def is_among(self, prices: Prices) -> bool:
         """Whether its bars are among those that are kept."""
-        return self.since is None or self.since >= _days(prices)[0]
+        return self.since is None or (self.since - DAY_ZERO).days >= int(prices.date[0])
 
 
 def trades_of(book: Book, symbol: str) -> list[Trade]:
@@ -87,6 +89,12 @@ def trades_of(book: Book, symbol: str) -> list[Trade]:
     stored = book.history(symbol)
     rows = map(orjson.loads, stored.rows if stored else ())
     return [row for row in rows if row["lineage_id"] and row["entry_date"] and row["direction"]]
+
+
+def drawn_whole(symbol: str, trades: Iterable[Trade], prices: Prices) -> list[Trade]:
+    """The resolved trades of a symbol whose lines are known and lie among its stored bars."""
+    pasts = (Past.with_trade(symbol, trade) for trade in trades if trade["outcome"] != "open")
+    return [past.trade for past in pasts if past.trade and past.lines and past.is_among(prices)]
 
 
 def with_lines(past: Past, ledger: Ledger) -> Past:
@@ -226,7 +234,7 @@ def _part(prices: Prices, bars: slice) -> Prices:
 
 
 def _days(prices: Prices) -> tuple[dt.date, ...]:
-    return tuple(dt.date(1970, 1, 1) + dt.timedelta(days=int(day)) for day in prices.date)
+    return tuple(DAY_ZERO + dt.timedelta(days=int(day)) for day in prices.date)
 
 
 def _point(point: Mapping[str, Any]) -> Point:

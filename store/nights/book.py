@@ -367,6 +367,14 @@ class Book:
         """The currency of a symbol's prices."""
         return self.currencies.get(symbol, DOLLARS)
 
+    def examples(self) -> Mapping[str, Any]:
+        """By family `trades`, `wins` and those `shown` as examples; empty in a night sealed
+        before it had any.
+        """
+        body = self._value("SELECT value FROM meta WHERE name = 'examples'")
+        found: Mapping[str, Any] = orjson.loads(body or b"{}")
+        return found
+
     def method(self) -> Method | None:
         """The method record (trades beside their placebo); None if the book has none."""
         body = self._value("SELECT value FROM meta WHERE name = 'method'")

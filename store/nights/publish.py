@@ -128,6 +128,11 @@ class BookWriter:
             "INSERT INTO history VALUES (?, ?, ?)", (symbol, outcomes, b"\n".join(rows))
         )
 
+    def history(self, symbol: str) -> list[Mapping[str, Any]]:
+        """The HistoryRow values that were stored for a symbol."""
+        found = self._db.execute("SELECT rows FROM history WHERE symbol = ?", (symbol,)).fetchone()
+        return [orjson.loads(row) for row in found[0].split(b"\n")] if found and found[0] else []
+
     def add_ticker_record(self, record: TickerRecord) -> None:
         """Store the own records of a covered symbol."""
         self._db.execute(

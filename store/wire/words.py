@@ -338,6 +338,18 @@ def with_article(noun: str) -> str:
     return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
 
 
+def examples_words(shown: int, won: int, trades: int, wins: int) -> str:
+    """How examples were picked: `won` of `shown` reached the target, as `wins` of all `trades`."""
+    those = f"trade{'' if trades == 1 else 's'} that ended and whose bars the night keeps"
+    if shown == trades:
+        return f"All {trades:,} {those}: {wins:,} reached the target."
+    return (
+        f"{shown} of the {trades:,} {those}. Nobody picks them: they lie at even steps in the list "
+        f"of those that reached the target and then the others, each by date of entry. So {won} of "
+        f"these {shown} reached it, as {wins:,} of the {trades:,} did."
+    )
+
+
 def caption(view: SetupView, disclaimer: str) -> str:
     """What a chart shows, in words, for a reader who cannot see it."""
     placed, quality = place_words(view), quality_words(view)

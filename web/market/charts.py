@@ -1,7 +1,8 @@
 """Charts: those of setups, symbols and past trades for pages, as PNGs in a few looks and as data.
 
 Thumbnails, on which no past trade is marked, are for everybody who may see the scan; larger charts,
-the bars behind them and past trades are for those who may see the ticker.
+the bars behind them and past trades are for those who may see the ticker. Small pictures of the
+trades that are examples of a family are for everybody, as its record is.
 """
 
 from __future__ import annotations
@@ -44,9 +45,10 @@ async def png(visit: Visit, site: Site) -> Page:
     """The picture of a setup, of a past trade, or if none is named, of the symbol."""
     symbol, look = symbol_of(visit.request), wanted_look(visit.request)
     scan = look.width == THUMBNAIL and "trade" not in visit.request.query_params
-    await _check(visit, site, symbol, scan=scan)
     services = site.services
     with services.active_night.pin() as book:
+        if not (look.width == THUMBNAIL and _is_example(book, visit, symbol)):
+            await _check(visit, site, symbol, scan=scan)
         body = await services.charts.cached(book, _subject(book, visit, symbol), look)
     if body is None:
         async with site.drawings:
@@ -74,6 +76,15 @@ async def _drawn(visit: Visit, site: Site, symbol: str, look: Look) -> bytes:
             return await site.services.charts.png(book, subject, look)
         except ApiError as error:
             raise _refusal(error) from error
+
+
+def _is_example(book: Book, visit: Visit, symbol: str) -> bool:
+    """Whether a picture is of a trade that is an example of its family, which everybody may see."""
+    trade = visit.request.query_params.get("trade")
+    shown = (row for found in book.examples().values() for row in found["shown"])
+    return trade is not None and (symbol, trade) in {
+        (row["symbol"], row["lineage_id"]) for row in shown
+    }
 
 
 async def _check(visit: Visit, site: Site, symbol: str, *, scan: bool) -> None:

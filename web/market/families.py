@@ -70,6 +70,7 @@ def _one(book: Book, family: Family) -> Context:
         "record": entry.track_record,
         "as_served": entry.as_served,
         "shape": SHAPES[family],
+        "examples": book.examples().get(family),
         "families": list(Family),
         "method": method,
         "tables": tables,

@@ -12,7 +12,7 @@ import orjson
 from anyio.to_thread import run_sync
 from starlette.responses import RedirectResponse, Response
 
-from mcp_server.charts.past import Past, past_words, with_lines
+from mcp_server.charts.past import Past, drawn_whole, past_words, with_lines
 from mcp_server.filters.directory import LONGEST
 from mcp_server.http.responses import PRIVATE, answer_response
 from mcp_server.operations.answers import Answer
@@ -20,6 +20,7 @@ from mcp_server.operations.symbols import SYMBOL_PATTERN
 from mcp_server.presentation.absence import absence
 from store.accounts.accounts import Account
 from store.nights.book import Book, Coverage, Entry, company_name
+from store.wire.examples import OF_SYMBOL, at_even_steps
 from store.wire.families import Family
 from store.wire.method import Distribution
 from store.wire.view import SetupView, fresh_first
@@ -202,8 +203,19 @@ def _history(book: Book, symbol: str, page: int) -> Context:
         "pages": _pages_of(book, symbol),
         "results": histogram(Distribution.of(results)),
         "records": orjson.loads(record)["records"] if record else (),
+        "examples": _examples(book, symbol, rows),
         "available": stored is not None,
     }
+
+
+def _examples(book: Book, symbol: str, rows: list[Any]) -> Context | None:
+    """Past trades to show as small charts; None where none can be drawn."""
+    prices = book.prices(symbol)
+    trades = drawn_whole(symbol, rows, prices) if prices else []
+    trades.sort(key=lambda row: (row["outcome"] != "win", row["entry_date"]))
+    shown = [{"symbol": symbol, **row} for row in at_even_steps(trades, OF_SYMBOL)]
+    wins = sum(row["outcome"] == "win" for row in trades)
+    return {"shown": shown, "trades": len(trades), "wins": wins} if shown else None
 
 
 def _pages_of(book: Book, symbol: str) -> int:
