@@ -193,9 +193,9 @@ def marks_of(book: Book, symbol: str, prices: Prices) -> list[TradeMark]:
     return [mark for mark in marks if (mark.exit or mark.entry)[0] >= first]
 
 
-def past_words(book: Book, past: Past) -> str | None:
+def past_words(book: Book, past: Past, prices: Prices | None = None) -> str | None:
     """What such a chart shows, in words, for a reader who cannot see it; None without its bars."""
-    prices = book.prices(past.symbol)
+    prices = book.prices(past.symbol) if prices is None else prices
     if prices is None or not past.is_among(prices):
         return None
     view, trade = past_view(book, past, prices), past.trade

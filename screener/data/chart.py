@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from mcp_server.charts.charts import chart_view
-from mcp_server.charts.past import Past, past_words
+from mcp_server.charts.past import Past, Trade, past_view, past_words, trades_of
 from mcp_server.drawing import Look, draw
 from store.errors import BookError
-from store.nights.book import Book, StoredSetup, company_names
-from store.wire.words import caption
+from store.nights.book import Book, Prices, StoredSetup, company_names
+from store.wire.words import caption, named
 
 
 def draw_setup(book: Book, symbol: str, setup_id: str | None, look: Look) -> tuple[bytes, str]:
@@ -35,3 +37,25 @@ def draw_setup(book: Book, symbol: str, setup_id: str | None, look: Look) -> tup
     if isinstance(setup, StoredSetup):
         words = caption(setup.view, book.disclaimer)
     return draw(view, look), words
+
+
+def draw_trade(
+    book: Book, symbol: str, entered: str, look: Look, older: Callable[[str, Trade], Prices]
+) -> tuple[bytes, str]:
+    """The PNG of a past trade of a symbol by the day of its entry, and its caption. `older` gives
+    the bars around a trade that are not among those of the night.
+
+    Raises:
+        BookError: the night has no such trade.
+        SourceError: its bars cannot be had.
+    """
+    trades = trades_of(book, symbol)
+    trade = next((trade for trade in trades if trade["entry_date"] == entered), None)
+    if trade is None:
+        known = named([trade["entry_date"] for trade in trades]) or "none"
+        raise BookError(f"{symbol} has no past trade of {entered!r}; it has those of {known}.")
+    past, prices = Past.with_trade(symbol, trade), book.prices(symbol)
+    if prices is None or not past.is_among(prices):
+        prices = older(symbol, trade)
+    view = past_view(book, past, prices, company_names(book).get(symbol, ""))
+    return draw(view, look), past_words(book, past, prices) or ""

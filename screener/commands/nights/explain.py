@@ -36,7 +36,7 @@ def print_explanation(order: Order, symbol: str) -> None:
     Raises:
         SourceError: the symbol has no bars that can be explained, or none at the session.
     """
-    task, raw, listing = _find(plan(order, dt.datetime.now(dt.UTC)), order, symbol)
+    task, raw, listing = found_in(plan(order, dt.datetime.now(dt.UTC)), order, symbol)
     series, currency = _series(task, raw, listing, order.session)
     explained = explain(series, order.parameters, gap_days=gap_days(listing.calendar))
     number, pairs = len(explained.served), len(explained.pairs)
@@ -53,7 +53,7 @@ def print_explanation(order: Order, symbol: str) -> None:
     _print_pairs(explained.pairs, currency)
 
 
-def _find(planned: Plan, order: Order, symbol: str) -> tuple[Task, str, Listing]:
+def found_in(planned: Plan, order: Order, symbol: str) -> tuple[Task, str, Listing]:
     """The task that has a symbol, the raw name, and the listing."""
     wanted = normalise(symbol)
     for task in planned.tasks:

@@ -128,6 +128,17 @@ def chart(
         str | None,
         typer.Option(help="A setup_id of `screener show`; the first by rank when unset."),
     ] = None,
+    trade: Annotated[
+        str | None,
+        typer.Option(metavar="DATE", help="A past trade by its entry, as `screener show` has it."),
+    ] = None,
+    bars: Annotated[
+        str | None,
+        typer.Option(
+            help="Where a --trade is that is older than what the night keeps, as for `nightly`; if "
+            "left out, what the night was made from."
+        ),
+    ] = None,
     target: Annotated[
         str | None,
         typer.Option("--out", help="File to write, - for stdout; SYMBOL.png when unset."),
@@ -139,24 +150,32 @@ def chart(
     ] = "",
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
-    """Draw the chart of a symbol's setup, or without one of its past trades, as a PNG file.
+    """Draw the chart of a symbol's setup, of a past trade, or of all of them, as a PNG file.
 
     \b
     screener chart AAPL
     screener chart AAPL --theme dark --width 720 --out aapl.png
     screener chart AAPL --sma 20,50,200
+    screener chart AAPL --trade 2012-05-14
     """
     from screener.commands.patterns.setups import age_of, open_active_night
-    from screener.data.chart import draw_setup
+    from screener.data.chart import draw_setup, draw_trade
 
     look = _look(theme, width, sma)
     if target == "":
         fail("--out names no file; give one, or - for stdout.")
+    if setup and trade:
+        fail("--setup and --trade exclude each other; give one of them.")
     if target == "-" and sys.stdout.isatty():
         fail("a picture is not text; write it to a file or a pipe.")
     with open_active_night(settings()) as book:
         known = _known(book, symbol)
-        png, words = draw_setup(book, known, setup, look)
+        if trade is None:
+            png, words = draw_setup(book, known, setup, look)
+        else:
+            from screener.commands.nights.old_bars import OldBars
+
+            png, words = draw_trade(book, known, trade, look, OldBars(settings(), bars).around)
         age = age_of(book)
     if target == "-":
         sys.stdout.buffer.write(png)

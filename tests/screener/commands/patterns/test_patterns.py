@@ -345,6 +345,23 @@ def test_a_chart_is_drawn_of_the_best_setup_into_a_file_that_is_never_overwritte
     assert target.read_bytes() == first
 
 
+def test_a_past_trade_is_drawn_from_the_bars_where_the_night_keeps_none_so_old(
+    night: Path, tmp_path: Path
+) -> None:
+    """With its lines at their prices, whether its bars are in the night or only in the source."""
+    rows = json.loads(run(night, "show", "MSFT", "--history", "100", "--json").stdout)
+    newest, *_, oldest = (r for r in rows["history"]["occurrences"] if r["outcome"] != "open")
+    for row in (newest, oldest):
+        target = tmp_path / f"{row['entry_date']}.png"
+        arguments = ("--trade", row["entry_date"], "--bars", "sample", "--out", str(target))
+        drawn = run(night, "chart", "MSFT", *arguments)
+        assert drawn.returncode == 0, drawn.stderr
+        assert f"stop ${row['stop_price']:.2f}" in words(drawn.stdout)
+        assert Image.open(io.BytesIO(target.read_bytes())).size == (1200, 675)
+    check_refusal(run(night, "chart", "MSFT", "--trade", "2001-01-01"), "has no past trade of")
+    check_refusal(run(night, "chart", "MSFT", "--trade", "x", "--setup", "y"), "exclude each other")
+
+
 def test_a_chart_has_the_moving_averages_that_are_asked_for(night: Path, tmp_path: Path) -> None:
     drawn = {}
     for sma in ("", "20", "20,50,200"):

@@ -1,0 +1,48 @@
+"""Old bars: those around a past trade that are older than what a night keeps, read anew."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+
+from mcp_server.charts.past import Trade
+from nightly.bars import to_day
+from nightly.errors import SourceError
+from nightly.plan import plan
+from nightly.results.chart_bars import chart_bars
+from screener.commands.bars_options import BarsOptions
+from screener.commands.nights.explain import found_in
+from screener.commands.nights.nightly import order_of, working
+from screener.commands.nights.origin import as_the_night
+from screener.settings.settings import Settings
+from store.nights.book import Prices
+
+LATER = 60
+"""Calendar days after the exit that are read; the chart shows fewer."""
+
+
+@dataclass(frozen=True, slots=True)
+class OldBars:
+    """The bars that the active night was made from, or some `bars` that are named instead."""
+
+    settings: Settings
+    bars: str | None
+
+    def around(self, symbol: str, trade: Trade) -> Prices:
+        """The cleaned bars before and after a past trade.
+
+        Raises:
+            SourceError: they have no bar of the day of the entry.
+        """
+        entered = to_day(dt.date.fromisoformat(trade["entry_date"]))
+        left = to_day(dt.date.fromisoformat(trade["exit_date"])) if trade["exit_date"] else None
+        options = as_the_night(self.settings, BarsOptions(), self.bars)
+        with working(self.settings) as (work, step):
+            order = order_of(self.settings, options, work=work, step=step, only=symbol)
+            task, raw, listing = found_in(plan(order, dt.datetime.now(dt.UTC)), order, symbol)
+            (loaded,) = task.source.load([raw])
+            for series in task.clean(loaded, listing).series:
+                if entered in series.bars.date:
+                    kept = series.bars if left is None else series.bars.until(left + LATER)
+                    return chart_bars(kept)
+        raise SourceError(f"{order.name} has no bar of {symbol} on {trade['entry_date']}.")
