@@ -325,7 +325,8 @@ def drawing_words(drawing: Mapping[str, Any]) -> str:
     words, value, needed = rule_words(rule, drawing["value"], drawing["bound"])
     if quality is None:
         return (
-            f"the drawing that comes furthest fails a rule ({words}: {value}, {needed} is needed)"
+            "none of its drawings passes the rules; the one that comes furthest fails one "
+            f"({words}: {value}, needed: {needed})"
         )
     best = f"the best drawing, {with_article(pattern_words(drawing).lower())}, has quality"
     if rule == "none":
