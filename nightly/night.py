@@ -22,7 +22,6 @@ from nightly.results.history import FACTS
 from nightly.results.returns import Returns
 from nightly.results.symbol_results import Analysis
 from nightly.statistics.assembly import Statistics, universe
-from nightly.statistics.examples import family_examples
 from nightly.statistics.scan import RankedSetup, label_columns, number_columns
 from store.errors import HeldBackError, ManifestError, SealedError
 from store.folder.checkpoints import Checkpoints, Keep
@@ -166,7 +165,7 @@ class NightRun:
         candidates = _write_patterns(writer, analyses, statistics)
         _write_scan(writer, candidates)
         _write_statistics(writer, analyses, statistics)
-        writer.add_meta("examples", family_examples(analyses, writer.history))
+        writer.add_examples()
         writer.add_changes(
             (last.session, last.version) if last else None,
             follow_up.changes,
@@ -272,10 +271,8 @@ class SymbolsRun:
             all_new = len(history.new) == len(history.bodies)
             new = None if all_new else history.new
             writer.add_history(symbol, history.outcomes, history.bodies, new)
-        charted_from = None
         if analysis.prices is not None and self._has_room(analysis):
             writer.add_prices(symbol, analysis.prices)
-            charted_from = int(analysis.prices.date[0])
             self._charted += 1
         if memo is not None and self._keep is not None:
             self._keep(symbol, memo)
@@ -284,7 +281,6 @@ class SymbolsRun:
                 analysis,
                 history=None,
                 prices=None,
-                charted_from=charted_from,
                 kept=None,
                 # An array that was joined, or came from a worker, describes its columns anew: 1 KB.
                 facts=analysis.facts.astype(FACTS),

@@ -1,24 +1,19 @@
 """Past: what a symbol's chart shows without a setup, its past trades as marks or one of them alone.
 
-Trades are those of the history of the night, with their lines. Of a night that was sealed before
-history had lines, the ledger has those of trades that some night served while they ran.
+Trades are those of the history of the night, with their lines, which older nights lack.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import logging
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
 
 from mcp_server.drawing import ChartView, Point, TradeMark, TrendLine
-from store.errors import LedgerError
-from store.ledger.ledger import Ledger
-from store.ledger.served import TradeKey
 from store.nights.book import Book, Prices
 from store.wire.currency import money
 from store.wire.families import pattern_words
@@ -41,8 +36,6 @@ LEVELS = ("entry", "stop", "target", "exit")
 Trade = Mapping[str, Any]
 """A HistoryRow."""
 Lines = tuple[TrendLine, TrendLine]
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +74,7 @@ class Past:
 
     def is_among(self, prices: Prices) -> bool:
         """Whether its bars are among those that are kept."""
-        return self.since is None or (self.since - DAY_ZERO).days >= int(prices.date[0])
+        return self.since is None or self.since >= prices.first_day
 
 
 def trades_of(book: Book, symbol: str) -> list[Trade]:
@@ -89,35 +82,6 @@ def trades_of(book: Book, symbol: str) -> list[Trade]:
     stored = book.history(symbol)
     rows = map(orjson.loads, stored.rows if stored else ())
     return [row for row in rows if row["lineage_id"] and row["entry_date"] and row["direction"]]
-
-
-def drawn_whole(symbol: str, trades: Iterable[Trade], prices: Prices) -> list[Trade]:
-    """The resolved trades of a symbol whose lines are known and lie among its stored bars."""
-    pasts = (Past.with_trade(symbol, trade) for trade in trades if trade["outcome"] != "open")
-    return [past.trade for past in pasts if past.trade and past.lines and past.is_among(prices)]
-
-
-def with_lines(past: Past, ledger: Ledger) -> Past:
-    """A trade with its lines: where its night has none, those that the first recorded night served,
-    in the prices of this one; as it is if none is recorded.
-    """
-    trade = past.trade
-    if trade is None or past.lines is not None:
-        return past
-    key, mark = TradeKey(past.symbol, trade["lineage_id"], 1), _mark(trade)
-    try:
-        served = ledger.running(key, mark.entry[0], mark.exit and mark.exit[0])
-    except LedgerError as error:
-        log.warning("The lines of a past trade cannot be drawn: %s", error)
-        return past
-    if served is None or not served.entry_price:
-        return past
-    # A split since then rescaled the bars; the close of the breakout tells by how much.
-    scale, lines = trade["entry_price"] / served.entry_price, served.lines
-    (a, b), (c, d) = (
-        [(point.date, point.price * scale) for point in ends] for ends in (lines.upper, lines.lower)
-    )
-    return replace(past, lines=(TrendLine(a, b), TrendLine(c, d)))
 
 
 def shown(prices: Prices, since: dt.date | None = None) -> Prices:

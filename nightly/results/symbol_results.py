@@ -41,8 +41,6 @@ class Analysis:
     """What came furthest, if it is covered and there is no formation."""
     features: Floats | None = None
     prices: Prices | None = None
-    charted_from: int | None = None
-    """The day number of the first bar that the night keeps of it."""
     scored_from: int | None = None
     """The day number of the first bar with 60 bars of its series before it."""
     began: Began | None = None

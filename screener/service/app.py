@@ -60,7 +60,6 @@ from store.database.database import Database
 from store.errors import DatabaseUnavailableError
 from store.folder.layout import DataFolder
 from store.folder.progress import ProgressFile
-from store.ledger.ledger import Ledger
 from store.nights.active_night import ActiveNight
 from store.nights.book import PerBook
 from telemetry.metrics import record
@@ -228,7 +227,6 @@ def _site(
         audit=store.audit,
         audit_days=settings.audit_days,
         policies=policies_of(settings),
-        ledger=Ledger(settings.data_dir),
         news=News(services.active_night, ProgressFile(settings.data_dir)),
         origins=origins,
         authorization=authorization,

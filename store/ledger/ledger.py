@@ -12,7 +12,7 @@ import datetime as dt
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -40,13 +40,10 @@ from store.ledger.objects import (
     head_of,
     read_newest,
 )
-from store.ledger.served import Line, ServedSetup, Tally, TradeKey
+from store.ledger.served import Line, Tally
 
 NAMED: Final = 20
 """Withdrawals that clients are told of, newest first."""
-
-FEW_NIGHTS = 5
-"""Nights that are read at most to learn how one trade was served."""
 
 
 log = logging.getLogger(__name__)
@@ -204,26 +201,6 @@ class Ledger:
             head = self.head(name)
             if isinstance(head, NightHead) and head.sample == sample:
                 return head, self.read(name).lines()
-        return None
-
-    def running(self, key: TradeKey, entered: dt.date, left: dt.date | None) -> ServedSetup | None:
-        """A trade as the first recorded night served it that served it as running; None if none of
-        the first few nights did. It was entered on a day, and left on another if it ended.
-
-        Raises:
-            LedgerError: an object that may have it is damaged.
-        """
-        names = self.names()
-        gone = {name.version for name in names if name.withdrawal}
-        begin, end = f"{entered:%Y%m%d}", f"{left:%Y%m%d}" if left else "9"
-        ran = [n for n in names if begin <= n.day < end and n.version not in gone]
-        for name in sorted(ran, key=lambda n: (n.day, n.number))[:FEW_NIGHTS]:
-            written = self.read(name)
-            # Most lines are of others: to check them all would take many times as long.
-            rows = [row for row in written.rows if row.get("lineage_id") == key.lineage_id]
-            for line in replace(written, rows=rows).lines():
-                if isinstance(line, ServedSetup) and line.key == key and line.entry_date:
-                    return line
         return None
 
     def withdrawals(self) -> Mapping[str, Withdrawal]:

@@ -19,13 +19,13 @@ from typing import Any, Final, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import numpy.typing as npt
 import orjson
 
 from store.errors import BookError
 from store.folder.files import open_unchanging
 from store.ledger.manifest import Manifest
 from store.nights.evidence import Evidence
+from store.nights.prices import Prices as Prices
 from store.wire.briefs import Briefs
 from store.wire.currency import DOLLARS
 from store.wire.families import Family
@@ -73,34 +73,6 @@ class StoredSetup:
     fields: Mapping[str, Any]
     evidence: Mapping[str, Any]
     """The score and its parts; `entry_date` and `entry_price` of a running trade."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Prices:
-    """The bars a chart needs: int32 days since 1970-01-01 and float32 prices, oldest first."""
-
-    date: npt.NDArray[np.int32]
-    open: npt.NDArray[np.float32]
-    high: npt.NDArray[np.float32]
-    low: npt.NDArray[np.float32]
-    close: npt.NDArray[np.float32]
-    volume: npt.NDArray[np.float32] | None = None
-    """In units of the asset, NaN where it is not known; None in a night sealed without volume."""
-
-    def encode(self) -> bytes:
-        """The arrays one after the other, little-endian."""
-        columns = [self.open, self.high, self.low, self.close]
-        columns += [] if self.volume is None else [self.volume]
-        return self.date.astype("<i4").tobytes() + b"".join(
-            column.astype("<f4").tobytes() for column in columns
-        )
-
-    @classmethod
-    def decode(cls, body: bytes, bars: int) -> Prices:
-        """The inverse of `encode`; the length of the body tells whether volume is in it."""
-        date = np.frombuffer(body, "<i4", bars)
-        columns = np.frombuffer(body, "<f4", offset=4 * bars).reshape(-1, bars)
-        return cls(date, *columns)
 
 
 def schema() -> str:

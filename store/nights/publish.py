@@ -28,6 +28,7 @@ from store.ledger.manifest import (
 )
 from store.nights.book import Prices, schema
 from store.nights.nights import Nights
+from store.wire.examples import OF_FAMILY, drawable, examples
 from store.wire.families import Family
 from store.wire.method import Method
 from store.wire.records import (
@@ -128,11 +129,6 @@ class BookWriter:
             "INSERT INTO history VALUES (?, ?, ?)", (symbol, outcomes, b"\n".join(rows))
         )
 
-    def history(self, symbol: str) -> list[Mapping[str, Any]]:
-        """The HistoryRow values that were stored for a symbol."""
-        found = self._db.execute("SELECT rows FROM history WHERE symbol = ?", (symbol,)).fetchone()
-        return [orjson.loads(row) for row in found[0].split(b"\n")] if found and found[0] else []
-
     def add_ticker_record(self, record: TickerRecord) -> None:
         """Store the own records of a covered symbol."""
         self._db.execute(
@@ -200,6 +196,17 @@ class BookWriter:
                 "changes": rows,
             }
             self.add_meta("changes", value)
+
+    def add_examples(self) -> None:
+        """Store examples of each family, of the trades whose bars are stored by now."""
+        found: dict[str, list[Mapping[str, Any]]] = {family.value: [] for family in Family}
+        stored = "SELECT symbol, bars, body, rows FROM prices JOIN history USING (symbol)"
+        for symbol, bars, body, rows in self._db.execute(stored):
+            trades = [orjson.loads(row) for row in rows.split(b"\n") if row]
+            for trade in drawable(symbol, trades, Prices.decode(body, bars).first_day):
+                found[trade["family"]].append(trade)
+        shown = {family: examples(trades, OF_FAMILY) for family, trades in found.items()}
+        self.add_meta("examples", shown)
 
     def add_method(self, method: Method) -> None:
         """Store the method record, which compares trades with their placebo on the method page."""

@@ -2,18 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, TypeVar
+import datetime as dt
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 OF_SYMBOL: Final = 6
 OF_FAMILY: Final = 12
 
-Trade = TypeVar("Trade")
+FIELDS: Final = ("lineage_id", "family", "direction", "outcome", "entry_date", "r_multiple")
+"""Those of a history row that an example has, beside its symbol."""
+
+Item = TypeVar("Item")
+Trade = Mapping[str, Any]
 
 
-def at_even_steps(trades: Sequence[Trade], number: int) -> list[Trade]:
-    """So many of some trades, or all if there are no more, at even steps of their order: of wins
+def drawable(symbol: str, rows: Iterable[Trade], first_day: dt.date) -> list[Trade]:
+    """The resolved trades among the history rows of a symbol whose lines begin on a day or later;
+    none in a night that was sealed before history had lines.
+    """
+    whole = (
+        row
+        for row in rows
+        if row["outcome"] != "open"
+        and row.get("lines")
+        and min(line["start"]["date"] for line in row["lines"].values()) >= f"{first_day}"
+    )
+    return [{"symbol": symbol, **{name: row[name] for name in FIELDS}} for row in whole]
+
+
+def examples(trades: Iterable[Trade], number: int) -> Mapping[str, Any]:
+    """How many `trades` there are, how many of them are `wins`, and those `shown`."""
+    ordered = sorted(trades, key=lambda row: (row["outcome"] != "win", row["entry_date"]))
+    wins = sum(row["outcome"] == "win" for row in ordered)
+    return {"trades": len(ordered), "wins": wins, "shown": at_even_steps(ordered, number)}
+
+
+def at_even_steps(items: Sequence[Item], number: int) -> list[Item]:
+    """So many of some items, or all if there are no more, at even steps of their order: of wins
     before losses, each by date, it has both in their share.
     """
-    count = min(number, len(trades))
-    return [trades[(2 * place + 1) * len(trades) // (2 * count)] for place in range(count)]
+    count = min(number, len(items))
+    return [items[(2 * place + 1) * len(items) // (2 * count)] for place in range(count)]

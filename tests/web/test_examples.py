@@ -92,7 +92,8 @@ def test_a_family_shows_to_everybody_examples_of_the_trades_of_all_covered_symbo
         page = stranger.get(f"/families/{family}").text
         shown = PICTURE.findall(page)
         assert len(shown) == min(OF_FAMILY, found["trades"])
-        assert found["trades"] <= len(drawn)
+        assert found["trades"] == len(drawn)
+        assert found["wins"] == sum(row["outcome"] == "win" for row in drawn.values())
         won = sum(drawn[trade]["outcome"] == "win" for _, trade in shown)
         assert not shown or abs(won - len(shown) * found["wins"] / found["trades"]) < 1
         for symbol, trade in shown:

@@ -15,13 +15,12 @@ import orjson
 import pytest
 from PIL import Image
 
-from mcp_server.charts.past import Past, marks_of, past_view, with_lines
+from mcp_server.charts.past import Past, marks_of, past_view
 from screener.commands.bars_options import BarsOptions
 from screener.commands.nights.nightly import order_of, seal
 from screener.settings.settings import Settings
 from store.ledger.ledger import Ledger
-from store.ledger.objects import encoded
-from store.ledger.served import TradeKey
+from store.ledger.served import ServedSetup, TradeKey
 from store.nights.book import Book, Prices
 from store.wire.currency import money
 from tests.conftest import CROWDED, seal_night
@@ -139,14 +138,14 @@ def test_a_trade_that_the_night_does_not_know_has_no_page(service: Service) -> N
     assert Browser(service).get("/symbols/NOPE/trades/nope").status_code in (303, 404)
 
 
-def test_a_trade_that_runs_has_the_lines_of_its_setup(book: Book, night: Path) -> None:
+def test_a_trade_that_runs_has_the_lines_of_its_setup(book: Book) -> None:
     trade = next(row for row in trades(book, "MSFT") if row["outcome"] == "open")
     (upper,) = (
         fields["lines"]["upper"]
         for fields in orjson.loads(book.patterns("MSFT") or b"")["setups"]
         if (fields["lineage_id"], fields["attempt"]["number"]) == (trade["lineage_id"], 1)
     )
-    lines = with_lines(past_of(book, "MSFT", trade), Ledger(night)).lines
+    lines = past_of(book, "MSFT", trade).lines
     assert lines is not None
     assert lines[0].start[1] == upper["start"]["price"]
 
@@ -162,10 +161,12 @@ def without_lines(book: sqlite3.Connection) -> None:
 def test_each_past_trade_has_its_lines_as_a_night_served_them_while_it_ran(
     served: Path, early: dict[str, Any]
 ) -> None:
-    key = TradeKey("GOOG", early["lineage_id"], 1)
-    entered, left = (dt.date.fromisoformat(early[f"{end}_date"]) for end in ("entry", "exit"))
-    running = Ledger(served).running(key, entered, left)
-    assert running is not None
+    ledger, key = Ledger(served), TradeKey("GOOG", early["lineage_id"], 1)
+    (running,) = (
+        line
+        for line in ledger.read(ledger.names()[0]).lines()
+        if isinstance(line, ServedSetup) and line.key == key and line.entry_date
+    )
     for side in ("upper", "lower"):
         ends = [early["lines"][side][end] for end in ("start", "end")]
         then = [point.model_dump(mode="json") for point in getattr(running.lines, side)]
@@ -185,50 +186,15 @@ def test_each_past_trade_has_its_lines_as_a_night_served_them_while_it_ran(
     assert view.dates[0] < drawn.since
 
 
-def test_in_an_older_night_a_trade_has_lines_if_a_recorded_night_served_it_or_its_page_says_why(
-    data_dir: Path, served: Path, early: dict[str, Any]
-) -> None:
-    missing = "Its trend lines are not drawn"
+def test_a_night_that_was_sealed_before_history_had_lines_says_so(data_dir: Path) -> None:
     reseal(data_dir, without_lines)
     with closing(active_book(data_dir)) as book:
-        past = past_of(book, "GOOG", early)
-        assert past.lines is None
-        assert with_lines(past, Ledger(served)).lines == Past.with_trade("GOOG", early).lines
+        newest = trades(book, "GOOG")[0]
+        assert past_of(book, "GOOG", newest).lines is None
     with serving(data_dir, demo_symbols=("GOOG",)) as live:
-        page = Browser(live).get(address("GOOG", early)).text
+        page = Browser(live).get(address("GOOG", newest)).text
     assert "chart.png" in page
-    assert missing in page
-
-
-def test_the_lines_of_a_trade_follow_a_split_of_the_bars_since(
-    served: Path, early: dict[str, Any]
-) -> None:
-    before = with_lines(Past("GOOG", early), Ledger(served)).lines
-    halved = early | {"entry_price": early["entry_price"] / 2}
-    after = with_lines(Past("GOOG", halved), Ledger(served)).lines
-    assert before is not None
-    assert after is not None
-    for one, other in zip(before, after, strict=True):
-        ends = ((day, price / 2) for day, price in (one.start, one.end))
-        assert (other.start, other.end) == tuple(ends)
-
-
-def test_a_damaged_or_withdrawn_record_gives_no_lines(
-    served: Path, tmp_path: Path, early: dict[str, Any]
-) -> None:
-    first = Ledger(served).names()[0]
-    for name in Ledger(served).names():
-        body = Ledger(served).bytes_of(name)
-        target = tmp_path / "ledger" / name.file
-        target.parent.mkdir(exist_ok=True)
-        target.write_bytes(b"no gzip" if name == first else body)
-    assert with_lines(Past("GOOG", early), Ledger(tmp_path)).lines is None
-
-    written = Ledger(served).read(first)
-    (tmp_path / "ledger" / first.file).write_bytes(Ledger(served).bytes_of(first))
-    gone = first.file.replace(".jsonl", ".withdrawal.jsonl").replace("000001", "000003")
-    (tmp_path / "ledger" / gone).write_bytes(encoded(written.head))
-    assert with_lines(Past("GOOG", early), Ledger(tmp_path)).lines is None
+    assert "this night was sealed before past trades had them" in page
 
 
 def test_the_marks_of_a_symbol_are_the_trades_within_its_kept_bars(book: Book) -> None:

@@ -7,13 +7,12 @@ trades that are examples of a family are for everybody, as its record is.
 
 from __future__ import annotations
 
-from anyio.to_thread import run_sync
 from starlette.requests import Request
 
 from mcp_server.calls.errors import ApiError
 from mcp_server.charts.chart_data import chart_data
 from mcp_server.charts.charts import Subject
-from mcp_server.charts.past import Past, with_lines
+from mcp_server.charts.past import Past
 from mcp_server.drawing import AVERAGES, THEMES, USUAL, WIDTHS, Look, look_of
 from mcp_server.http.responses import PRIVATE_HOUR, PUBLIC_HOUR, HttpResponse, answer_response
 from mcp_server.operations.answers import PNG, Answer
@@ -70,8 +69,6 @@ async def data(visit: Visit, site: Site) -> Page:
 async def _drawn(visit: Visit, site: Site, symbol: str, look: Look) -> bytes:
     with site.services.active_night.pin() as book:
         subject = _subject(book, visit, symbol)
-        if isinstance(subject, Past):
-            subject = await run_sync(with_lines, subject, site.ledger)
         try:
             return await site.services.charts.png(book, subject, look)
         except ApiError as error:

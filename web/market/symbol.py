@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import orjson
-from anyio.to_thread import run_sync
 from starlette.responses import RedirectResponse, Response
 
-from mcp_server.charts.past import Past, drawn_whole, past_words, with_lines
+from mcp_server.charts.past import Past, past_words
 from mcp_server.filters.directory import LONGEST
 from mcp_server.http.responses import PRIVATE, answer_response
 from mcp_server.operations.answers import Answer
@@ -20,7 +19,7 @@ from mcp_server.operations.symbols import SYMBOL_PATTERN
 from mcp_server.presentation.absence import absence
 from store.accounts.accounts import Account
 from store.nights.book import Book, Coverage, Entry, company_name
-from store.wire.examples import OF_SYMBOL, at_even_steps
+from store.wire.examples import OF_SYMBOL, drawable, examples
 from store.wire.families import Family
 from store.wire.method import Distribution
 from store.wire.view import SetupView, fresh_first
@@ -97,7 +96,7 @@ async def trade(visit: Visit, site: Site) -> Page:
             visit,
             night=site.pages.status(book),
             symbol=symbol,
-            past=await run_sync(with_lines, past, site.ledger),
+            past=past,
             caption=past_words(book, past),
             prices=book.prices(symbol),
             currency=book.currency(symbol),
@@ -195,7 +194,8 @@ def _history(book: Book, symbol: str, page: int) -> Context:
     stored = book.history(symbol)
     rows = [orjson.loads(row) for row in stored.rows] if stored else []
     results = [row["r_multiple"] for row in rows if row["r_multiple"] is not None]
-    record = book.ticker_record(symbol)
+    record, prices = book.ticker_record(symbol), book.prices(symbol)
+    first_day = prices.first_day if prices else None
     return {
         "rows": rows[OCCURRENCES * (page - 1) : OCCURRENCES * page],
         "total": len(rows),
@@ -203,19 +203,9 @@ def _history(book: Book, symbol: str, page: int) -> Context:
         "pages": _pages_of(book, symbol),
         "results": histogram(Distribution.of(results)),
         "records": orjson.loads(record)["records"] if record else (),
-        "examples": _examples(book, symbol, rows),
+        "examples": examples(drawable(symbol, rows, first_day), OF_SYMBOL) if first_day else None,
         "available": stored is not None,
     }
-
-
-def _examples(book: Book, symbol: str, rows: list[Any]) -> Context | None:
-    """Past trades to show as small charts; None where none can be drawn."""
-    prices = book.prices(symbol)
-    trades = drawn_whole(symbol, rows, prices) if prices else []
-    trades.sort(key=lambda row: (row["outcome"] != "win", row["entry_date"]))
-    shown = [{"symbol": symbol, **row} for row in at_even_steps(trades, OF_SYMBOL)]
-    wins = sum(row["outcome"] == "win" for row in trades)
-    return {"shown": shown, "trades": len(trades), "wins": wins} if shown else None
 
 
 def _pages_of(book: Book, symbol: str) -> int:

@@ -19,7 +19,6 @@ from store.accounts.keys import Keys
 from store.accounts.passwords import Passwords
 from store.accounts.screens import Screens
 from store.accounts.sessions import Browsers, Sessions
-from store.ledger.ledger import Ledger
 from telemetry.metrics import Degraded
 from web.site.cookies import Cookies
 from web.site.live import News
@@ -49,7 +48,6 @@ class Site:
     audit_days: int
     """Days for which events of the audit log are kept."""
     policies: Policies
-    ledger: Ledger
     news: News
     origins: Origins
     """The names under which the service is known."""
