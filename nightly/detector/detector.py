@@ -27,7 +27,6 @@ from nightly.detector.parameters import DEFAULTS, Parameters
 from nightly.series import Mask, Places, Series, starts
 
 __all__ = [
-    "Finding",
     "Levels",
     "Parameters",
     "Walk",

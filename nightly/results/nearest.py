@@ -8,7 +8,7 @@ from nightly.bars import Bars
 from nightly.detector.detector import Walk, furthest
 from nightly.detector.events import Rows, Rule
 from nightly.detector.parameters import Parameters
-from nightly.results.views import direction_name, family_of_type, line_point, type_name
+from nightly.results.views import family_of_type, line_point, type_name
 from nightly.series import Series
 from store.wire.records import NearestDrawing, PastLine, PastLines
 
@@ -34,7 +34,6 @@ def nearest_drawing(
     named = {
         "family_label": family_of_type(kind).label,
         "pattern_type": type_name(kind),
-        "direction": direction_name(int(version["direction"])),
         "quality_pct": round(float(version["quality"]), 1),
         "lines": PastLines(upper=upper, lower=lower),
     }

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from screener.commands import access, accounts, backup, db, up, watchlist
+from screener.commands import access, accounts, backup, chart, db, up, watchlist
 from screener.commands.bars_options import reading_bars
 from screener.commands.nights import bars, detect, ledger, night
 from screener.commands.patterns import export, patterns
@@ -52,7 +52,7 @@ app.add_typer(access.grants_app, name="grant")
 app.add_typer(access.clients_app, name="client")
 app.command()(patterns.scan)
 app.command()(patterns.show)
-app.command()(patterns.chart)
+app.command()(chart.chart)
 app.command()(export.export)
 app.command()(access.purge)
 app.add_typer(db.db_app, name="db")

@@ -377,7 +377,6 @@ class NearestDrawing(Record):
     """What the rule needs: more than the value at least, else at most."""
     family_label: str | None = None
     pattern_type: PatternType | None = None
-    direction: Direction | None = None
     quality_pct: Share | None = None
     lines: PastLines | None = None
 

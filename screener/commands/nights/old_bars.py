@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
 
 from mcp_server.charts.past import Trade
 from nightly.bars import to_day
@@ -21,28 +20,21 @@ LATER = 60
 """Calendar days after the exit that are read; the chart shows fewer."""
 
 
-@dataclass(frozen=True, slots=True)
-class OldBars:
-    """The bars that the active night was made from, or some `bars` that are named instead."""
+def bars_around(settings: Settings, bars: str | None, symbol: str, trade: Trade) -> Prices:
+    """The cleaned bars before and after a past trade, of those that the active night was made from,
+    or of some `bars` that are named instead.
 
-    settings: Settings
-    bars: str | None
-
-    def around(self, symbol: str, trade: Trade) -> Prices:
-        """The cleaned bars before and after a past trade.
-
-        Raises:
-            SourceError: they have no bar of the day of the entry.
-        """
-        entered = to_day(dt.date.fromisoformat(trade["entry_date"]))
-        left = to_day(dt.date.fromisoformat(trade["exit_date"])) if trade["exit_date"] else None
-        options = as_the_night(self.settings, BarsOptions(), self.bars)
-        with working(self.settings) as (work, step):
-            order = order_of(self.settings, options, work=work, step=step, only=symbol)
-            task, raw, listing = found_in(plan(order, dt.datetime.now(dt.UTC)), order, symbol)
-            (loaded,) = task.source.load([raw])
-            for series in task.clean(loaded, listing).series:
-                if entered in series.bars.date:
-                    kept = series.bars if left is None else series.bars.until(left + LATER)
-                    return chart_bars(kept)
-        raise SourceError(f"{order.name} has no bar of {symbol} on {trade['entry_date']}.")
+    Raises:
+        SourceError: they have no bar of the day of the entry.
+    """
+    entered = to_day(dt.date.fromisoformat(trade["entry_date"]))
+    left = to_day(dt.date.fromisoformat(trade["exit_date"])) if trade["exit_date"] else None
+    options = as_the_night(settings, BarsOptions(), bars)
+    with working(settings) as (work, step):
+        order = order_of(settings, options, work=work, step=step, only=symbol)
+        task, raw, listing = found_in(plan(order, dt.datetime.now(dt.UTC)), order, symbol)
+        (loaded,) = task.source.load([raw])
+        for series in task.clean(loaded, listing).series:
+            if entered in series.bars.date:
+                return chart_bars(series.bars if left is None else series.bars.until(left + LATER))
+    raise SourceError(f"{order.name} has no bar of {symbol} on {trade['entry_date']}.")

@@ -1,0 +1,113 @@
+"""`screener chart`: the picture of a setup, or of past trades, without a server.
+
+Their modules are imported by the command (`screener.settings.console` says why).
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from screener.commands.patterns.patterns import Symbol, known_symbol
+from screener.settings.console import err, fail, out, settings, writing
+from store.folder.files import replace_file
+
+if TYPE_CHECKING:
+    from mcp_server.drawing import Look
+
+
+def chart(
+    symbol: Symbol,
+    setup: Annotated[
+        str | None,
+        typer.Option(help="A setup_id of `screener show`; the first by rank when unset."),
+    ] = None,
+    trade: Annotated[
+        str | None,
+        typer.Option(metavar="DATE", help="A past trade by its entry, as `screener show` has it."),
+    ] = None,
+    bars: Annotated[
+        str | None,
+        typer.Option(
+            help="Where a --trade is that is older than what the night keeps, as for `nightly`; if "
+            "left out, what the night was made from."
+        ),
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option("--out", help="File to write, - for stdout; SYMBOL.png when unset."),
+    ] = None,
+    theme: Annotated[str, typer.Option(help="light or dark.")] = "light",
+    width: Annotated[int, typer.Option(help="Pixels: 320 (a thumbnail), 720 or 1200.")] = 1200,
+    sma: Annotated[
+        str, typer.Option(help="Moving averages of the close: some of 20,50,200 sessions.")
+    ] = "",
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+) -> None:
+    """Draw the chart of a symbol's setup, of a past trade, or of all of them, as a PNG file.
+
+    \b
+    screener chart AAPL
+    screener chart AAPL --theme dark --width 720 --out aapl.png
+    screener chart AAPL --sma 20,50,200
+    screener chart AAPL --trade 2012-05-14
+    """
+    from screener.commands.patterns.setups import age_of, open_active_night
+    from screener.data.chart import draw_setup, draw_trade
+
+    look = _look(theme, width, sma)
+    if target == "":
+        fail("--out names no file; give one, or - for stdout.")
+    if setup and trade:
+        fail("--setup and --trade exclude each other; give one of them.")
+    if target == "-" and sys.stdout.isatty():
+        fail("a picture is not text; write it to a file or a pipe.")
+    with open_active_night(settings()) as book:
+        known = known_symbol(book, symbol)
+        if trade is None:
+            png, words = draw_setup(book, known, setup, look)
+        else:
+            from screener.commands.nights.old_bars import bars_around
+
+            png, words = draw_trade(
+                book, known, trade, look, partial(bars_around, settings(), bars)
+            )
+        age = age_of(book)
+    if target == "-":
+        sys.stdout.buffer.write(png)
+    else:
+        path = Path(target or f"{known}.png")
+        _write_picture(path, png, replace=force)
+        out.print(str(path))
+    stream = err if target == "-" else out
+    stream.print_text(age)
+    stream.print_text(words)
+
+
+def _look(theme: str, width: int, sma: str) -> Look:
+    from mcp_server.drawing import AVERAGES, LOOKS, THEMES, WIDTHS, look_of
+
+    if theme not in THEMES:
+        fail(f"--theme {theme!r} is not one of {', '.join(THEMES)}.")
+    if (theme, str(width)) not in LOOKS:
+        fail(f"--width {width} is not one of {', '.join(map(str, WIDTHS))}.")
+    look = look_of(theme, str(width), sma)
+    if look is None:
+        fail(f"--sma {sma!r} is not some of {','.join(map(str, AVERAGES))}.")
+    return look
+
+
+def _write_picture(path: Path, png: bytes, *, replace: bool) -> None:
+    """Write a picture to a file, which may exist only if it is to be replaced; nothing but an
+    ordinary file ever is.
+    """
+    with writing(path, "--out"):
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            fail(f"{path} is not a regular file; choose another with --out.")
+        if path.exists() and not replace:
+            fail(f"{path} exists; choose another file with --out, or replace it with --force.")
+        replace_file(path, png, 0o644)
