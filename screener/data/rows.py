@@ -52,13 +52,18 @@ def setup_rows(
             "stop_pct": view.plan.stop_pct,
             "target_pct": view.plan.target_pct,
             **{f"opposite_{name}": value for name, value in opposite.items()},
-            **{
-                f"{side}_{end}_{field}": row["lines"][side][end][field]
-                for side in ("upper", "lower")
-                for end in ("start", "end")
-                for field in ("date", "price")
-            },
+            **_lines(row["lines"]),
         }
+
+
+def _lines(lines: Fields | None) -> Fields:
+    """The ends of both trend lines; empty in a night that was sealed without them."""
+    return {
+        f"{side}_{end}_{field}": line[end][field]
+        for side, line in (lines or {}).items()
+        for end in ("start", "end")
+        for field in ("date", "price")
+    }
 
 
 def _night(book: Book) -> Iterator[Fields]:
@@ -83,6 +88,7 @@ def _trades(book: Book) -> Iterator[Fields]:
                 "attempt": attempt["number"],
                 "attempts": attempt["count"],
                 "currency": book.currency(symbol),
+                **_lines(row.get("lines")),
             }
 
 

@@ -99,7 +99,7 @@ def test_setups_are_those_of_the_scan_and_keep_what_it_says(service: Service, bo
 
 def test_trades_are_the_history_of_every_symbol(service: Service, book: Book) -> None:
     rows = fields(book, "trades")
-    left_out = {"family_label", "attempt"}
+    left_out = {"family_label", "attempt", "lines"}
 
     for symbol in ("AAPL", "GOOG", "IBM", "MSFT"):
         history = service.get(f"/tickers/{symbol}/history").json()["occurrences"]
@@ -109,6 +109,9 @@ def test_trades_are_the_history_of_every_symbol(service: Service, book: Book) ->
             assert {name: row[name] for name in past.keys() - left_out} == {
                 name: past[name] for name in past.keys() - left_out
             }
+            upper = past["lines"]["upper"]
+            ends = [row[f"upper_{end}_{name}"] for end in upper for name in ("date", "price")]
+            assert ends == [value for point in upper.values() for value in point.values()]
     assert {row["symbol"] for row in rows} == {"AAPL", "GOOG", "IBM", "MSFT"}
 
 
@@ -149,7 +152,7 @@ def test_no_field_of_a_past_trade_or_a_record_is_left_out_unnoticed() -> None:
     trades, records = set(names_of("trades")), set(names_of("records"))
     split = {"win_rate_ci95", "avg_r_after_costs", "backtest_range", "by_direction"}
 
-    assert HistoryRow.model_fields.keys() - trades == {"family_label"}
+    assert HistoryRow.model_fields.keys() - trades == {"family_label", "lines"}
     assert TrackRecord.model_fields.keys() - records == split
     assert SideRecord.model_fields.keys() - records == {"win_rate_ci95"}
 
