@@ -9,7 +9,10 @@ from typing import Any, Final, TypeVar
 OF_SYMBOL: Final = 6
 OF_FAMILY: Final = 12
 
-FIELDS: Final = ("lineage_id", "family", "direction", "outcome", "entry_date", "r_multiple")
+FIELDS: Final = (
+    *("lineage_id", "family", "direction", "outcome", "entry_date"),
+    *("r_multiple", "realized_move_pct"),
+)
 """Those of a history row that an example has, beside its symbol."""
 
 Item = TypeVar("Item")
@@ -31,10 +34,17 @@ def drawable(symbol: str, rows: Iterable[Trade], first_day: dt.date) -> list[Tra
 
 
 def examples(trades: Iterable[Trade], number: int) -> Mapping[str, Any]:
-    """How many `trades` there are, how many of them are `wins`, and those `shown`."""
+    """How many `trades` there are, how many of them are `wins`, the average of the others, and the
+    trades that are `shown`.
+    """
     ordered = sorted(trades, key=lambda row: (row["outcome"] != "win", row["entry_date"]))
-    wins = sum(row["outcome"] == "win" for row in ordered)
-    return {"trades": len(ordered), "wins": wins, "shown": at_even_steps(ordered, number)}
+    losses = [row["realized_move_pct"] for row in ordered if row["outcome"] != "win"]
+    return {
+        "trades": len(ordered),
+        "wins": len(ordered) - len(losses),
+        "avg_loss_pct": round(sum(losses) / len(losses), 2) if losses else None,
+        "shown": at_even_steps(ordered, number),
+    }
 
 
 def at_even_steps(items: Sequence[Item], number: int) -> list[Item]:

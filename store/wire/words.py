@@ -339,15 +339,19 @@ def with_article(noun: str) -> str:
     return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
 
 
-def examples_words(shown: int, won: int, trades: int, wins: int) -> str:
-    """How examples were picked: `won` of `shown` reached the target, as `wins` of all `trades`."""
+def examples_words(found: Mapping[str, Any]) -> str:
+    """How examples were picked, from what `store.wire.examples` gives."""
+    trades, wins, shown = found["trades"], found["wins"], len(found["shown"])
+    won = sum(row["outcome"] == "win" for row in found["shown"])
+    average = found["avg_loss_pct"]
+    loss = "no loss" if average is None else f"average loss {change(average)}"
     those = f"trade{'' if trades == 1 else 's'} that ended and whose bars the night keeps"
     if shown == trades:
-        return f"All {trades:,} {those}: {wins:,} reached the target."
+        return f"All {trades:,} {those}: {wins:,} reached the target; {loss}."
     return (
         f"{shown} of the {trades:,} {those}. Nobody picks them: they lie at even steps in the list "
-        f"of those that reached the target and then the others, each by date of entry. So {won} of "
-        f"these {shown} reached it, as {wins:,} of the {trades:,} did."
+        f"of wins and then losses, each by date of entry. So {won} of these {shown} reached the "
+        f"target, as {wins:,} of the {trades:,} did; {loss}."
     )
 
 

@@ -68,7 +68,11 @@ def test_a_symbol_shows_examples_of_all_its_trades_that_can_be_drawn(
     assert len(trades) > OF_SYMBOL == len(shown)
     won = sum(by_id[trade]["outcome"] == "win" for trade in shown)
     assert f"{OF_SYMBOL} of the {len(trades)} trades that ended" in words(page)
-    so = f"So {won} of these {OF_SYMBOL} reached it, as {wins} of the {len(trades)} did."
+    losses = [row["realized_move_pct"] for row in trades if row["outcome"] != "win"]
+    so = (
+        f"So {won} of these {OF_SYMBOL} reached the target, as {wins} of the {len(trades)} did; "
+        f"average loss {sum(losses) / len(losses):+.2f}%."
+    )
     assert so in words(page)
     for trade in shown:
         assert f"/symbols/MSFT/trades/{trade}" in page
