@@ -19,6 +19,7 @@ from typing import Any, Final, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import numpy.typing as npt
 import orjson
 
 from store.errors import BookError

@@ -210,6 +210,13 @@ class SetupView:
         return self.plans[0]
 
     @property
+    def nearest(self) -> PlanView:
+        """The plan whose trigger is nearest to the last close; once it runs, the one it runs by."""
+        if self.status != "forming":
+            return self.plan
+        return min(self.plans, key=lambda plan: plan.distance_pct(self.last_close))
+
+    @property
     def left(self) -> float | None:
         """Reward to risk from the last close of a running trade; None before."""
         return self.plan.left(self.last_close) if self.status != "forming" else None

@@ -74,8 +74,7 @@ def test_the_message_of_a_published_night_has_its_counts_changes_and_links(
     assert done.returncode == 0, done.stderr
     (message,) = hook.got()
     assert free == [True], "something is locked while messages are sent"
-    night = Nights(data).check_active()
-    changes = (Nights(data).changes(night) or {})["changes"]
+    night, changes = Nights(data).check_active(), changes_of(data)
     assert changes, "a night without changes proves nothing"
 
     assert message["title"] == f"Published: the night of {night.as_of_session}"
@@ -123,10 +122,14 @@ def test_a_long_list_of_changes_is_cut_and_counted(second: Path) -> None:
     assert len("\n".join(lines)) < 4000
 
 
+def changes_of(data: Path) -> list[dict[str, Any]]:
+    """What changed with the active night of a data folder."""
+    with closing(active_book(data)) as book:
+        return list((book.changes() or {})["changes"])
+
+
 def test_symbols_that_did_not_change_are_told_so(second: Path) -> None:
-    nights = Nights(second)
-    changes = (nights.changes(nights.check_active()) or {})["changes"]
-    with_changes = {row["symbol"] for row in changes}
+    with_changes = {row["symbol"] for row in changes_of(second)}
     quiet = next(f"S{n}" for n in range(SYMBOLS) if f"S{n}" not in with_changes)
     done = run(second, "notify", SCREENER_NOTIFY_SYMBOLS=quiet)
     assert "None of your symbols changed.\n" in done.stdout
@@ -143,8 +146,7 @@ def test_what_entered_and_left_the_screens_of_the_operator_is_told(
     assert done.returncode == 0, done.stderr
     (message,) = hook.got()
 
-    night = Nights(data).check_active()
-    changes = (Nights(data).changes(night) or {})["changes"]
+    changes = changes_of(data)
     new = [change["symbol"] for change in changes if change["change"] == "new"]
     assert new, "a night without a new setup proves nothing"
     told = [line for line in message["message"].splitlines() if line.startswith("Entered ")]
