@@ -58,7 +58,7 @@ def test_agents_are_told_to_compare_and_what_the_fields_mean(service: Service) -
 
     for word in (
         *("`next_session`", "`lineage_id`", "`attempt.number`", "later"),
-        *("`last_close_side`", "`beyond`", "`not_distinguishable`", "BTCUSD"),
+        *("`last_close_side`", "`beyond`", "`not_distinguishable`"),
     ):
         assert word in told
     assert len(told) < 1700, "every agent reads them in every conversation"

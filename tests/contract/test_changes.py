@@ -129,7 +129,7 @@ def test_the_first_night_of_another_detector_says_so_wherever_changes_are_told(
 
     assert (list(entered.entered), list(entered.left)) == ([], [])
     assert len(entered.stayed) == len(book.scan.rows)
-    assert "the detector changed" in screen("https://here", "/screen", entered)
+    assert "the detector changed" in " ".join(screen("https://here", "/screen", entered))
     assert NEW_DETECTOR in said.lines
     assert NEW_DETECTOR in " ".join(run(tmp_path, "night", "changes").stdout.split())
     with serving(tmp_path) as live:

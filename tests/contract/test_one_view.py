@@ -42,6 +42,8 @@ class Expected(NamedTuple):
     target: float
     target_pct: float
     ratio: float
+    left: float | None
+    """Reward to risk from the last close of a running trade that is short of its stop."""
     gain_pct: float | None
     gain_r: float | None
     distance: float | None
@@ -52,6 +54,12 @@ class Expected(NamedTuple):
         prices = [f"${self.start:,.2f}", f"${self.stop:,.2f}", f"${self.target:,.2f}"]
         moves = [f"{self.stop_pct:+,.2f}%", f"{self.target_pct:+,.2f}%", f"{self.ratio:,.2f}"]
         return prices + moves
+
+    @property
+    def tradable(self) -> str:
+        """The reward to risk of lists: from the trigger or, once triggered, what is left."""
+        number = self.ratio if self.gain_pct is None else self.left
+        return "none" if number is None else f"{number:,.2f}"
 
     @property
     def place(self) -> str:
@@ -116,6 +124,7 @@ def expected(book: Book, row: Mapping[str, Any]) -> Expected:
     start = float(stored.evidence["entry_price"] if running else plan["trigger_price"])
     stop, target, close = plan["stop_price"], plan["target_price"], row["last_close"]
     won = (close - start) * (1 if row["direction"] == "bullish" else -1)
+    risk = abs(close - stop) if (close > stop) == (target > stop) else None
     away = row["distance_to_trigger_pct"] * (1 if plan["trigger_price"] > close else -1)
     return Expected(
         start=start,
@@ -124,6 +133,7 @@ def expected(book: Book, row: Mapping[str, Any]) -> Expected:
         target=target,
         target_pct=100 * (target / start - 1),
         ratio=abs(target - start) / abs(start - stop),
+        left=abs(target - close) / risk if running and risk else None,
         gain_pct=100 * won / start if running else None,
         gain_r=round(won / abs(start - stop), 3) if running else None,
         distance=None if running else away,
@@ -148,7 +158,7 @@ def test_the_screen_shows_the_numbers_of_each_row(live: Service, book: Book) -> 
         assert (said.away or said.place) in shown[head]
         if row["setup_id"] != head:
             continue  # attempts of one formation share a row
-        assert all(part in shown[head] for part in said.levels)
+        assert all(part in shown[head] for part in (*said.levels[:5], said.tradable))
         if row["win_rate_pct"] is not None:
             assert re.search(rf"{row['win_rate_pct']:.2f}%[,( ]", shown[head])
             assert f", {row['win_rate_trades']:,}, " in shown[head]
@@ -250,8 +260,7 @@ def test_a_symbols_pages_and_commands_say_what_the_screen_says(
                 assert all(part in text for part in said.levels)
                 assert said.place in text
             assert said.place in watchlist
-            prices, ratio = said.levels[:3], said.levels[5]
-            assert all(f" {part} " in line for part in (*prices, ratio))
+            assert all(f" {part} " in line for part in (*said.levels[:3], said.tradable))
             if said.gain_pct is not None:
                 assert f" {said.gain_pct:+.2f}% " in line
                 assert f" {said.gain_r:+.2f} " in line

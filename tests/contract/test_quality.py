@@ -67,7 +67,7 @@ def test_pages_charts_commands_and_sheets_tell_it_and_what_it_means(
 ) -> None:
     rows = scanned(service)
     member = signed_in(service, new_person(service))
-    screen = words(member.get("/screen?status=all&columns=symbol,quality").text)
+    screen = words(member.get("/screen?status=all&sort=rank&columns=symbol,quality").text)
     table = run(night, "scan", "--status", "all", COLUMNS="250").stdout
     sheet = list(csv.DictReader(io.StringIO(run(night, "scan", "--status", "all", "--csv").stdout)))
     with open_night(night) as opened:
