@@ -34,7 +34,7 @@ MARKS = "An arrowhead is an entry, a dot an exit at the target, a ring any other
 LEVELS = ("entry", "stop", "target", "exit")
 
 Trade = Mapping[str, Any]
-"""A HistoryRow."""
+"""A PastTrade."""
 Lines = tuple[TrendLine, TrendLine]
 
 

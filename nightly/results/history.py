@@ -314,7 +314,7 @@ def _row(
     lineages: Lineages,
     dates: Sequence[dt.date],
 ) -> dict[str, Any]:
-    """The fields of `HistoryRow`, in its order. Publishing validates every row with that model."""
+    """The fields of `PastTrade`, in its order. Publishing validates every row with that model."""
     served, entered, left, *starts = dates
     view = TradeView.of(trade, entered, left, close)
     over = view.exit_date is not None

@@ -34,8 +34,8 @@ from store.wire.method import Method
 from store.wire.records import (
     Change,
     FamilyEntry,
-    HistoryRow,
     NearestDrawing,
+    PastTrade,
     Patterns,
     ScanSetup,
     Setup,
@@ -48,7 +48,7 @@ FALL_LIMIT = 0.5
 COMPARABLE_DAYS = 10
 """Two nights are compared only if they name the same bars and are at most this many days apart."""
 
-HISTORY_ROWS: TypeAdapter[list[HistoryRow]] = TypeAdapter(list[HistoryRow])
+PAST_TRADES: TypeAdapter[list[PastTrade]] = TypeAdapter(list[PastTrade])
 
 
 def encode(record: BaseModel) -> bytes:
@@ -119,7 +119,7 @@ class BookWriter:
         rows: Sequence[bytes],
         new: Sequence[bytes] | None = None,
     ) -> None:
-        """Store a symbol's occurrences, newest first: HistoryRow bodies and outcome letters.
+        """Store a symbol's occurrences, newest first: PastTrade bodies and outcome letters.
 
         If only some rows are `new`, the others are those that an earlier night checked.
         """
@@ -274,7 +274,7 @@ class BookWriter:
             new = self._new.get(symbol, rows.split(b"\n") if rows else ())
             if new:
                 body = b"[%b]" % b",".join(new)
-                _validated(HISTORY_ROWS.validate_json, body, f"A record of {symbol} in history")
+                _validated(PAST_TRADES.validate_json, body, f"A record of {symbol} in history")
 
     def _count(self, table: str) -> int:
         count: int = self._db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608

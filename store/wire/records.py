@@ -413,9 +413,15 @@ class HistoryRow(Record):
     """Null while open. A delisted trade closed at the last close of its symbol; it counts as a
     loss, since the target was not reached.
     """
-    lines: PastLines | None = Field(
-        default=None, json_schema_extra=short("As they were when the trigger fired.")
-    )
+
+
+class PastTrade(HistoryRow):
+    """A past occurrence as a night keeps it, with its lines as they were when the trigger fired.
+
+    Answers leave them out, since they make a history half as long again: its chart draws them.
+    """
+
+    lines: PastLines | None = None
     """Each from its first touch to the bar before the trigger; null in a night sealed earlier."""
 
 

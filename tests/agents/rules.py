@@ -86,6 +86,4 @@ def _has_endpoints(row: Mapping[str, Any]) -> bool:
     ends = [row["lines"][line][end] for line in ("upper", "lower") for end in ("start", "end")]
     dated = [dt.date.fromisoformat(end["date"]) for end in ends]
     rising = dated[0] < dated[1] and dated[2] < dated[3]
-    return (
-        row.get("price_scale", "log") == "log" and rising and all(end["price"] > 0 for end in ends)
-    )
+    return row["price_scale"] == "log" and rising and all(end["price"] > 0 for end in ends)

@@ -28,7 +28,7 @@ from store.ledger.manifest import Manifest
 from store.nights.book import Book
 from store.nights.nights import Nights
 from store.wire.exchanges import NEW_YORK
-from store.wire.records import HistoryRow, ScanSetup, Setup
+from store.wire.records import PastTrade, ScanSetup, Setup
 from tests.conftest import CROWDED, NIGHT_SESSION
 from tests.nightly.nights import source_of
 from tests.nightly.series import LENIENT
@@ -85,10 +85,10 @@ def rows(book: Book) -> list[ScanSetup]:
     return [ScanSetup.model_validate_json(body) for body in book.evidence.bodies]
 
 
-def history(book: Book, symbol: str) -> list[HistoryRow]:
+def history(book: Book, symbol: str) -> list[PastTrade]:
     stored = book.history(symbol)
     assert stored is not None
-    return [HistoryRow.model_validate_json(row) for row in stored.rows]
+    return [PastTrade.model_validate_json(row) for row in stored.rows]
 
 
 def test_the_sample_night_shows_what_its_bars_show(product: Book) -> None:
@@ -218,7 +218,7 @@ def test_every_history_row_can_be_checked_against_the_bars(book: Book, symbol: s
     assert dates == sorted(dates, key=str, reverse=True)
 
 
-def check_history_row(bars: Bars, row: HistoryRow) -> None:
+def check_history_row(bars: Bars, row: PastTrade) -> None:
     assert row.entry_date is not None
     assert row.entry_price is not None
     assert row.stop_price is not None

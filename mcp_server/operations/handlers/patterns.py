@@ -58,9 +58,15 @@ def history_body(book: Book, arguments: HistoryArguments) -> bytes:
     tail = {"count": len(page), "total": len(matches), "currency": currency}
     return b'%b,"occurrences":[%b],%b' % (
         orjson.dumps(head)[:-1],
-        b",".join(page),
+        b",".join(map(without_lines, page)),
         orjson.dumps(tail)[1:],
     )
+
+
+def without_lines(trade: bytes) -> bytes:
+    """The HistoryRow of a stored PastTrade, whose last field are its lines."""
+    row, lines, _ = trade.partition(b',"lines":')
+    return row + b"}" if lines else row
 
 
 def _is_asked_for(row: Mapping[str, Any], arguments: HistoryArguments) -> bool:

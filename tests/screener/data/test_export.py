@@ -21,7 +21,7 @@ from screener.data.files import FORMS, SQLITE_FILE, write_night
 from screener.data.night import open_book
 from screener.data.rows import cells_of, names_of, table_rows
 from store.nights.book import Book
-from store.wire.records import HistoryRow, SideRecord, TrackRecord
+from store.wire.records import PastTrade, SideRecord, TrackRecord
 from tests.resealed import reseal
 from tests.screener.command import COMMAND, check_refusal, environment, run
 from tests.service import Service
@@ -152,7 +152,7 @@ def test_no_field_of_a_past_trade_or_a_record_is_left_out_unnoticed() -> None:
     trades, records = set(names_of("trades")), set(names_of("records"))
     split = {"win_rate_ci95", "avg_r_after_costs", "backtest_range", "by_direction"}
 
-    assert HistoryRow.model_fields.keys() - trades == {"family_label", "lines"}
+    assert PastTrade.model_fields.keys() - trades == {"family_label", "lines"}
     assert TrackRecord.model_fields.keys() - records == split
     assert SideRecord.model_fields.keys() - records == {"win_rate_ci95"}
 
