@@ -114,8 +114,6 @@ class HistoryRow(TypedDict):
     """Null while open. A delisted trade closed at the last close of its symbol; it counts as a
     loss, since the target was not reached.
     """
-    lines: NotRequired[PastLines | None]
-    """Each from its first touch to the bar before the trigger; null in a night sealed earlier."""
 
 
 class KeyView(TypedDict):
@@ -155,20 +153,6 @@ class Lines(TypedDict):
 
     upper: Line
     lower: Line
-
-
-class PastLine(TypedDict):
-    """A trend line by its dated endpoints; straight over the bar index on a log price axis."""
-
-    start: PricePoint
-    end: PricePoint
-
-
-class PastLines(TypedDict):
-    """The two trend lines of a past trade."""
-
-    upper: PastLine
-    lower: PastLine
 
 
 class Plan(TypedDict):

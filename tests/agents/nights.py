@@ -68,5 +68,7 @@ def _pairs(
 
 
 def _histories(book: sqlite3.Connection) -> Iterator[tuple[str, list[Any]]]:
+    """The past trades of each symbol, without their lines, which answers leave out."""
     for symbol, rows in _pairs(book, "history", "symbol", "rows"):
-        yield symbol, [orjson.loads(row) for row in rows.split(b"\n") if row]
+        trades = [orjson.loads(row) for row in rows.split(b"\n") if row]
+        yield symbol, [{k: v for k, v in trade.items() if k != "lines"} for trade in trades]

@@ -85,10 +85,21 @@ def shortcomings(question: Question, asked: Asked, night: Mapping[str, Any]) -> 
     ]
 
 
+def _agrees(found: Any, wanted: Any) -> bool:
+    """Whether a value is the wanted one; an object may have more fields."""
+    if isinstance(found, Mapping) and isinstance(wanted, Mapping):
+        return found.items() >= wanted.items()
+    return bool(found == wanted)
+
+
 def _values(question: Question, asked: Asked) -> list[str]:
     wanted = {path: filled(value, asked.document) for path, value in question.equals.items()}
     found = {path: at(asked.document, path) for path in [*wanted, *question.has]}
-    wrong = [f"{path} is {found[path]}" for path, value in wanted.items() if found[path] != value]
+    wrong = [
+        f"{path} is {found[path]}"
+        for path, value in wanted.items()
+        if not _agrees(found[path], value)
+    ]
     return wrong + [f"nothing at {path}" for path in question.has if found[path] is None]
 
 

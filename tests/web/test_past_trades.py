@@ -70,7 +70,7 @@ def past_of(book: Book, symbol: str, trade: dict[str, Any]) -> Past:
 def test_a_symbol_without_a_setup_has_a_chart_of_its_bars(data_dir: Path) -> None:
     with serving(data_dir, demo_symbols=("MSFT", "FB")) as live:
         page = Browser(live).get("/symbols/FB").text
-        assert "right now, and no open trade" in page
+        assert "No pattern on FB right now, and no trade in progress" in page
         assert "/symbols/FB/chart.png?theme=light&amp;width=1200" in page
         for width in (320, 720, 1200):
             answer = Browser(live).get(f"/symbols/FB/chart.png?theme=dark&width={width}")

@@ -409,7 +409,7 @@ async def test_numbers_that_mislead_by_themselves_have_beside_them_what_they_nee
     market: Service,
 ) -> None:
     asked = {"status": "all", "limit": "60"}
-    page = screen(market, **asked, columns="expected_r,reward_to_risk").text
+    page = screen(market, **asked, sort="rank", columns="expected_r,reward_to_risk").text
     async with connected(f"{market.mcp_url}/extended", market.key) as client:
         answer = await call(client, "scan_setups", **asked)
     setups = (answer.structured_content or {})["setups"]

@@ -99,17 +99,19 @@ def test_setups_are_those_of_the_scan_and_keep_what_it_says(service: Service, bo
 
 def test_trades_are_the_history_of_every_symbol(service: Service, book: Book) -> None:
     rows = fields(book, "trades")
-    left_out = {"family_label", "attempt", "lines"}
+    left_out = {"family_label", "attempt"}
 
     for symbol in ("AAPL", "GOOG", "IBM", "MSFT"):
         history = service.get(f"/tickers/{symbol}/history").json()["occurrences"]
         mine = [row for row in rows if row["symbol"] == symbol]
         assert [row["attempts"] for row in mine] == [past["attempt"]["count"] for past in history]
-        for row, past in zip(mine, history, strict=True):
+        stored = book.history(symbol)
+        assert stored is not None
+        for row, past, sealed in zip(mine, history, stored.rows, strict=True):
             assert {name: row[name] for name in past.keys() - left_out} == {
                 name: past[name] for name in past.keys() - left_out
             }
-            upper = past["lines"]["upper"]
+            upper = orjson.loads(sealed)["lines"]["upper"]
             ends = [row[f"upper_{end}_{name}"] for end in upper for name in ("date", "price")]
             assert ends == [value for point in upper.values() for value in point.values()]
     assert {row["symbol"] for row in rows} == {"AAPL", "GOOG", "IBM", "MSFT"}
