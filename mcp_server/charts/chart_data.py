@@ -43,7 +43,7 @@ OF_RECORD = (
 def chart_data(book: Book, setup: StoredSetup) -> bytes | None:
     """The JSON of a setup's chart; None without stored prices."""
     fields = setup.fields
-    stored = book.prices(fields["symbol"])
+    stored = book.kept_prices(fields["symbol"])
     if stored is None:
         return None
     prices = shown(stored, drawn_from(setup))

@@ -89,7 +89,7 @@ class Charts:
 
     async def _draw(self, path: Path, book: Book, subject: Subject, look: Look) -> bytes:
         symbol = subject.symbol if isinstance(subject, Past) else subject.view.symbol
-        prices = book.prices(symbol)
+        prices = book.kept_prices(symbol)
         if prices is None or (isinstance(subject, Past) and not subject.is_among(prices)):
             raise ApiError("chart_unavailable")
         if len(self._drawing) >= QUEUE_LIMIT:

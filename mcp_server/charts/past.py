@@ -14,16 +14,14 @@ from typing import Any
 import orjson
 
 from mcp_server.drawing import ChartView, Point, TradeMark, TrendLine
-from store.nights.book import Book, Prices
+from store.nights.book import Book
+from store.nights.prices import SHOWN, Prices
 from store.wire.currency import money
 from store.wire.families import pattern_words
 from store.wire.words import tenths
 
 AFTER = 20
 """Sessions that are drawn after the exit of a trade."""
-
-SHOWN = 320
-"""Fewest sessions that a chart is given, if the night has so many: the last ones."""
 
 BEFORE = 50
 """Sessions that it is given before a pattern, or its pole."""
@@ -159,7 +157,7 @@ def marks_of(book: Book, symbol: str, prices: Prices) -> list[TradeMark]:
 
 def past_words(book: Book, past: Past, prices: Prices | None = None) -> str | None:
     """What such a chart shows, in words, for a reader who cannot see it; None without its bars."""
-    prices = book.prices(past.symbol) if prices is None else prices
+    prices = book.kept_prices(past.symbol) if prices is None else prices
     if prices is None or not past.is_among(prices):
         return None
     view, trade = past_view(book, past, prices), past.trade

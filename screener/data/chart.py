@@ -28,7 +28,7 @@ def draw_setup(book: Book, symbol: str, setup_id: str | None, look: Look) -> tup
             f"{symbol} has no setup {setup_id!r} on {book.session}; it has "
             f"{', '.join(current) or 'none'}. Ids change every night."
         )
-    prices, words = book.prices(symbol), past_words(book, Past(symbol))
+    prices, words = book.kept_prices(symbol), past_words(book, Past(symbol))
     if prices is None or words is None:
         raise BookError(
             f"the night stores no prices of {symbol} for charts; see SCREENER_CHART_SYMBOLS."
@@ -54,7 +54,7 @@ def draw_trade(
     if trade is None:
         known = named([trade["entry_date"] for trade in trades]) or "none"
         raise BookError(f"{symbol} has no past trade of {entered!r}; it has those of {known}.")
-    past, prices = Past.with_trade(symbol, trade), book.prices(symbol)
+    past, prices = Past.with_trade(symbol, trade), book.kept_prices(symbol)
     if prices is None or not past.is_among(prices):
         prices = older(symbol, trade)
     view = past_view(book, past, prices, company_names(book).get(symbol, ""))

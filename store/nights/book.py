@@ -26,6 +26,7 @@ from store.errors import BookError
 from store.folder.files import open_unchanging
 from store.ledger.manifest import Manifest
 from store.nights.evidence import Evidence
+from store.nights.prices import SHOWN
 from store.nights.prices import Prices as Prices
 from store.wire.briefs import Briefs
 from store.wire.currency import DOLLARS
@@ -275,7 +276,14 @@ class Book:
         return self._body("ticker_records", symbol)
 
     def prices(self, symbol: str) -> Prices | None:
-        """The bars stored for a symbol's charts, or None when none are stored."""
+        """The newest of the bars stored for a symbol's charts, as many as most charts show; None
+        when none are stored.
+        """
+        kept = self.kept_prices(symbol)
+        return kept.newest(SHOWN) if kept else None
+
+    def kept_prices(self, symbol: str) -> Prices | None:
+        """All bars stored for a symbol's charts, or None when none are stored."""
         row = self._row("SELECT bars, body FROM prices WHERE symbol = ?", symbol)
         return Prices.decode(row[1], row[0]) if row else None
 

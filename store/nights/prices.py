@@ -8,6 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+SHOWN = 320
+"""Fewest sessions that a chart is given, if the night has so many: the last ones."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prices:
@@ -28,6 +31,15 @@ class Prices:
         return self.date.astype("<i4").tobytes() + b"".join(
             column.astype("<f4").tobytes() for column in columns
         )
+
+    def newest(self, count: int) -> Prices:
+        """The last so many bars, or all."""
+        part = slice(-count, None)
+        volume = None if self.volume is None else self.volume[part]
+        opened, high, low, close = (
+            column[part] for column in (self.open, self.high, self.low, self.close)
+        )
+        return Prices(self.date[part], opened, high, low, close, volume)
 
     @property
     def first_day(self) -> dt.date:

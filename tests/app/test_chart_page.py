@@ -261,7 +261,7 @@ def test_the_chart_names_what_the_picture_names_with_the_same_numbers(
 ) -> None:
     book = active_book(night)
     first = min(view.setup_id for view in book.scan.rows if view.symbol == symbol)
-    setup, prices = book.setup(symbol, first), book.prices(symbol)
+    setup, prices = book.setup(symbol, first), book.kept_prices(symbol)
     assert setup is not None
     assert prices is not None
     plan = layout(chart_view(book, setup, prices))

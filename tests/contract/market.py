@@ -85,7 +85,7 @@ def active_book(folder: Path) -> Book:
 def setups_of(book: Book) -> Iterator[tuple[StoredSetup, Prices]]:
     """Every setup of a book with the bars of its chart."""
     for symbol, setup_id in sorted((view.symbol, view.setup_id) for view in book.scan.rows):
-        setup, prices = book.setup(symbol, setup_id), book.prices(symbol)
+        setup, prices = book.setup(symbol, setup_id), book.kept_prices(symbol)
         assert setup is not None
         assert prices is not None
         yield setup, prices

@@ -91,7 +91,7 @@ def test_the_last_close_is_the_sessions_and_the_distance_is_measured_from_it(
 ) -> None:
     book = active_book(service.settings.data_dir)
     for row in sample.rows:
-        prices = book.prices(row["symbol"])
+        prices = book.kept_prices(row["symbol"])
         assert prices is not None
         assert row["last_close"] == pytest.approx(float(prices.close[-1]))
         if row["status"] == "forming":

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mcp_server.charts.past import BEFORE, SHOWN, shown
+from mcp_server.charts.past import BEFORE, shown
 from nightly.bars import to_date
 from nightly.detector.detector import detect
 from nightly.detector.events import PatternType
@@ -19,6 +19,7 @@ from nightly.results.chart_bars import CHART_BARS, chart_bars
 from nightly.results.setups import pole_points
 from nightly.results.views import price
 from store.nights.book import Book
+from store.nights.prices import SHOWN
 from tests.contract.market import active_book, setups_of
 from tests.nightly.series import daily
 from tests.nightly.shapes import LEAD_IN, squeeze, wedge_or_triangle
@@ -47,10 +48,15 @@ def test_a_night_keeps_the_last_bars_of_every_symbol_that_it_covers_and_of_no_ot
     symbols = {entry["symbol"] for entry in json.loads(b"{%b}" % book.universe())["symbols"]}
     assert symbols - {view.symbol for view in book.scan.rows}
     for symbol in symbols:
-        prices, coverage = book.prices(symbol), book.coverage(symbol)
+        prices, coverage = book.kept_prices(symbol), book.coverage(symbol)
         assert coverage is not None
         assert (prices is not None) == coverage.covered
-        assert prices is None or to_date(prices.date[-1]) == book.session
+        newest = book.prices(symbol)
+        assert (newest is None) == (prices is None)
+        if prices is not None and newest is not None:
+            assert to_date(prices.date[-1]) == book.session
+            for name in ("date", "open", "high", "low", "close", "volume"):
+                assert np.array_equal(getattr(newest, name), getattr(prices, name)[-SHOWN:])
 
 
 def test_the_evidence_of_a_pennant_has_its_pole_and_that_of_others_has_none(book: Book) -> None:

@@ -27,7 +27,7 @@ PICTURE = re.compile(r"/symbols/(\w+)/chart\.png\?trade=(\w+)&amp;theme=light&am
 
 def drawable(book: Book, symbol: str) -> list[dict[str, Any]]:
     """The resolved trades of a symbol whose lines lie among its kept bars."""
-    prices = book.prices(symbol)
+    prices = book.kept_prices(symbol)
     if prices is None:
         return []
     first = dt.date(1970, 1, 1) + dt.timedelta(days=int(prices.date[0]))

@@ -95,7 +95,7 @@ def test_who_may_only_scan_sees_the_thumbnail_of_a_symbol_and_no_past_trade(
 def test_each_trade_of_a_history_has_a_page_with_its_numbers_and_a_chart_or_why_there_is_none(
     service: Service, book: Book
 ) -> None:
-    browser, prices = Browser(service), book.prices("GOOG")
+    browser, prices = Browser(service), book.kept_prices("GOOG")
     assert prices is not None
     assert len(prices.date) == 1280
     drawn, history = 0, browser.get("/symbols/GOOG").text
@@ -178,7 +178,7 @@ def test_each_past_trade_has_its_lines_as_a_night_served_them_while_it_ran(
                 lines = past_of(book, symbol, row).lines
                 assert lines is not None
                 assert all(line.end[0] < dt.date.fromisoformat(row["entry_date"]) for line in lines)
-        drawn, prices = past_of(book, "GOOG", early), book.prices("GOOG")
+        drawn, prices = past_of(book, "GOOG", early), book.kept_prices("GOOG")
         assert prices is not None
         view = past_view(book, drawn, prices)
     assert (view.upper, view.lower) == drawn.lines
@@ -199,7 +199,7 @@ def test_a_night_that_was_sealed_before_history_had_lines_says_so(data_dir: Path
 
 def test_the_marks_of_a_symbol_are_the_trades_within_its_kept_bars(book: Book) -> None:
     """Also the trade that began before the first of them."""
-    whole, rows = book.prices("GOOG"), trades(book, "GOOG")
+    whole, rows = book.kept_prices("GOOG"), trades(book, "GOOG")
     assert whole is not None
     held = next(row for row in rows if row["exit_date"] and row["hold_bars"] > 1)
     first = dt.date.fromisoformat(held["exit_date"])
@@ -218,7 +218,7 @@ def test_the_marks_of_a_symbol_are_the_trades_within_its_kept_bars(book: Book) -
 
 def test_the_chart_of_a_trade_ends_some_sessions_after_its_exit(book: Book) -> None:
     trade = next(row for row in trades(book, "GOOG") if row["exit_date"] and row["hold_bars"])
-    prices = book.prices("GOOG")
+    prices = book.kept_prices("GOOG")
     assert prices is not None
     view = past_view(book, past_of(book, "GOOG", trade), prices)
 

@@ -265,7 +265,7 @@ def test_a_symbol_without_a_setup_says_what_its_best_drawing_lacks_and_shows_it(
         missing = [symbol for symbol in ("FB", "GOOG", "MSFT") if not book.views(symbol)]
         drawings = {symbol: book.nearest(symbol) for symbol in missing}
         for symbol, drawing in drawings.items():
-            prices = book.prices(symbol)
+            prices = book.kept_prices(symbol)
             assert prices is not None
             view = chart_view(book, Past(symbol), prices)
             ends = [(line.start, line.end) for line in (view.upper, view.lower) if line]

@@ -92,7 +92,7 @@ def test_every_symbol_has_its_close_its_change_and_a_small_chart_set_up_or_not(
 
     with closing(active_book(service.settings.data_dir)) as book:
         for symbol in covered:
-            prices, views = book.prices(symbol), book.views(symbol)
+            prices, views = book.kept_prices(symbol), book.views(symbol)
             assert prices is not None
             before, last = (float(str(close)) for close in prices.close[-2:])
             told = f"{money(last, book.currency(symbol))} {change(100 * (last / before - 1))}"

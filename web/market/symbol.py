@@ -98,7 +98,7 @@ async def trade(visit: Visit, site: Site) -> Page:
             symbol=symbol,
             past=past,
             caption=past_words(book, past),
-            prices=book.prices(symbol),
+            prices=book.kept_prices(symbol),
             currency=book.currency(symbol),
         )
 
@@ -194,7 +194,7 @@ def _history(book: Book, symbol: str, page: int) -> Context:
     stored = book.history(symbol)
     rows = [orjson.loads(row) for row in stored.rows] if stored else []
     results = [row["r_multiple"] for row in rows if row["r_multiple"] is not None]
-    record, prices = book.ticker_record(symbol), book.prices(symbol)
+    record, prices = book.ticker_record(symbol), book.kept_prices(symbol)
     first_day = prices.first_day if prices else None
     return {
         "rows": rows[OCCURRENCES * (page - 1) : OCCURRENCES * page],

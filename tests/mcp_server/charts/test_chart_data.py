@@ -30,7 +30,7 @@ def data_of(book: Book, setup: StoredSetup) -> dict[str, Any]:
 
 def test_it_shows_the_bars_and_levels_that_the_picture_shows(book: Book) -> None:
     for setup in setups(book):
-        prices = book.prices(setup.fields["symbol"])
+        prices = book.kept_prices(setup.fields["symbol"])
         assert prices is not None
         view, data = chart_view(book, setup, prices), data_of(book, setup)
         days = [(date - dt.date(1970, 1, 1)).days for date in view.dates]

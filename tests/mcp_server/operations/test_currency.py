@@ -107,6 +107,6 @@ def test_a_history_has_the_currency_of_its_symbol(book: Book) -> None:
 def test_a_chart_says_its_currency_where_that_is_not_dollars(
     book: Book, symbol: str, said: str
 ) -> None:
-    prices = book.prices(symbol)
+    prices = book.kept_prices(symbol)
     assert prices is not None
     assert facts(past_view(book, Past(symbol), prices), 1, None)["axis"] == said
