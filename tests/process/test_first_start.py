@@ -25,7 +25,7 @@ def check_password(up: Server, greeting: str) -> None:
 
     assert (changes.status_code, changes.url.path) == (200, "/changes")
     assert (email, came.url.path) == ("me@localhost", "/watchlist")
-    assert re.findall(r'<tr role="row" id="([^"]+)"', came.text) == ["MSFT", "AAPL", "GOOG", "IBM"]
+    assert re.findall(r'<tr role="row" id="([^"]+)"', came.text) == ["AAPL", "MSFT", "GOOG", "IBM"]
     assert all(page.status_code == 200 and not page.history for page in pages)
 
 
