@@ -44,7 +44,7 @@ def up(options: BarsOptions, port: Port = None, host: Host = None) -> None:
         from store.nights.nights import Nights
 
     own = None if options.bars == SAMPLE else _existing(options)
-    chosen = opened(settings(host=host, port=port))
+    chosen = opened(settings(host=host, port=port, min_quality=options.min_quality))
     policies_of(chosen)
     prepare_data_dir(chosen)
     if own or not (chosen.nights_url or Nights(chosen.data_dir).pointer.exists()):

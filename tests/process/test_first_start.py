@@ -58,3 +58,11 @@ def test_up_makes_everything_and_a_second_up_serves_what_is_there(tmp_path: Path
     assert answer.json()["setups"][0]["symbol"] == "AAPL"
     assert "ps_live_" not in second
     assert "screener key create" in second
+
+
+def test_the_sample_night_has_setups_from_the_quality_that_is_asked_for(tmp_path: Path) -> None:
+    with serving_process(tmp_path, "--min-quality", "99", command="up") as server:
+        until(lambda: httpx.get(f"{server.url}/api/v1/demo/AAPL").status_code == 200)
+        demo = httpx.get(f"{server.url}/api/v1/demo/AAPL").json()
+
+    assert (demo["as_of_session"], demo["setups"]) == (SAMPLE_SESSION.isoformat(), [])
