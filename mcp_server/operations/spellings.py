@@ -32,6 +32,8 @@ NUMBER: Final = re.compile(
 
 MANY: Final = {"k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
 BOOLEANS: Final = {"true": True, "yes": True, "false": False, "no": False}
+STATES: Final = {"triggered": "in_progress", "running": "in_progress"}
+"""What pages and people call a status, by its own name."""
 NOTHING: Final = ("", "null", "none", "undefined")
 OPS: Final = {"==": "=", "=<": "<=", "=>": ">=", "≤": "<=", "≥": ">="} | {
     word: op
@@ -114,6 +116,7 @@ def choice(raw: Any, choices: Iterable[str], *, family: bool = False) -> Any:  #
     if family:
         # Every type of triangle is of this family; the type is in `pattern_type`.
         plain = "triangle" if re.search(r"triangles?$", plain) else plain.removesuffix("s")
+    plain = plain if plain in choices else STATES.get(plain, plain)
     return plain if plain in choices else raw
 
 

@@ -72,6 +72,7 @@ def test_a_predicate_is_read_in_any_usual_form(sent: object, taken: object) -> N
         ("family", ["triangle"], "triangle"),
         ("family", "cup", "cup"),
         ("status", "In Progress", "in_progress"),
+        ("status", "Triggered", "in_progress"),
         ("direction", "BULLISH", "bullish"),
         ("sort", "Expected R", "expected_r"),
         ("sort", "-Expected-R", "-expected_r"),
