@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from screener_client import PATIENCE, Json, Screener, connected
 from script import finish, parser
-from setup_words import footing, money, side, win_rate
+from setup_words import footing, money, side, status, win_rate
 
 FAMILIES = ("rising_wedge", "falling_wedge", "bullish_pennant", "bearish_pennant", "triangle")
 HEAD = (
@@ -31,8 +31,8 @@ examples:
   morning_scan.py --where 'rsi < 70' --where 'sma_distance:50 > 0'
 
 reading the table:
-  distance or gain   how far the last close is from the trigger, or the
-                     gain of a running trade so far, in percent
+  distance or gain   where the trigger is from the last close, or the gain
+                     of a triggered trade so far, in percent
   win rate   of the pattern family; it always stands with its number of trades and the
              average loss, because a win rate alone says nothing about what a trade earned
 """
@@ -77,7 +77,7 @@ def table_rows(setup: Json) -> list[tuple[str, ...]]:
             setup["symbol"],
             setup["family_label"],
             plan["direction"],
-            setup["status"].replace("_", " "),
+            status(setup),
             money(plan["trigger_price"], setup),
             money(plan["stop_price"], setup),
             money(plan["target_price"], setup),
@@ -89,10 +89,11 @@ def table_rows(setup: Json) -> list[tuple[str, ...]]:
 
 
 def standing(setup: Json, plan: Json) -> str:
-    """How far the last close is from the trigger of a plan, or what a running trade has gained."""
+    """Where the trigger of a plan is from the last close, or what a running trade has gained."""
     if setup["status"] == "in_progress" and setup.get("gain_pct") is not None:
         return f"{setup['gain_pct']:+.2f}%"
-    return f"{abs(100 * (plan['trigger_price'] / setup['last_close'] - 1)):.2f}%"
+    away = 100 * (plan["trigger_price"] / setup["last_close"] - 1)
+    return f"{abs(away):.2f}% {'above' if away > 0 else 'below'}"
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

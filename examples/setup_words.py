@@ -51,8 +51,12 @@ def plan(levels: Json, setup: Json) -> str:
 
 def title(setup: Json) -> str:
     """What a setup is, in one line."""
-    status = setup["status"].replace("_", " ")
-    return f"{setup['symbol']}: {setup['family_label']}, {setup['direction']}, {status}"
+    return f"{setup['symbol']}: {setup['family_label']}, {setup['direction']}, {status(setup)}"
+
+
+def status(setup: Json) -> str:
+    """Whether a setup is forming or triggered, as pages name it."""
+    return "forming" if setup["status"] == "forming" else "triggered"
 
 
 def facts(setup: Json) -> list[str]:
