@@ -73,7 +73,7 @@ class AccountStore:
         leeway = dt.timedelta(seconds=settings.refresh_leeway_seconds)
         self.tokens = Tokens(database, clock=clock, leeway=leeway)
         self.audit = AuditLog(database)
-        self.sweeper = Sweeper(database, periods)
+        self.sweeper = Sweeper(database, periods, clock=clock)
 
 
 def counting_of(settings: Settings, folder: Path | None = None) -> LocalCounting | RedisCounting:
