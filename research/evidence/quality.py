@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from benchmarks.markdown import table
-from nightly.analysis import Task, Walked, cleaned_symbols, fate_of
+from nightly.analysis import Task, Walked
 from nightly.bars import Floats
-from nightly.cleaning.cleaning import Cleaned
 from nightly.detector.events import Outcome, Rows
 from nightly.plan import Plan, pool_of
-from nightly.reference.reference import Listing
 from nightly.results.history import first_attempts
 from nightly.statistics.summary import clustered, differences, half_years_of
+from research.evidence.trades import walks_of
 
 BANDS = (0.0, 60.0, 70.0, 75.0, 80.0, 85.0, 90.0, 100.1)
 """Percent."""
@@ -47,25 +45,15 @@ def quality_table(chosen: Plan) -> str:
 
 def scored(task: Task) -> list[ScoredTrades]:
     """The trades of every series of a task; runs in a worker."""
-    return [
-        trades
-        for listing, _, cleaned in cleaned_symbols(task)
-        for trades in _of_symbol(task, listing, cleaned)
-    ]
+    return [_scored(walked) for _, _, walked in walks_of(task)]
 
 
-def _of_symbol(task: Task, listing: Listing, cleaned: Cleaned) -> Iterator[ScoredTrades]:
-    if not cleaned.series:
-        return
-    fate = fate_of(cleaned, listing, task.windows[listing.calendar])
-    for place, series in enumerate(cleaned.series, 1):
-        newest = place == len(cleaned.series)
-        walked = Walked.of(series, listing, task, fate, newest=newest)
-        log = walked.lineages.log
-        trades = first_attempts(log)
-        resolved = trades["outcome"] != Outcome.OPEN
-        quality = log.versions["quality"][trades["version"][resolved]].astype(np.float64)
-        yield ScoredTrades(walked.attempts.facts[resolved], quality)
+def _scored(walked: Walked) -> ScoredTrades:
+    log = walked.lineages.log
+    trades = first_attempts(log)
+    resolved = trades["outcome"] != Outcome.OPEN
+    quality = log.versions["quality"][trades["version"][resolved]].astype(np.float64)
+    return ScoredTrades(walked.attempts.facts[resolved], quality)
 
 
 def _row(facts: Rows) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ once for the trades.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nightly.analysis import Task, Walked, cleaned_symbols, fate_of
-from nightly.cleaning.cleaning import Cleaned
+from nightly.bars import Bars
 from nightly.detector.events import Outcome, Rows
 from nightly.plan import Plan, pool_of
 from nightly.reference.reference import Listing
@@ -82,32 +82,33 @@ def stock_returns(task: Task) -> list[Returns]:
 def tried(task: Task, index: Index) -> list[HeldOutTrades]:
     """The resolved trades of every series of a task; runs in a worker."""
     return [
-        trades
-        for listing, _, cleaned in cleaned_symbols(task)
-        for trades in _of_symbol(task, listing, cleaned, index)
+        _tried(bars, walked, None if listing.crypto else index)
+        for listing, bars, walked in walks_of(task)
     ]
 
 
-def _of_symbol(
-    task: Task, listing: Listing, cleaned: Cleaned, index: Index
-) -> Iterable[HeldOutTrades]:
-    if not cleaned.series:
-        return
-    fate = fate_of(cleaned, listing, task.windows[listing.calendar])
-    for place, series in enumerate(cleaned.series, 1):
-        newest = place == len(cleaned.series)
-        walked = Walked.of(series, listing, task, fate, newest=newest)
-        log = walked.lineages.log
-        trades = first_attempts(log)
-        versions = log.versions[trades["version"]]
-        starts = np.minimum(versions["upper_start"], versions["lower_start"])
-        resolved = trades["outcome"] != Outcome.OPEN
-        market = None if listing.crypto else index
-        breakouts = [
-            Breakout(series.bars, int(start), int(trade["entry"]), int(trade["direction"]), market)
-            for start, trade in zip(starts[resolved], trades[resolved], strict=True)
-        ]
-        yield HeldOutTrades(walked.attempts.facts[resolved], verdicts_of(breakouts))
+def walks_of(task: Task) -> Iterator[tuple[Listing, Bars, Walked]]:
+    """Every series of a task's symbols with its bars, as a night walks it."""
+    for listing, _, cleaned in cleaned_symbols(task):
+        if not cleaned.series:
+            continue
+        fate = fate_of(cleaned, listing, task.windows[listing.calendar])
+        for place, series in enumerate(cleaned.series, 1):
+            newest = place == len(cleaned.series)
+            yield listing, series.bars, Walked.of(series, listing, task, fate, newest=newest)
+
+
+def _tried(bars: Bars, walked: Walked, market: Index | None) -> HeldOutTrades:
+    log = walked.lineages.log
+    trades = first_attempts(log)
+    versions = log.versions[trades["version"]]
+    starts = np.minimum(versions["upper_start"], versions["lower_start"])
+    resolved = trades["outcome"] != Outcome.OPEN
+    breakouts = [
+        Breakout(bars, int(start), int(trade["entry"]), int(trade["direction"]), market)
+        for start, trade in zip(starts[resolved], trades[resolved], strict=True)
+    ]
+    return HeldOutTrades(walked.attempts.facts[resolved], verdicts_of(breakouts))
 
 
 def verdicts_of(breakouts: Sequence[Breakout]) -> Verdicts:
