@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import anyio.to_thread
 import pytest
 
 from store.accounts.accounts import Account, Accounts
@@ -56,7 +57,10 @@ def test_an_account_that_is_deleted_while_it_signs_in_is_told_so(
 
     async def deleted_meanwhile(*given: Any) -> Any:
         monkeypatch.undo()
-        service.accounts(lambda accounts: accounts.delete(account.email))
+        # In a thread: a transaction of the service that is open now must be able to end.
+        await anyio.to_thread.run_sync(
+            lambda: service.accounts(lambda accounts: accounts.delete(account.email))
+        )
         return await plain(*given)
 
     monkeypatch.setattr(part, method, deleted_meanwhile)
