@@ -36,7 +36,7 @@ $(RUN): pyproject.toml locks/installer.lock locks/build.lock locks/run.lock
 		echo "uv cannot be had here; pip does without."
 	@awk '/^[a-z]/ { wanted = /^(llvmlite|numba|numpy)==/ } wanted' locks/run.lock > $(VENV)/detector.lock
 	@$(call INSTALL,$(LOCKED) $(VENV)/detector.lock)
-	@$(BIN)/python -m nightly.detector >/dev/null 2>&1 & compiling=$$!; \
+	@$(BIN)/python -m screener.nightly.detector >/dev/null 2>&1 & compiling=$$!; \
 		{ $(call INSTALL,$(LOCKED) locks/build.lock --requirement locks/run.lock); } && \
 		{ $(call INSTALL,--no-deps --no-build-isolation --editable .); } && \
 		{ wait $$compiling || echo "The first night will compile the detector."; }
@@ -63,7 +63,7 @@ up: $(RUN) ## Serve on port 8000, with patterns of BARS=PATH (and EXCHANGE=MIC, 
 		$(if $(EXCHANGE),--exchange "$$EXCHANGE") $(if $(CURRENCY),--currency "$$CURRENCY")
 
 # What is installed on a server; the names of skipped rules have their reasons in pyproject.toml.
-PACKAGES = mcp_server nightly oauth rest_facade screener store telemetry web
+PACKAGES = mcp_server oauth rest_facade screener store
 BANDIT = $(BIN)/bandit --quiet --recursive --configfile pyproject.toml $(PACKAGES)
 PARALLEL = -n auto --dist worksteal
 PYTEST = $(BIN)/pytest $(PARALLEL)
@@ -92,7 +92,7 @@ test-engines: $(DEV) ## Run the tests of processes, and those that need PostgreS
 
 test-short: $(DEV) ## Run the tests of the store, the tools and the nightly alone; for another PYTHON
 	$(BIN)/python --version
-	$(PYTEST) -m "not engine and not process" tests/store tests/mcp_server tests/nightly
+	$(PYTEST) -m "not engine and not process" tests/store tests/mcp_server tests/screener/nightly
 
 coverage: $(DEV) ## The share of lines and branches that the tests run, processes included, in all and by package
 	rm -f .coverage .coverage.*
@@ -104,13 +104,13 @@ coverage: $(DEV) ## The share of lines and branches that the tests run, processe
 	@$(BIN)/coverage report --precision=2 | tail -1
 
 faults: $(DEV) ## Kill, fill, damage, lock and crowd a service, and print what was lost; ONLY=NAME makes one fault
-	$(BIN)/python -m tests.drills faults $(if $(ONLY),--only $(ONLY))
+	$(BIN)/python -m tests.qa.drills faults $(if $(ONLY),--only $(ONLY))
 
 topology: $(DEV) ## Three servers behind a balancer, with all they share: each part is killed once, for MINUTES=5
-	$(BIN)/python -m tests.drills topology --minutes $(or $(MINUTES),5)
+	$(BIN)/python -m tests.qa.drills topology --minutes $(or $(MINUTES),5)
 
 soak: $(DEV) ## Serve under 70 % of the capacity for MINUTES=30, with a night switch every minute
-	$(BIN)/python -m tests.drills soak --minutes $(or $(MINUTES),30)
+	$(BIN)/python -m tests.qa.drills soak --minutes $(or $(MINUTES),30)
 
 audit: $(DEV) ## Look for known faults of dependencies, dangerous code and secrets
 	$(BANDIT)
@@ -118,13 +118,13 @@ audit: $(DEV) ## Look for known faults of dependencies, dangerous code and secre
 	$(BIN)/python -m tests.audit dependencies
 
 fuzz: $(DEV) ## Try hostile requests and files for MINUTES=5; AGAIN=FILE tries a kept one again
-	$(BIN)/python -m tests.fuzz --minutes $(or $(MINUTES),5) $(if $(AGAIN),--again $(AGAIN))
+	$(BIN)/python -m tests.qa.fuzz --minutes $(or $(MINUTES),5) $(if $(AGAIN),--again $(AGAIN))
 
 mutate: $(DEV) ## Change the code of limits and credentials; a test must notice each change
 	$(BIN)/python -m tests.mutate
 
 pictures: $(DEV) ## Draw the pictures of the documentation anew, from the sample night
-	$(BIN)/python -m tests.web.pictures --write
+	$(BIN)/python -m tests.screener.web.pictures --write
 
 release: $(DEV) ## Write wheel, sdist, bills of materials, notes and digests into dist/; DRAFT=1 takes unreleased notes
 	$(BIN)/python -m release $(if $(DRAFT),--draft)

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from nightly.reading.formats import scan_bars
+from screener.nightly.reading.formats import scan_bars
 
 Floats = npt.NDArray[np.float64]
 

@@ -32,10 +32,10 @@ import polars as pl
 import psutil
 
 from benchmarks.market import MOST_COPIES, write_copies, write_market, write_reference, write_until
-from nightly.plan import Order, plan
-from nightly.reading import TableSource
-from nightly.reference.reference import Reference, read_reference
-from nightly.symbols import resolve
+from screener.nightly.plan import Order, plan
+from screener.nightly.reading import TableSource
+from screener.nightly.reference.reference import Reference, read_reference
+from screener.nightly.symbols import resolve
 from store.ledger.manifest import Manifest, read_manifest
 from store.nights.book import Book
 

@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from telemetry.version import VERSION
+from screener.telemetry.version import VERSION
 
 ROOT = Path(__file__).parents[1]
 BILLS = ("serve", "run")

@@ -20,12 +20,12 @@ from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from nightly.cleaning.sessions import upcoming
-from nightly.errors import NightlyError, SourceError
-from nightly.night import make_night
-from nightly.plan import Order, inputs_of, plan
-from nightly.reading import Step, file_digest, open_source, silent
-from nightly.reference.reference import Reference, read_reference
+from screener.nightly.cleaning.sessions import upcoming
+from screener.nightly.errors import NightlyError, SourceError
+from screener.nightly.night import make_night
+from screener.nightly.plan import Order, inputs_of, plan
+from screener.nightly.reading import Step, file_digest, open_source, silent
+from screener.nightly.reference.reference import Reference, read_reference
 from store.errors import LedgerError, StoreError
 from store.folder.checkpoints import Checkpoints
 from store.folder.files import private_folder

@@ -45,7 +45,7 @@ from mcp_server.presentation.age import Age
 from oauth.metadata import ProtectedResource
 from rest_facade.documents import documents, link_map, night_fields
 from rest_facade.routes import ROUTES, RestRoute
-from telemetry.request import note
+from screener.telemetry.request import note
 
 AGES = {
     ("keyed", JSON): PRIVATE,

@@ -24,7 +24,7 @@ from mcp_server.presentation.identity import (
     remotes,
 )
 from mcp_server.presentation.offer import Offer
-from telemetry.version import VERSION
+from screener.telemetry.version import VERSION
 
 Document = dict[str, object]
 

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
-from nightly.detector.parameters import Parameters
 from screener.commands.bars_options import BarsOptions
 from screener.commands.nights.nightly import order_of, seal, seal_sample
+from screener.nightly.detector.parameters import Parameters
 from screener.settings.settings import Settings
 from tests.counting import backend as backend
 from tests.counting import clock as clock
@@ -43,7 +43,7 @@ hypothesis_settings.register_profile(
 hypothesis_settings.load_profile("steady")
 
 
-PROCESS: Final = Path(__file__).with_name("process")
+PROCESS: Final = Path(__file__).with_name("qa") / "process"
 NIGHT_SESSION: Final = dt.date(2012, 10, 3)
 """On this day the tests' night shows five setups, of three families, in four symbols."""
 CROWDED: Final = Parameters(

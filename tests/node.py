@@ -17,7 +17,7 @@ OUTSIDE = "OUTSIDE_SSL_CERT_FILE"
 
 ROOT = Path(__file__).parents[1]
 LOCKS = ROOT / "locks"
-LOCKED_BY_NPM = ("benchmarks/tokens", "tests/app", "tests/hosts", "tests/web")
+LOCKED_BY_NPM = ("benchmarks/tokens", "tests/app", "tests/qa/hosts", "tests/screener/web")
 """The folders that have a package-lock.json."""
 QUIET = ("--no-audit", "--no-fund", "--ignore-scripts")
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("mcp_server", "rest_facade", "oauth", "web", "screener", "store", "nightly")
+ROOMS = ("mcp_server", "rest_facade", "oauth", "screener", "store")
 LEAST_WORDS = 3
 WORDS = re.compile(r"[A-Za-z][a-z']+")
 FILLED = re.compile(r"{{.*?}}|{%.*?%}|{#.*?#}", re.DOTALL)

@@ -8,7 +8,7 @@ import pkgutil
 import sys
 from collections.abc import Iterator
 
-FLOORS = ("telemetry", "store", "mcp_server", "oauth", "rest_facade", "web", "screener", "nightly")
+PACKAGES = ("store", "mcp_server", "oauth", "rest_facade", "screener")
 LATER = ("aiosqlite", "asyncpg", "exchange_calendars", "uvloop")
 """What no module imports at once, but a connection, a loop of events or a night."""
 LEFT_OUT = {"apprise", "exchange_calendars", "numba", "polars"}
@@ -31,7 +31,7 @@ def main() -> None:
 
 def modules() -> Iterator[str]:
     """The names of all modules of the service."""
-    for floor in FLOORS:
+    for floor in PACKAGES:
         folder = importlib.import_module(floor).__path__
         for found in pkgutil.walk_packages(folder, f"{floor}."):
             if not found.name.startswith(SCRIPTS):

@@ -22,10 +22,16 @@ from mcp_server.calls.errors import ApiError, busy
 from mcp_server.charts.past import Past, bare_view, past_view, shown, trend_line
 from mcp_server.drawing import USUAL, ChartView, Look, Point, Record, draw, prepare
 from mcp_server.filters.directory import Directory
+from screener.telemetry.metrics import (
+    charts_cache,
+    drawing_seconds,
+    drawings_waiting,
+    limits_hit,
+    timed,
+)
 from store.errors import StoreError
 from store.folder.files import private_folder, replace_file
 from store.nights.book import Book, PerBook, Prices, StoredSetup
-from telemetry.metrics import charts_cache, drawing_seconds, drawings_waiting, limits_hit, timed
 
 QUEUE_LIMIT = 32
 """Most drawings under way or waiting; a call for one more is refused with `unavailable`."""

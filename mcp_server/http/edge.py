@@ -37,9 +37,9 @@ from mcp_server.http.responses import (
     preflight,
     response,
 )
+from screener.telemetry.metrics import limits_hit
+from screener.telemetry.request import SENT_ID, Request, current
 from store.accounts.audit import MAX_TEXT
-from telemetry.metrics import limits_hit
-from telemetry.request import SENT_ID, Request, current
 
 MAX_RETURN = 3 * MAX_QUERY
 """Of the pages that lead back to another one: their query holds its address, encoded again."""

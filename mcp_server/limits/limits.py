@@ -25,7 +25,7 @@ from mcp_server.limits.counting import (
     Window,
 )
 from mcp_server.limits.local_counting import LocalCounting
-from telemetry.metrics import limits_hit
+from screener.telemetry.metrics import limits_hit
 
 MINUTE = 60
 

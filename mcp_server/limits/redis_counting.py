@@ -28,7 +28,7 @@ from mcp_server.limits.counting import (
     Hits,
     Window,
 )
-from telemetry.metrics import limits_away
+from screener.telemetry.metrics import limits_away
 
 SCRIPT = files(__package__).joinpath("counting.lua").read_text("utf-8")
 

@@ -17,7 +17,7 @@ import mcp_types as types
 import orjson
 from mcp.server.apps import APP_MIME_TYPE
 
-from telemetry.version import VERSION
+from screener.telemetry.version import VERSION
 
 PAGE_URI: Final = "ui://pattern-screener/chart"
 

@@ -57,7 +57,7 @@ from mcp_server.mcp.revisions import ASSUMED, fitting
 from mcp_server.mcp.tool_calls import ToolCall, call_tool
 from mcp_server.mcp.toolsets import Toolset
 from mcp_server.operations.services import Services
-from telemetry.request import note
+from screener.telemetry.request import note
 
 METHODS = methods.SPEC_CLIENT_METHODS | methods.SPEC_CLIENT_NOTIFICATION_METHODS
 """The methods that are told apart in metrics and logs."""

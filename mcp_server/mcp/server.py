@@ -27,7 +27,7 @@ from mcp_server.operations.services import Services
 from mcp_server.presentation.identity import NAME, icons
 from mcp_server.presentation.offer import Offer
 from mcp_server.presentation.rules import CONTENT_RULES
-from telemetry.version import VERSION
+from screener.telemetry.version import VERSION
 
 Context = ServerRequestContext[Any]
 

@@ -31,10 +31,10 @@ from mcp_server.operations.arguments import (
 from mcp_server.operations.services import Call, Services
 from mcp_server.operations.symbols import not_tracked
 from mcp_server.operations.table import Access, Operation
+from screener.telemetry.metrics import answers_cache
+from screener.telemetry.request import Request, current
 from store.accounts.keys import Principal
 from store.errors import DatabaseError
-from telemetry.metrics import answers_cache
-from telemetry.request import Request, current
 
 log = logging.getLogger(__name__)
 

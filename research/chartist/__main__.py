@@ -25,7 +25,6 @@ from pathlib import Path
 
 import numpy as np
 
-from nightly.detector.parameters import Parameters
 from research.chartist.charts import Chart, bar_of, charts_of, is_among, sample
 from research.chartist.controls import controls, planted
 from research.chartist.curve import curve, read_market
@@ -54,6 +53,7 @@ from research.chartist.ratings import (
     write_ratings,
 )
 from research.chartist.served import chosen, never_drawn, served
+from screener.nightly.detector.parameters import Parameters
 
 SYMBOLS: dict[str, Callable[[str], bool]] = {
     "free": lambda symbol: not is_set_aside(symbol),

@@ -14,8 +14,8 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from nightly.bars import Floats
-from nightly.detector.judgement import DEPTH, LEAVES, NODES, Trees
+from screener.nightly.bars import Floats
+from screener.nightly.detector.judgement import DEPTH, LEAVES, NODES, Trees
 
 BINS = 32
 LEAST_GAIN = 1e-9

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from nightly.bars import Bars, to_date, to_day
-from nightly.detector.detector import shape_at
-from nightly.detector.events import VERSION, PatternType, Rows, Scale
+from screener.nightly.bars import Bars, to_date, to_day
+from screener.nightly.detector.detector import shape_at
+from screener.nightly.detector.events import VERSION, PatternType, Rows, Scale
 
 TYPES: dict[str, PatternType] = {
     "rising wedge": PatternType.RISING_WEDGE,

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from nightly.bars import Bars, Floats, to_day
 from research.chartist.charts import Chart, DrawnLine, kind_of
 from research.planted.carving import NOISES
 from research.planted.patterns import KINDS, plant
+from screener.nightly.bars import Bars, Floats, to_day
 
 LENGTHS = (18, 30, 45, 70, 100)
 """Bars of the stretch on which lines are drawn."""

@@ -14,15 +14,6 @@ from pathlib import Path
 
 import numpy as np
 
-from nightly.bars import Bars, to_date, to_day
-from nightly.cleaning.cleaning import clean
-from nightly.cleaning.sessions import past_window
-from nightly.detector.detector import Parameters, detect
-from nightly.detector.events import EventLog
-from nightly.detector.kernel.shape import Shape, judged
-from nightly.reading import TableSource
-from nightly.reference.reference import unlisted
-from nightly.symbols import resolve
 from research.chartist.charts import SQUEEZES, TYPES
 from research.chartist.fit import is_set_aside
 from research.chartist.ratings import ACCEPTED, Rating
@@ -36,6 +27,15 @@ from research.planted.measures import (
     share,
     walks,
 )
+from screener.nightly.bars import Bars, to_date, to_day
+from screener.nightly.cleaning.cleaning import clean
+from screener.nightly.cleaning.sessions import past_window
+from screener.nightly.detector.detector import Parameters, detect
+from screener.nightly.detector.events import EventLog
+from screener.nightly.detector.kernel.shape import Shape, judged
+from screener.nightly.reading import TableSource
+from screener.nightly.reference.reference import unlisted
+from screener.nightly.symbols import resolve
 
 
 def read_market(path: Path, wanted: Callable[[str], bool]) -> Mapping[str, Bars]:

@@ -14,16 +14,16 @@ from itertools import pairwise
 
 import numpy as np
 
-from nightly.bars import Bars, to_date, to_day
-from nightly.detector.detector import Parameters, detect, line_values, log_atrs
-from nightly.detector.events import EndReason, EventLog, Rows
-from nightly.detector.kernel.versions import overlap, start_of
 from research.chartist.charts import KINDS, gap_days, name_of
 from research.chartist.finding import Find
 from research.chartist.fit import scored_now
 from research.chartist.ratings import ACCEPTED, Rating
 from research.chartist.served import BANDS
 from research.planted.measures import share
+from screener.nightly.bars import Bars, to_date, to_day
+from screener.nightly.detector.detector import Parameters, detect, line_values, log_atrs
+from screener.nightly.detector.events import EndReason, EventLog, Rows
+from screener.nightly.detector.kernel.versions import overlap, start_of
 
 FIRST_YEAR = 2006
 NIGHT = 500

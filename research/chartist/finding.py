@@ -19,12 +19,12 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, TypeAdapter, model_validator
 
-from nightly.bars import Bars
-from nightly.detector.detector import Parameters, detect, line_values, log_atrs
-from nightly.detector.events import Rows
-from nightly.detector.kernel.versions import overlap, start_of
 from research.chartist.charts import KINDS, DrawnLine, bar_of, gap_days, name_of
 from research.chartist.ratings import FOLDER
+from screener.nightly.bars import Bars
+from screener.nightly.detector.detector import Parameters, detect, line_values, log_atrs
+from screener.nightly.detector.events import Rows
+from screener.nightly.detector.kernel.versions import overlap, start_of
 
 WINDOW = 120
 """Bars that a picture shows, numbered from 0."""

@@ -18,12 +18,12 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from nightly.bars import Floats
-from nightly.detector.judgement import PARTS, UNUSED, Trees, read_trees
 from research.chartist.boosting import Settings, boosted, odds_of
 from research.chartist.charts import SQUEEZES
 from research.chartist.lessons import Lesson
 from research.chartist.ratings import ACCEPTED, Rating
+from screener.nightly.bars import Floats
+from screener.nightly.detector.judgement import PARTS, UNUSED, Trees, read_trees
 
 
 def is_set_aside(symbol: str) -> bool:
@@ -166,7 +166,7 @@ def report(ratings: Sequence[Rating], lessons: Sequence[Lesson]) -> Iterator[str
 
 
 def trees_file(ratings: Sequence[Rating], lessons: Sequence[Lesson]) -> str:
-    """What `nightly/detector/judgement.csv` holds: for each kind its base, then a tree a line."""
+    """What `judgement.csv` of the detector holds: for each kind its base, then a tree a line."""
     text = StringIO()
     rows = csv.writer(text, lineterminator="\n")
     for squeeze, kind in ((False, "long"), (True, "squeeze")):

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nightly.bars import Bars
-from nightly.detector.detector import detect, shape_at
-from nightly.detector.events import EventLog, Rows
-from nightly.detector.parameters import DEFAULTS
 from research.chartist.charts import name_of
 from research.planted.measures import TEACHING, decoys, line_error, overlaps, plants
 from research.planted.patterns import Plant
+from screener.nightly.bars import Bars
+from screener.nightly.detector.detector import detect, shape_at
+from screener.nightly.detector.events import EventLog, Rows
+from screener.nightly.detector.parameters import DEFAULTS
 
 EACH = 15
 """Series of each kind and noise, for each seed."""

@@ -19,9 +19,9 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from mcp_server.drawing.text import FONTS
-from nightly.bars import Bars, to_date
 from research.chartist.charts import Chart, DrawnLine, shape_of
 from research.chartist.finding import WINDOW, View
+from screener.nightly.bars import Bars, to_date
 
 WIDTH, HEIGHT = 780, 440
 FINE = 3

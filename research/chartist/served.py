@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nightly.bars import Bars
-from nightly.detector.detector import Parameters, detect, shape_at
-from nightly.detector.events import Rows
-from nightly.detector.kernel.shape import judged
 from research.chartist.charts import BEFORE, KINDS, Chart, DrawnLine, gap_days, name_of
+from screener.nightly.bars import Bars
+from screener.nightly.detector.detector import Parameters, detect, shape_at
+from screener.nightly.detector.events import Rows
+from screener.nightly.detector.kernel.shape import judged
 
 BANDS = (0.0, 65.0, 80.0, 100.1)
 """Quality in percent: up to 65, to 80, above."""

@@ -15,17 +15,17 @@ import tempfile
 from contextlib import closing
 from pathlib import Path
 
-from nightly.detector.parameters import DEFAULTS
-from nightly.errors import NightlyError
-from nightly.night import make_night
-from nightly.plan import Order, plan
-from nightly.pool import default_jobs
-from nightly.reading import TableSource
-from nightly.reference.reference import Reference, read_reference
 from research.evidence.comparison import RESAMPLES, SEED
 from research.evidence.quality import quality_table
 from research.evidence.tables import filter_table, tables
 from research.evidence.trades import held_out_trades
+from screener.nightly.detector.parameters import DEFAULTS
+from screener.nightly.errors import NightlyError
+from screener.nightly.night import make_night
+from screener.nightly.plan import Order, plan
+from screener.nightly.pool import default_jobs
+from screener.nightly.reading import TableSource
+from screener.nightly.reference.reference import Reference, read_reference
 from store.nights.book import Book
 from store.nights.nights import Nights
 from store.wire.method import Method

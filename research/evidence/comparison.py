@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from nightly.bars import Floats
+from screener.nightly.bars import Floats
 
 RESAMPLES: Final = 2000
 SEED: Final = 20261122

@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from nightly.bars import Bars, Days, Floats
+from screener.nightly.bars import Bars, Days, Floats
 
 FEWEST: Final = 5
 """Stocks with a return on a day; with fewer the market has no return on it."""

@@ -8,13 +8,13 @@ from itertools import pairwise
 import numpy as np
 
 from benchmarks.markdown import table
-from nightly.analysis import Task, Walked
-from nightly.bars import Floats
-from nightly.detector.events import Outcome, Rows
-from nightly.plan import Plan, pool_of
-from nightly.results.history import first_attempts
-from nightly.statistics.summary import clustered, differences, half_years_of
 from research.evidence.trades import walks_of
+from screener.nightly.analysis import Task, Walked
+from screener.nightly.bars import Floats
+from screener.nightly.detector.events import Outcome, Rows
+from screener.nightly.plan import Plan, pool_of
+from screener.nightly.results.history import first_attempts
+from screener.nightly.statistics.summary import clustered, differences, half_years_of
 
 BANDS = (0.0, 60.0, 70.0, 75.0, 80.0, 85.0, 90.0, 100.1)
 """Percent."""

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from math import isnan
 
 from benchmarks.markdown import table
-from nightly.statistics.summary import clustered
 from research.evidence.comparison import FilterTest, compare
 from research.evidence.filters import FILTERS
 from research.evidence.trades import HeldOutTrades
+from screener.nightly.statistics.summary import clustered
 from store.wire.method import Estimate, Measure, Method
 
 NONE = ""

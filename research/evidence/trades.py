@@ -13,13 +13,13 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from nightly.analysis import Task, Walked, cleaned_symbols, fate_of
-from nightly.bars import Bars
-from nightly.detector.events import Outcome, Rows
-from nightly.plan import Plan, pool_of
-from nightly.reference.reference import Listing
-from nightly.results.history import first_attempts
 from research.evidence.filters import FILTERS, Breakout, Index, Returns, is_held_out, returns_of
+from screener.nightly.analysis import Task, Walked, cleaned_symbols, fate_of
+from screener.nightly.bars import Bars
+from screener.nightly.detector.events import Outcome, Rows
+from screener.nightly.plan import Plan, pool_of
+from screener.nightly.reference.reference import Listing
+from screener.nightly.results.history import first_attempts
 
 Verdicts = npt.NDArray[np.int8]
 WRITTEN: Mapping[bool | None, int] = {True: 1, False: 0, None: -1}

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from benchmarks.market import ROW_GROUP, sessions, symbol_of
-from nightly.bars import Bars, Days
+from screener.nightly.bars import Bars, Days
 
 STEPS: Final = 8
 """Steps of a day."""

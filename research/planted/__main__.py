@@ -13,8 +13,6 @@ from typing import get_args
 
 import numpy as np
 
-from nightly.bars import Bars
-from nightly.detector.detector import detect
 from research.planted.decoys import Decoy
 from research.planted.measures import (
     WALK_DAYS,
@@ -32,7 +30,9 @@ from research.planted.measures import (
     walks,
 )
 from research.planted.patterns import Plant
-from tests.nightly.probes import look_ahead, scale_error
+from screener.nightly.bars import Bars
+from screener.nightly.detector.detector import detect
+from tests.screener.nightly.probes import look_ahead, scale_error
 
 CUTS = 600
 SCALED = 200

@@ -11,7 +11,6 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from nightly.bars import Floats
 from research.planted.prices import (
     RANGE_OF_VOLATILITY,
     Candles,
@@ -21,6 +20,7 @@ from research.planted.prices import (
     garch,
     trends,
 )
+from screener.nightly.bars import Floats
 
 NOISES = (0.1, 0.2, 0.3)  # sd of a contact's distance from its line, in mean true ranges
 WIDEST_MISS = 0.12  # of the width where it lies: a worse contact would not be called one

@@ -8,7 +8,6 @@ from functools import partial
 
 import numpy as np
 
-from nightly.bars import Bars
 from research.planted.carving import (
     CarvedShape,
     Lines,
@@ -26,6 +25,7 @@ from research.planted.prices import (
     daily_volatility,
     to_bars,
 )
+from screener.nightly.bars import Bars
 
 BARS = (25, 90)  # of every decoy but the flag: what wedges and triangles last
 PACE = (0.35, 0.8)  # mean true ranges a bar that the legs cover on average

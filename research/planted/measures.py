@@ -15,14 +15,14 @@ from typing import Literal
 
 import numpy as np
 
-from nightly.bars import Bars
-from nightly.detector.detector import line_values
-from nightly.detector.events import EventLog, Rows
-from nightly.results.views import FAMILIES, family_index
 from research.planted.carving import NOISES
 from research.planted.decoys import DECOYS, Decoy
 from research.planted.patterns import KINDS, Plant, plant
 from research.planted.prices import MODELS, Rng, walk
+from screener.nightly.bars import Bars
+from screener.nightly.detector.detector import line_values
+from screener.nightly.detector.events import EventLog, Rows
+from screener.nightly.results.views import FAMILIES, family_index
 from store.wire.families import Family
 
 Detector = Callable[[Bars], EventLog]

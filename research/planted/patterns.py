@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nightly.bars import Bars, Floats
 from research.planted.carving import (
     Carved,
     CarvedShape,
@@ -25,6 +24,7 @@ from research.planted.prices import (
     daily_volatility,
     to_bars,
 )
+from screener.nightly.bars import Bars, Floats
 from store.wire.families import Family
 
 END_WIDTH = (0.25, 0.4)  # of the width at the start: a breakout at 60-75% of the way to the apex

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nightly.bars import Bars, Floats
+from screener.nightly.bars import Bars, Floats
 
 Rng = np.random.Generator
 

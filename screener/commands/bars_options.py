@@ -12,7 +12,7 @@ from typing import Annotated, Any, Concatenate, Literal, ParamSpec, cast, get_ar
 
 import typer
 
-from nightly.errors import SourceError
+from screener.nightly.errors import SourceError
 from screener.settings.console import fail
 from store.wire.exchanges import currency_code, exchange_named, exchanges
 
@@ -24,7 +24,7 @@ EARLIEST = dt.date(1900, 1, 1)
 """No day before it can be asked for, since the exchange's calendar is not known then."""
 
 Adjustment = Literal["split", "none", "split+div"]
-"""As `nightly.bars.Adjustment`, which brings NumPy."""
+"""As `screener.nightly.bars.Adjustment`, which brings NumPy."""
 
 
 def _adjustment(text: str) -> Adjustment:

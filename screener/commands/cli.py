@@ -20,7 +20,7 @@ from screener.notify import notify
 from screener.server.process import loading, never_lost
 from screener.settings.console import err, out, plainly, prepare_data_dir, settings
 from screener.settings.errors import EndedError
-from telemetry.version import VERSION
+from screener.telemetry.version import VERSION
 
 
 class Commands(TyperGroup):

@@ -12,9 +12,9 @@ from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from threading import Event, Thread
 
-from nightly.pool import follow_parent
 from screener.commands.bars_options import BarsOptions
 from screener.commands.nights.night import nightly
+from screener.nightly.pool import follow_parent
 from screener.server.process import ignored_by_children, never_lost
 from screener.settings.console import DRIFT, EXITS, INTERRUPTED, err, plainly
 from screener.settings.errors import EndedError

@@ -29,10 +29,10 @@ from store.wire.words import (
 )
 
 if TYPE_CHECKING:
+    from screener.web.screens.screen_changes import ScreenChanges
     from store.ledger.manifest import Manifest
     from store.nights.book import Book
     from store.wire.view import SetupView
-    from web.screens.screen_changes import ScreenChanges
 
 MOST_CHANGES: Final = 10
 """Changes that are listed one by one; the others are counted."""

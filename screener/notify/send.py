@@ -20,7 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from nightly.errors import NightlyError
+from screener.nightly.errors import NightlyError
 from screener.notify import messages
 from screener.notify.messages import Message
 from screener.service.recording import FAULT, without_folders
@@ -28,6 +28,7 @@ from screener.service.sharing import served
 from screener.settings.console import err, exit_code
 from screener.settings.errors import EndedError, SettingsError, how_to_install
 from screener.settings.settings import PREFIX, Settings
+from screener.web.market.scan_query import PATH, read_address
 from store.errors import HeldBackError, SealedError, StoreError
 from store.folder.files import replace_file
 from store.folder.layout import DataFolder
@@ -35,10 +36,9 @@ from store.folder.trouble import trouble_of
 from store.ledger.manifest import Manifest, known_book
 from store.nights.book import Book
 from store.nights.nights import Nights
-from web.market.scan_query import PATH, read_address
 
 if TYPE_CHECKING:
-    from nightly.report import Report
+    from screener.nightly.report import Report
 
 SECONDS: Final = 30.0
 """For which the command of one address may take, with its start."""
@@ -229,8 +229,8 @@ def _screens(settings: Settings, book: Book) -> Iterator[str]:
     if not settings.notify_screens:
         return
     # Imported here, since most operators name no screen, and these bring what serves.
+    from screener.web.screens.screen_changes import screen_changes
     from store.nights.active_night import read_compared
-    from web.screens.screen_changes import screen_changes
 
     queries = [read_address(link) for link in settings.notify_screens]
     since = (book.changes() or {}).get("since_version")

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from mcp_server.http.edge import share_of
 from mcp_server.http.requests import MAX_FIELD_BYTES, MAX_FIELDS
-from telemetry.metrics import connections, limits_hit
+from screener.telemetry.metrics import connections, limits_hit
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,14 @@ from screener.service.parts import (
 from screener.service.sharing import follower_of
 from screener.service.supervisor import Loop, Supervisor
 from screener.settings.settings import Settings
+from screener.telemetry.metrics import record
+from screener.web.routes import web_routes
+from screener.web.site.cookies import Cookies
+from screener.web.site.errors import exception_handlers
+from screener.web.site.live import News
+from screener.web.site.pages import Pages, compile_templates
+from screener.web.site.site import Site
+from screener.web.site.throttle import SIGN_UPS, Throttle
 from store.accounts.accounts import Clock, utc_now
 from store.accounts.principals import Principals
 from store.accounts.usage import UsageLog
@@ -62,14 +70,6 @@ from store.folder.layout import DataFolder
 from store.folder.progress import ProgressFile
 from store.nights.active_night import ActiveNight
 from store.nights.book import PerBook
-from telemetry.metrics import record
-from web.routes import web_routes
-from web.site.cookies import Cookies
-from web.site.errors import exception_handlers
-from web.site.live import News
-from web.site.pages import Pages, compile_templates
-from web.site.site import Site
-from web.site.throttle import SIGN_UPS, Throttle
 
 if TYPE_CHECKING:
     from mcp_server.limits.redis_counting import RedisCounting

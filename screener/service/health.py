@@ -30,13 +30,13 @@ from mcp_server.operations.services import Services
 from mcp_server.presentation.age import Age
 from oauth.client_documents import ClientDocuments
 from screener.service.supervisor import Supervisor
+from screener.telemetry import metrics
+from screener.telemetry.metrics import PARTS, Degraded
+from screener.telemetry.version import VERSION
 from store.database.database import Database
 from store.errors import DatabaseError, DatabaseMovedError
 from store.nights.book import Book
 from store.remote.follower import Follower
-from telemetry import metrics
-from telemetry.metrics import PARTS, Degraded
-from telemetry.version import VERSION
 
 LOOK_SECONDS = 2.0
 """Seconds between two looks."""

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from mcp_server.limits.limits import Limiter
     from mcp_server.limits.local_counting import LocalCounting
     from mcp_server.limits.redis_counting import RedisCounting
+    from screener.web.site.policies import Policies
     from store.accounts.usage import UsageLog
-    from web.site.policies import Policies
 
 log = logging.getLogger(__name__)
 
@@ -161,7 +161,7 @@ def policies_of(settings: Settings) -> Policies:
     Raises:
         SettingsError: a file is missing, empty, too large or no text; the error names the setting.
     """
-    from web.site.policies import Policies, Retention, default_privacy, default_terms
+    from screener.web.site.policies import Policies, Retention, default_privacy, default_terms
 
     offer = settings.offer
     retention = Retention(

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nightly.errors import NightlyError
+from screener.nightly.errors import NightlyError
 from screener.settings.console import prepare_data_dir
 from screener.settings.settings import Settings
 from store.errors import HeldBackError, SealedError, StoreError
@@ -17,8 +17,8 @@ from store.folder.trouble import trouble_of
 from store.ledger.manifest import SAMPLE, Manifest
 
 if TYPE_CHECKING:
-    from nightly.reading import Step
-    from nightly.report import Report
+    from screener.nightly.reading import Step
+    from screener.nightly.report import Report
 
 FAULT = "The run failed unexpectedly; its terminal or log says more."
 

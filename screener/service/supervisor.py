@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import anyio
 
-from telemetry.metrics import loop_restarts
+from screener.telemetry.metrics import loop_restarts
 
 FIRST_DELAY = 0.5
 """Seconds before a loop that failed once is started again."""

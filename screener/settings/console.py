@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
-from nightly.errors import NightlyError, WorkerError
+from screener.nightly.errors import NightlyError, WorkerError
 from screener.settings.errors import EndedError, SettingsError, uninstalled
 from store.errors import (
     BusyError,

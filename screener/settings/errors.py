@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from nightly.errors import NightlyError
+from screener.nightly.errors import NightlyError
 
 NIGHTLY = ("exchange_calendars", "numba", "polars")
 """What makes nights."""

@@ -14,15 +14,13 @@ from collections.abc import Callable, Mapping
 from logging.config import dictConfig
 from typing import Any, Literal
 
+from screener.telemetry.request import current
 from store.wire.words import harmless, short
-from telemetry.request import current
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["console", "json"]
 
-PACKAGES = (
-    "mcp_server", "nightly", "oauth", "rest_facade", "screener", "store", "telemetry", "web",
-)  # fmt: skip
+PACKAGES = ("mcp_server", "oauth", "rest_facade", "screener", "store")
 
 EVERY_SECONDS = 60.0
 """How often one message may be written, however often it is logged."""
@@ -37,7 +35,10 @@ ACCESS = "access"
 """The logger of the access log, of which each line counts."""
 
 NOT_REPEATED = (
-    "screener.",
+    "screener.commands",
+    "screener.notify",
+    "screener.server",
+    "screener.service",
     "mcp_server.limits.redis_counting",
     "store.remote.follower",
     "store.accounts.retention",

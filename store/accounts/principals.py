@@ -15,6 +15,7 @@ from typing import Any, Literal
 import anyio
 from cachetools import LRUCache
 
+from screener.telemetry.metrics import principals_cache
 from store.accounts.accounts import utc_now
 from store.accounts.keys import Keys, Principal
 from store.accounts.tokens import Tokens
@@ -22,7 +23,6 @@ from store.accounts.watchlist import Watchlist
 from store.database.changes import ChangeFeed
 from store.database.database import POOL, SECONDS
 from store.errors import DatabaseUnavailableError
-from telemetry.metrics import principals_cache
 
 KEPT_BYTES = 8 * 1024 * 1024
 """The size of the cache: all principals and watchlists, cache keys included."""

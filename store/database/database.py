@@ -25,6 +25,7 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from screener.telemetry.metrics import database_seconds, timed
 from store.database.engines import (
     STATEMENT,
     Server,
@@ -53,7 +54,6 @@ from store.errors import (
     MissingTablesError,
 )
 from store.folder.files import private_file
-from telemetry.metrics import database_seconds, timed
 
 POOL = 8
 """Connections of a process to PostgreSQL, at most."""

@@ -16,7 +16,7 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import ArgumentError, DisconnectionError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from telemetry.metrics import database_seconds
+from screener.telemetry.metrics import database_seconds
 
 if TYPE_CHECKING:
     from asyncpg import Connection

@@ -25,10 +25,10 @@ from sqlalchemy.exc import (
     SQLAlchemyError,
 )
 
+from screener.telemetry.metrics import database_failures
 from store.database.engines import NAMES
 from store.errors import DatabaseError, DatabaseUnavailableError, MissingTablesError
 from store.folder.trouble import words_of
-from telemetry.metrics import database_failures
 
 HOW: Final = (
     "write it as postgresql://USER:PASSWORD@HOST/DATABASE, with each @, :, / and ? of the "

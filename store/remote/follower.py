@@ -17,13 +17,13 @@ from typing import Final, Literal, NamedTuple, TypeVar
 
 import anyio
 
+from screener.telemetry.metrics import nights_failures, nights_reached
 from store.errors import BusyError, ManifestError, StoreError
 from store.folder.lock import locked
 from store.folder.trouble import trouble_of
 from store.remote.objects import Object, Objects
 from store.remote.pointer import MOST_BYTES, POINTER, Published, read_published
 from store.remote.pull import PulledNights
-from telemetry.metrics import nights_failures, nights_reached
 
 JITTER: Final = 0.1
 """By this share a wait is longer or shorter, so that servers do not all ask at once."""

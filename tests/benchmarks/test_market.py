@@ -10,9 +10,9 @@ import polars as pl
 from benchmarks import market
 from benchmarks.market import write_market
 from benchmarks.night import ANALYSED, LATE
-from nightly.cleaning.cleaning import clean
-from nightly.cleaning.sessions import past_window
-from nightly.reading import TableSource
+from screener.nightly.cleaning.cleaning import clean
+from screener.nightly.cleaning.sessions import past_window
+from screener.nightly.reading import TableSource
 from store.wire.exchanges import NEW_YORK
 
 SYMBOLS, YEARS = 60, 20

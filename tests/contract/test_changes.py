@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 from screener.notify.messages import published, screen
+from screener.web.market.scan_query import read_address
+from screener.web.screens.screen_changes import screen_changes
 from store.nights.nights import Nights
 from store.wire.words import NEW_DETECTOR
 from tests.contract.market import active_book
 from tests.contract.test_one_view import words
 from tests.resealed import CHANGES, SINCE, market_changes, reseal, set_meta, write_changes
 from tests.screener.command import run
+from tests.screener.web.people import new_person, signed_in
 from tests.service import Service, copy_night, serving
-from tests.web.people import new_person, signed_in
-from web.market.scan_query import read_address
-from web.screens.screen_changes import screen_changes
 
 NAMES = ("since_session", "since_version")
 

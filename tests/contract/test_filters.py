@@ -1,6 +1,6 @@
 """The filters of the scan: each kind, operator and period, on nights whose evidence is known.
 
-The meaning of the price and volume evidence is proven in tests/nightly, where it is computed.
+The meaning of the price and volume evidence is proven in tests/screener/nightly.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ SHOWN_NUMBERS = ("dist_to_entry", "typical_return", "price", "min_rr", "win_rate
 
 
 def test_the_evidence_about_a_setup_is_what_its_row_shows(sample: Market) -> None:
-    """Other numbers that rows show: `test_one_view.py` and tests/nightly/test_recomputed.py."""
+    """Other numbers that rows show: `test_one_view.py` and `test_recomputed.py`."""
     for position, row in enumerate(sample.rows):
         plan = row["plans"][0]
         move = 100 * abs(plan["target_price"] / plan["trigger_price"] - 1)

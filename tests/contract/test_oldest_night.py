@@ -20,8 +20,8 @@ from store.nights.book import Book
 from store.nights.nights import Nights
 from tests.agent import call, connected
 from tests.screener.command import check_refusal, run
+from tests.screener.web.people import new_person, signed_in
 from tests.service import Service, serving
-from tests.web.people import new_person, signed_in
 
 OLDEST = Path(__file__).with_name("oldest")
 VERSION = "20121003-e15a3f56d151"

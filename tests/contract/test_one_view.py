@@ -16,17 +16,17 @@ import pytest
 
 from mcp_server.charts.chart_data import chart_data
 from mcp_server.charts.charts import chart_view
+from screener.web.market.columns import COLUMNS
 from store.nights.book import Book
 from store.wire.view import gain
 from tests.agent import call, connected
 from tests.contract.market import active_book
 from tests.contract.test_oldest_night import put_oldest
 from tests.screener.command import run
+from tests.screener.web.browser import Browser
+from tests.screener.web.market import make_market
+from tests.screener.web.people import new_person, signed_in
 from tests.service import Service, copy_night, new_key, serving
-from tests.web.browser import Browser
-from tests.web.market import make_market
-from tests.web.people import new_person, signed_in
-from web.market.columns import COLUMNS
 
 SINCE = ("entry_price", "entry_date", "gain_pct", "gain_r")
 """Fields of a running setup that nights sealed earlier lack."""

@@ -1,6 +1,6 @@
 """The routes of one tracked ticker: patterns, history, own records and charts.
 
-That the numbers of its history are those of the bars is proven in tests/nightly/test_night.py.
+That the numbers of its history are those of the bars is proven in `test_night.py`.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ from tests.contract.market import active_book
 from tests.contract.test_oldest_night import put_oldest
 from tests.contract.test_one_view import SYMBOLS, asked_for, scanned, words
 from tests.screener.command import run
+from tests.screener.web.people import new_person, signed_in
 from tests.service import Service, new_key, serving
-from tests.web.people import new_person, signed_in
 
 FILTER = [{"kind": "quality", "op": ">=", "value": 0}]
 ASKED = orjson.dumps(FILTER).decode()

@@ -13,11 +13,11 @@ import pytest
 
 from rest_facade.routes import ROUTES
 from store.nights.nights import Nights
-from tests.nightly.nights import order_of
-from tests.nightly.test_served import market, publish, sessions_before
 from tests.screener import command
+from tests.screener.nightly.nights import order_of
+from tests.screener.nightly.test_served import market, publish, sessions_before
+from tests.screener.web.browser import Browser
 from tests.service import Service, serving
-from tests.web.browser import Browser
 
 SESSIONS = sessions_before(dt.date(2024, 3, 28), 2)
 SYMBOLS = tuple(f"S{seed}" for seed in range(12))

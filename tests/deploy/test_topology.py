@@ -18,11 +18,11 @@ from tests.deploy.load import Request, under_load
 from tests.deploy.proxies import Proxy, caddy, needs_caddy, needs_nginx, nginx
 from tests.screener.command import run_process
 from tests.screener.process import free_port, until, workers_of
+from tests.screener.web.browser import Browser
+from tests.screener.web.people import new_person
+from tests.screener.web.streams import stream
+from tests.screener.web.test_events import publish
 from tests.service import Service, copy_night, new_key
-from tests.web.browser import Browser
-from tests.web.people import new_person
-from tests.web.streams import stream
-from tests.web.test_events import publish
 
 pytestmark = pytest.mark.engine
 

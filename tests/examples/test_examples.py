@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from nightly.sample import SAMPLE_SESSION
+from screener.nightly.sample import SAMPLE_SESSION
 from tests.conftest import NIGHT_SESSION
 from tests.screener.command import Finished
 from tests.service import Service, copy_night, new_key, serving

@@ -10,7 +10,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from nightly.sample import SAMPLE_SESSION
+from screener.nightly.sample import SAMPLE_SESSION
 from tests.examples.test_examples import DISCLAIMER, EXAMPLES, NOTEBOOK
 
 PATH = EXAMPLES / NOTEBOOK

@@ -26,8 +26,8 @@ from store.database.changes import feed_of
 from tests.accounts import accounts_in
 from tests.agent import INITIALIZE, message
 from tests.oauth.conversation import Host, LaterClock, new_host
+from tests.screener.web.people import new_person, signed_in
 from tests.service import Service, on_database, serving
-from tests.web.people import new_person, signed_in
 
 FIRST = message("initialize", **INITIALIZE)
 ACCEPT = {"Accept": "application/json, text/event-stream"}

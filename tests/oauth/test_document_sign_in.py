@@ -18,9 +18,9 @@ from tests.oauth.conversation import Host, error_of
 from tests.oauth.documents import CALLBACK, HOST, Internet, address, document, internet, response
 from tests.screener.command import run
 from tests.screener.process import until
+from tests.screener.web.browser import PASSWORD, Browser
+from tests.screener.web.people import authorize_address, grants_of, new_person, signed_in
 from tests.service import Service, copy_night, on_database, serving
-from tests.web.browser import PASSWORD, Browser
-from tests.web.people import authorize_address, grants_of, new_person, signed_in
 
 SERVER = "/.well-known/oauth-authorization-server"
 LONG_AGO = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nightly.detector.events import PatternType
-from nightly.detector.judgement import PARTS, UNUSED, read_trees
-from nightly.detector.kernel.shape import Shape, judged
 from research.chartist.boosting import BINS, Settings, boosted, edges_of, odds_of
+from screener.nightly.detector.events import PatternType
+from screener.nightly.detector.judgement import PARTS, UNUSED, read_trees
+from screener.nightly.detector.kernel.shape import Shape, judged
 
 SETTINGS = Settings(trees=60, rate=0.2, ridge=1.0, least=5.0)
 RNG = np.random.default_rng(5)

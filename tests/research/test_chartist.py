@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from nightly.bars import Bars, to_date
-from nightly.detector.judgement import PARTS
 from research.chartist.charts import Chart, DrawnLine, charts_of, is_among, sample
 from research.chartist.controls import SLACK, controls
 from research.chartist.fit import is_set_aside
@@ -27,7 +25,9 @@ from research.chartist.ratings import (
     table,
     write_ratings,
 )
-from tests.nightly import series
+from screener.nightly.bars import Bars, to_date
+from screener.nightly.detector.judgement import PARTS
+from tests.screener.nightly import series
 
 
 def walk(seed: int) -> Bars:

@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nightly.bars import Bars, to_date
-from nightly.detector.detector import Parameters, detect, line_values
-from nightly.detector.events import EndReason, Rows
 from research.chartist.charts import name_of
 from research.chartist.evening import count, found_evenings, reports_now
 from research.chartist.finding import WINDOW, Find, Mark, Sighting, View, find, finds, kept_mark
 from research.chartist.fit import is_set_aside
 from research.chartist.ratings import FOLDER, read_ratings
-from tests.nightly.series import LENIENT, walk
+from screener.nightly.bars import Bars, to_date
+from screener.nightly.detector.detector import Parameters, detect, line_values
+from screener.nightly.detector.events import EndReason, Rows
+from tests.screener.nightly.series import LENIENT, walk
 
 MANY = LENIENT._replace(quality_min=20.0)
 

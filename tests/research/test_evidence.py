@@ -12,12 +12,6 @@ import polars as pl
 import pytest
 
 from benchmarks.market import sessions, symbol_of
-from nightly.analysis import Walked, cleaned_symbols
-from nightly.bars import Bars
-from nightly.detector.events import Outcome
-from nightly.plan import Order, plan
-from nightly.reading import TableSource
-from nightly.results.history import Fate
 from research.evidence.comparison import RESAMPLES, compare, stepdown
 from research.evidence.filters import (
     Breakout,
@@ -35,8 +29,14 @@ from research.evidence.quality import quality_table, scored
 from research.evidence.tables import filter_table
 from research.evidence.trades import held_out_trades, verdicts_of
 from research.evidence.walks import driftless, table_of
+from screener.nightly.analysis import Walked, cleaned_symbols
+from screener.nightly.bars import Bars
+from screener.nightly.detector.events import Outcome
+from screener.nightly.plan import Order, plan
+from screener.nightly.reading import TableSource
+from screener.nightly.results.history import Fate
 from tests.conftest import CROWDED
-from tests.nightly.series import walk
+from tests.screener.nightly.series import walk
 
 START, ENTRY, LENGTH = 270, 300, 320
 NOW = dt.datetime(2026, 1, 2, 12, tzinfo=dt.UTC)

@@ -25,8 +25,8 @@ from mcp_server.presentation.identity import NAME, PROTOCOL_VERSIONS, icons, rem
 from mcp_server.presentation.offer import Offer
 from rest_facade.listing import server_card, server_json
 from tests.agent import INITIALIZE, message
+from tests.screener.web.browser import Browser
 from tests.service import Service
-from tests.web.browser import Browser
 
 SCHEMAS = Path(__file__).parents[1] / "schemas"
 OFFER = Offer("https://screener.example.com", ("AAPL",))

@@ -13,9 +13,9 @@ import pytest
 
 from store.accounts.accounts import utc_now
 from tests.screener.command import Finished, check_refusal, run
+from tests.screener.web.browser import Browser
+from tests.screener.web.people import authorize_address, grants_of, new_app, new_person, signed_in
 from tests.service import Service, serving
-from tests.web.browser import Browser
-from tests.web.people import authorize_address, grants_of, new_app, new_person, signed_in
 
 EMAIL = "ada@example.com"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
-PACKAGES = ("screener", "store", "nightly")
+PACKAGES = ("screener", "store")
 
 
 def sentences() -> Iterator[str]:

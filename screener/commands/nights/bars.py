@@ -34,7 +34,7 @@ from store.folder.layout import DataFolder
 from store.wire.words import named
 
 if TYPE_CHECKING:
-    from nightly.fetching.fetch import Fetched, FetchRun
+    from screener.nightly.fetching.fetch import Fetched, FetchRun
 
 bars_app = typer.Typer(
     no_args_is_help=True,
@@ -80,9 +80,9 @@ def fetch(
     A symbol that fails stops no other. Exits with 1 if some are missing, with 2 if all are, with
     130 after Ctrl-C. Run it again to go on.
     """
-    from nightly.fetching.bar_store import BarStore
-    from nightly.fetching.fetch import FetchRun, Updater
-    from nightly.fetching.provider import open_provider
+    from screener.nightly.fetching.bar_store import BarStore
+    from screener.nightly.fetching.fetch import FetchRun, Updater
+    from screener.nightly.fetching.provider import open_provider
 
     if store is None:
         prepare_data_dir(settings())
@@ -130,7 +130,7 @@ def _follow(run: FetchRun, ending: Event, total: int) -> tuple[list[Fetched], bo
 @bars_app.command("list")
 def list_bars(store: Store = None) -> None:
     """List the symbols that are stored, with their first and last day."""
-    from nightly.fetching.bar_store import BarStore
+    from screener.nightly.fetching.bar_store import BarStore
 
     listed = Table("symbol", "provider", "spelled", "bars", "first", "last")
     for series in BarStore(_folder(store)).all():
@@ -157,9 +157,9 @@ def check_bars(
 
     It writes nothing. Exits with 2 if no symbol can be used.
     """
-    from nightly.check import check
     from screener.commands.nights.nightly import Work, order_of
     from screener.commands.nights.quality import print_check
+    from screener.nightly.check import check
 
     options = replace(options, bars=path)
     with tempfile.TemporaryDirectory(prefix="pattern-screener-") as folder, watched() as step:

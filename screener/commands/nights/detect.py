@@ -17,8 +17,8 @@ from screener.commands.bars_options import BarsOptions, reading_bars
 from screener.settings.console import err, fail, settings, writing
 
 if TYPE_CHECKING:
-    from nightly.plan import Order
-    from nightly.reading import Step
+    from screener.nightly.plan import Order
+    from screener.nightly.reading import Step
 
 
 @reading_bars(
@@ -74,10 +74,10 @@ def detect(
 def _write_versions(order: Order, out_file: Path, step: Step) -> None:
     import orjson
 
-    from nightly.errors import by_code
-    from nightly.plan import plan, pool_of
-    from nightly.research import versions
     from screener.commands.nights.quality import left_out
+    from screener.nightly.errors import by_code
+    from screener.nightly.plan import plan, pool_of
+    from screener.nightly.research import versions
     from store.folder.files import replace_file
 
     planned = plan(order, dt.datetime.now(dt.UTC))

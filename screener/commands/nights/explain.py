@@ -10,18 +10,25 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import islice
 
-from nightly.analysis import Task, currency_of
-from nightly.bars import to_date
-from nightly.cleaning.gates import gap_days
-from nightly.detector.events import PatternType, Rule
-from nightly.detector.kernel.naming import Finding
-from nightly.errors import SourceError
-from nightly.explain import SQUEEZES, Decision, DrawnLine, JudgedPair, ServedPattern, explain
-from nightly.plan import Order, Plan, plan
-from nightly.reference.reference import Listing
-from nightly.results.views import direction_name, family_of_type, type_name
-from nightly.series import Series
-from nightly.symbols import normalise
+from screener.nightly.analysis import Task, currency_of
+from screener.nightly.bars import to_date
+from screener.nightly.cleaning.gates import gap_days
+from screener.nightly.detector.events import PatternType, Rule
+from screener.nightly.detector.kernel.naming import Finding
+from screener.nightly.errors import SourceError
+from screener.nightly.explain import (
+    SQUEEZES,
+    Decision,
+    DrawnLine,
+    JudgedPair,
+    ServedPattern,
+    explain,
+)
+from screener.nightly.plan import Order, Plan, plan
+from screener.nightly.reference.reference import Listing
+from screener.nightly.results.views import direction_name, family_of_type, type_name
+from screener.nightly.series import Series
+from screener.nightly.symbols import normalise
 from screener.settings.console import Table, out
 from store.wire.currency import money
 from store.wire.words import drawing_words, named, rule_words

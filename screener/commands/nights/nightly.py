@@ -11,13 +11,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nightly.cleaning.sessions import settled_at
-from nightly.detector.parameters import DEFAULTS, Parameters
-from nightly.errors import SourceError
-from nightly.night import LeaveOut, make_night
-from nightly.plan import Order, held_back, plan
-from nightly.pool import default_jobs
-from nightly.reading import (
+from screener.commands.bars_options import THE_SAMPLE, BarsOptions
+from screener.nightly.cleaning.sessions import settled_at
+from screener.nightly.detector.parameters import DEFAULTS, Parameters
+from screener.nightly.errors import SourceError
+from screener.nightly.night import LeaveOut, make_night
+from screener.nightly.plan import Order, held_back, plan
+from screener.nightly.pool import default_jobs
+from screener.nightly.reading import (
     BarSource,
     Opened,
     SortedSource,
@@ -29,11 +30,10 @@ from nightly.reading import (
     open_symbol,
     silent,
 )
-from nightly.reference.reference import Reference, read_reference
-from nightly.report import Report
-from nightly.sample import SAMPLE_SESSION, sample_reference, sample_source
-from nightly.workers.scratch import Scratch, scratch_in
-from screener.commands.bars_options import THE_SAMPLE, BarsOptions
+from screener.nightly.reference.reference import Reference, read_reference
+from screener.nightly.report import Report
+from screener.nightly.sample import SAMPLE_SESSION, sample_reference, sample_source
+from screener.nightly.workers.scratch import Scratch, scratch_in
 from screener.service.sharing import looking, nights_of
 from screener.settings.console import Watch, err, watched
 from screener.settings.settings import Settings

@@ -5,14 +5,14 @@ from __future__ import annotations
 import datetime as dt
 
 from mcp_server.charts.past import Trade
-from nightly.bars import to_day
-from nightly.errors import SourceError
-from nightly.plan import plan
-from nightly.results.chart_bars import chart_bars
 from screener.commands.bars_options import BarsOptions
 from screener.commands.nights.explain import found_in
 from screener.commands.nights.nightly import order_of, working
 from screener.commands.nights.origin import as_the_night
+from screener.nightly.bars import to_day
+from screener.nightly.errors import SourceError
+from screener.nightly.plan import plan
+from screener.nightly.results.chart_bars import chart_bars
 from screener.settings.settings import Settings
 from store.nights.book import Prices
 

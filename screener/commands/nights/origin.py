@@ -15,8 +15,8 @@ from typing import Self
 
 from pydantic import BaseModel, ValidationError
 
-from nightly.errors import SourceError
 from screener.commands.bars_options import SAMPLE, Adjustment, BarsOptions
+from screener.nightly.errors import SourceError
 from screener.settings.console import err
 from screener.settings.settings import Settings
 from store.folder.files import replace_file

@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from nightly.cleaning.rules import RULES, DataRule
-from nightly.errors import Refusal
+from screener.nightly.cleaning.rules import RULES, DataRule
+from screener.nightly.errors import Refusal
 from screener.settings.console import or_dash, out
 from store.wire.currency import DOLLARS
 from store.wire.words import FEW_NAMES, named
 
 if TYPE_CHECKING:
-    from nightly.check import Check
+    from screener.nightly.check import Check
     from store.ledger.manifest import Manifest
 
 MOST = FEW_NAMES

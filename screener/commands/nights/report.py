@@ -17,7 +17,7 @@ from store.wire.currency import DOLLARS
 from store.wire.words import NEW_DETECTOR, named
 
 if TYPE_CHECKING:
-    from nightly.report import Report
+    from screener.nightly.report import Report
     from store.ledger.manifest import Manifest
 
 

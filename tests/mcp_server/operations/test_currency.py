@@ -15,14 +15,14 @@ from mcp_server.drawing.text import facts
 from mcp_server.operations.arguments import HistoryArguments, ScanArguments
 from mcp_server.operations.handlers.patterns import history_body
 from mcp_server.operations.handlers.scan import scan_body
-from nightly.night import make_night
-from nightly.reference.reference import Listing, Reference
+from screener.nightly.night import make_night
+from screener.nightly.reference.reference import Listing, Reference
 from store.nights.book import Book
 from store.nights.nights import Nights
 from store.wire.briefs import compact
 from store.wire.words import caption
-from tests.nightly.nights import book_of, order_over
-from tests.nightly.series import walk
+from tests.screener.nightly.nights import book_of, order_over
+from tests.screener.nightly.series import walk
 
 NOW = dt.datetime(2024, 3, 29, tzinfo=dt.UTC)
 

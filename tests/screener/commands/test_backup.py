@@ -38,9 +38,9 @@ from tests.screener.installation import files_of, options, state_of
 from tests.screener.installation import new_url as new_url
 from tests.screener.installation import sealed as sealed
 from tests.screener.process import until
+from tests.screener.web.browser import Browser
+from tests.screener.web.people import new_person, signed_in
 from tests.service import Service, serving
-from tests.web.browser import Browser
-from tests.web.people import new_person, signed_in
 
 
 def test_what_is_restored_serves_the_same_from_either_database_to_either(

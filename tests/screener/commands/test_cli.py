@@ -16,13 +16,13 @@ import anyio
 import pytest
 from typer.testing import CliRunner
 
-from nightly.detector.parameters import DEFAULTS
 from screener.commands.accounts import PlanName
 from screener.commands.cli import app
+from screener.nightly.detector.parameters import DEFAULTS
 from screener.settings.settings import Settings
+from screener.telemetry.version import VERSION
 from store.accounts.accounts import AccountPlan
 from store.accounts.passwords import Passwords
-from telemetry.version import VERSION
 from tests.screener.command import check_refusal, run
 from tests.service import copy_night
 

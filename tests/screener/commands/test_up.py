@@ -1,4 +1,4 @@
-"""`screener up`: what it refuses, and whom it opens the pages to; `tests/process` starts it."""
+"""`screener up`: what it refuses, and whom it opens the pages to; `tests/qa/process` starts it."""
 
 from __future__ import annotations
 

@@ -28,6 +28,7 @@ from screener.notify.messages import (
 )
 from screener.notify.send import APPRISE, MOST_KILOBYTES, notifying, send
 from screener.settings.settings import SettingsError, load_settings
+from screener.web.screens.screen_changes import Departure, ScreenChanges
 from store.folder.layout import DataFolder
 from store.folder.lock import locked
 from store.nights.book import Book
@@ -42,7 +43,6 @@ from tests.screener.market import first as first
 from tests.screener.market import second as second
 from tests.screener.process import free_port
 from tests.screener.webhook import SECRET, Webhook, listening
-from web.screens.screen_changes import Departure, ScreenChanges
 
 URL = "https://screener.example.com"
 

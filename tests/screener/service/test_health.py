@@ -16,9 +16,9 @@ import pytest
 import sqlalchemy as sa
 
 from screener.service.supervisor import WELL_SECONDS, Loop, Supervisor
+from screener.telemetry.metrics import PARTS
 from store.database.database import Database
 from store.folder.layout import DataFolder
-from telemetry.metrics import PARTS
 from tests.postgres import PostgresServer, fresh_database
 from tests.resealed import rename_bars, reseal
 from tests.screener.process import until

@@ -19,12 +19,12 @@ from mcp_server.http.edge import Edge
 from mcp_server.http.responses import response
 from mcp_server.limits.limits import Limiter, Quotas
 from screener.server.door import Bounds, Door
-from telemetry.metrics import LIMITS
+from screener.telemetry.metrics import LIMITS
+from screener.web.site.throttle import Throttle, TooManyRefusal
 from tests.contract.market import active_book
 from tests.counting import keyed
 from tests.mcp_server.http.test_edge import ask, scope_of
 from tests.screener.server.test_door import Visitor
-from web.site.throttle import Throttle, TooManyRefusal
 
 KEYLESS = Caller("192.0.2.1")
 OFTEN = 50

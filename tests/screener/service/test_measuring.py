@@ -16,11 +16,11 @@ from screener.service.app import services_of
 from screener.service.health import keep_measuring, measure, measure_disk
 from screener.service.parts import AccountStore
 from screener.settings.settings import Settings
+from screener.telemetry.metrics import record
+from screener.telemetry.request import Request
 from store.accounts.accounts import AccountPlan, Accounts
 from store.accounts.keys import Keys
 from store.database.database import Database
-from telemetry.metrics import record
-from telemetry.request import Request
 from tests.conftest import NIGHT_SESSION
 from tests.resealed import rename_bars, reseal
 

@@ -19,9 +19,9 @@ from screener.settings.logs import (
     OncePerMinute,
     log_config,
 )
+from screener.telemetry.request import Request, current
 from store.database import changes
 from store.remote import follower
-from telemetry.request import Request, current
 
 LINE = re.compile(
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (DEBUG|INFO|WARNING|ERROR|CRITICAL) [a-z_.]+"
@@ -177,7 +177,8 @@ def test_our_loggers_obey_the_level_and_libraries_do_not(level: str) -> None:
         "import json, logging, logging.config, sys\n"
         "from screener.settings.logs import configure\n"
         f"configure({level!r})\n"
-        "names = ['store.accounts.tokens', 'oauth.bearer', 'web', 'nightly.pool',\n"
+        "names = ['store.accounts.tokens', 'oauth.bearer', 'screener.web.site',\n"
+        "    'screener.nightly.pool',\n"
         "    'screener.service.app',\n"
         "    'uvicorn.error', 'authlib.oauth2', 'httpcore.http11', 'aiosqlite', 'asyncio']\n"
         "print(json.dumps({n: logging.getLogger(n).getEffectiveLevel() for n in names}))\n"

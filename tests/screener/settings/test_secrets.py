@@ -21,9 +21,9 @@ from store.database.database import Database
 from tests.oauth.conversation import Host, new_host
 from tests.screener.command import run
 from tests.screener.process import serving_process
+from tests.screener.web.browser import PASSWORD, PASSWORD_HASH, Browser, Form
+from tests.screener.web.people import VERIFIER, authorize_address, new_person
 from tests.service import Service, copy_night, new_key, on_database
-from tests.web.browser import PASSWORD, PASSWORD_HASH, Browser, Form
-from tests.web.people import VERIFIER, authorize_address, new_person
 
 NEW_PASSWORD = "an even better horse"
 WRONG_PASSWORD = "an almost right horse"

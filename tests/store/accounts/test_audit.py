@@ -265,7 +265,7 @@ NAMING = {
 PARTS = {"accounts", "keys", "sessions", "grants", "tokens", "authorization"}
 
 
-@pytest.mark.parametrize("package", ["oauth", "web"])
+@pytest.mark.parametrize("package", ["oauth", "screener.web"])
 def test_a_page_and_an_endpoint_say_who_acts(package: str) -> None:
     silent, calls = list[str](), 0
     for path in Path(str(resources.files(package))).rglob("*.py"):

@@ -14,8 +14,8 @@ from argon2.profiles import RFC_9106_LOW_MEMORY
 from store.accounts import passwords as module
 from store.accounts.passwords import NOBODY, Asker, Passwords, Queue
 from store.errors import PasswordsBusyError
-from tests.web.browser import PASSWORD
-from tests.web.browser import PASSWORD_HASH as CHEAP
+from tests.screener.web.browser import PASSWORD
+from tests.screener.web.browser import PASSWORD_HASH as CHEAP
 
 
 async def test_a_hash_is_argon2id_at_the_strength_asked_for() -> None:

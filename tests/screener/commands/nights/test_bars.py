@@ -14,13 +14,13 @@ from threading import Event
 import polars as pl
 import pytest
 
-from nightly.bars import to_date
-from nightly.fetching.bar_store import BarStore
-from nightly.sample import sample_source
+from screener.nightly.bars import to_date
+from screener.nightly.fetching.bar_store import BarStore
+from screener.nightly.sample import sample_source
 from store.nights.nights import Nights
-from tests.nightly import shelves
-from tests.nightly.exchange_floor import Floor, serving
 from tests.screener.command import COMMAND, check_refusal, environment, run
+from tests.screener.nightly import shelves
+from tests.screener.nightly.exchange_floor import Floor, serving
 
 SESSION = "2012-10-03"
 TICKERS = ("AAPL", "MSFT")

@@ -11,14 +11,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from nightly.bars import Bars, to_date
-from nightly.detector.events import Rule
-from nightly.detector.kernel.naming import Finding
-from nightly.reading import open_symbol
 from screener.commands.nights.explain import rule_cells
-from tests.nightly.series import weekdays
-from tests.nightly.shapes import wedge_or_triangle
+from screener.nightly.bars import Bars, to_date
+from screener.nightly.detector.events import Rule
+from screener.nightly.detector.kernel.naming import Finding
+from screener.nightly.reading import open_symbol
 from tests.screener.command import Finished, check_refusal, run
+from tests.screener.nightly.series import weekdays
+from tests.screener.nightly.shapes import wedge_or_triangle
 
 TRIANGLE = wedge_or_triangle(-0.3, 0.3, approach=1, broken=-1)
 BREAK = TRIANGLE.break_bar(-1)

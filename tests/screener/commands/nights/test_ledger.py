@@ -13,10 +13,10 @@ from screener.server.serving import check_active_night
 from screener.settings.settings import Settings
 from store.ledger.ledger import Ledger
 from store.nights.nights import Nights
-from tests.nightly.nights import order_of as lenient
-from tests.nightly.test_served import market, publish, sessions_before
 from tests.screener import command
 from tests.screener.command import check_refusal
+from tests.screener.nightly.nights import order_of as lenient
+from tests.screener.nightly.test_served import market, publish, sessions_before
 from tests.store.ledger.test_ledger import withdraw
 
 LAST = dt.date(2024, 3, 28)

@@ -14,22 +14,22 @@ from typing import Any
 
 import pytest
 
-from nightly.cleaning.sessions import settled_at
-from nightly.memo import SymbolMemo
+from screener.nightly.cleaning.sessions import settled_at
+from screener.nightly.memo import SymbolMemo
 from screener.settings import console
 from store.folder.checkpoints import Checkpoints
 from store.folder.files import DRAFT
 from store.folder.lock import locked
 from store.nights.nights import Nights
 from tests.contract.market import active_book
-from tests.nightly.series import walk
-from tests.nightly.test_night import write_csv
 from tests.screener import command
 from tests.screener.market import BARS, SYMBOLS, book_of, patterned
 from tests.screener.market import bars as bars
 from tests.screener.market import data as data
 from tests.screener.market import first as first
 from tests.screener.market import sealed as sealed
+from tests.screener.nightly.series import walk
+from tests.screener.nightly.test_night import write_csv
 
 PUBLISHED, USAGE, BUSY, HELD_BACK, NOTHING_NEW, DRIFT, WORKERS_DIED = 0, 2, 3, 4, 5, 6, 7
 ROOT = Path(__file__).parents[4]

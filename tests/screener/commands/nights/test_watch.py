@@ -8,8 +8,8 @@ import re
 import pytest
 from rich.console import Console
 
-from nightly.night import COMPILING, FINDING
-from nightly.reading.source import SORTING
+from screener.nightly.night import COMPILING, FINDING
+from screener.nightly.reading.source import SORTING
 from screener.settings.console import watched
 
 COUNT = "7,155/11,136"

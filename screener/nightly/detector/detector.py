@@ -1,0 +1,252 @@
+"""Detector: finds chart patterns in the daily bars of one symbol and returns an event log.
+
+This is the interface to the kernel, and the module that the rest of the nightly asks about lines,
+touches and levels. It knows bars and event logs, but no symbol, file or market.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from screener.nightly.bars import Bars, Days, Floats
+from screener.nightly.detector.events import EventLog, Rows
+from screener.nightly.detector.kernel.candidates import furthest_pair
+from screener.nightly.detector.kernel.compiler import Record
+from screener.nightly.detector.kernel.lines import LINE
+from screener.nightly.detector.kernel.naming import Finding
+from screener.nightly.detector.kernel.pairs import pair_of
+from screener.nightly.detector.kernel.prices import LOWER, PRICE, UPPER, fill_logs, flag_swings
+from screener.nightly.detector.kernel.shape import Shape, shape_of
+from screener.nightly.detector.kernel.state import STATE, Log, new_log, new_state
+from screener.nightly.detector.kernel.touches import Indices, contacts_of, find_touches
+from screener.nightly.detector.kernel.versions import (
+    Levels,
+    lower_at,
+    plan_levels,
+    start_of,
+    upper_at,
+)
+from screener.nightly.detector.kernel.walk import flag_known_swings, walk
+from screener.nightly.detector.parameters import DEFAULTS, Parameters
+from screener.nightly.series import Mask, Places, Series, starts
+
+__all__ = [
+    "Levels",
+    "Parameters",
+    "Walk",
+    "detect",
+    "furthest",
+    "last_atr",
+    "line_values",
+    "log_atrs",
+    "plan_levels",
+    "plan_of",
+    "touches_of",
+    "walk_on",
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Walk:
+    """A walk that can be resumed: the state after some bars, and the event log so far."""
+
+    bars: int
+    state: Rows
+    """One `STATE` record."""
+    log: EventLog
+    open_trades: Indices
+    """The rows of the open trades in the log."""
+
+
+def detect(bars: Bars, parameters: Parameters = DEFAULTS, *, gap_days: int = 10) -> EventLog:
+    """The event log of a walk over cleaned bars of one symbol that every night served.
+
+    More than `gap_days` calendar days between two bars are a data gap (crypto: 3).
+    """
+    return walk_on(None, Series.sound(bars), parameters, gap_days=gap_days).log
+
+
+def walk_on(
+    earlier: Walk | None, series: Series, parameters: Parameters = DEFAULTS, *, gap_days: int = 10
+) -> Walk:
+    """Walk a series; if an earlier walk over its first bars is given, resume it.
+
+    The result is bit for bit that of a walk from the first bar, if `earlier` walked the same bars.
+    """
+    bars = series.bars
+    walked = 0 if earlier is None else earlier.bars
+    tail = max(0, walked - reach(parameters))
+    prices = prices_of(bars, parameters, tail)
+    prices["segment"][tail:] = segments(bars.date, gap_days, series.idle)[tail:]
+    prices["announced"][tail:] = series.announced[tail:]
+    state = new_state() if earlier is None else earlier.state.copy()[0]
+    log = new_log() if earlier is None else enlarged(earlier.log, earlier.open_trades)
+    touches, record = touch_buffers(len(bars)), parameters.record()
+    while (walked := walk(prices, state, log, touches, walked, tail, record)) < len(bars):
+        log = enlarged(EventLog(log.versions, log.trades), log.open)
+    versions, trades = log.versions[: state["version_count"]], log.trades[: state["trade_count"]]
+    return Walk(
+        len(bars),
+        np.array([state], STATE),
+        EventLog(versions.copy(), trades.copy()),
+        log.open[: state["open_count"]].copy(),
+    )
+
+
+def furthest(
+    walked: Walk, series: Series, parameters: Parameters = DEFAULTS, *, gap_days: int = 10
+) -> tuple[Record, Finding]:
+    """The pair of live lines that comes furthest at the end of a walk, as a `VERSION` record, and
+    the rule that it fails. It is named and has its quality if it fails none but the score.
+    """
+    bars, record = series.bars, parameters.record()
+    tail = max(0, len(bars) - reach(parameters))
+    prices = prices_of(bars, parameters, tail)
+    prices["segment"][tail:] = segments(bars.date, gap_days, series.idle)[tail:]
+    flag_known_swings(prices, tail + parameters.atr_bars + 1, len(bars), record)
+    state = walked.state.copy()[0]
+    finding = furthest_pair(prices, state, touch_buffers(len(bars)), len(bars) - 1, record)
+    return state["candidate"], Finding(*finding)
+
+
+def reach(parameters: Parameters) -> int:
+    """How many bars before the first new one a walk may read: more than the longest setup, the bars
+    before it that are a part of its shape, and the window of their ATR.
+    """
+    longest = max(parameters.length_expiry, parameters.long_line_bars)
+    before = longest + parameters.pole_bars + parameters.approach_bars + parameters.atr_bars
+    return longest + before + parameters.history_bars
+
+
+def enlarged(log: EventLog, open_trades: Indices) -> Log:
+    """A log with at least twice the room, and as much behind its rows as a new log has."""
+    new = new_log()
+    trades = with_room(log.trades, max(len(new.trades), len(log.trades)))
+    return Log(
+        with_room(log.versions, max(len(new.versions), len(log.versions))),
+        trades,
+        with_room(open_trades, len(trades) - len(open_trades)),
+    )
+
+
+def with_room(rows: Rows, room: int) -> Rows:
+    """A copy of rows with room for more behind them."""
+    larger = np.empty(len(rows) + room, rows.dtype)
+    larger[: len(rows)] = rows  # numpy's concatenate copies records field by field
+    return larger
+
+
+def touches_of(
+    bars: Bars, version: Record, upto: int, parameters: Parameters = DEFAULTS
+) -> tuple[Indices, Indices]:
+    """The bars that touch the upper and the lower line of a version, as known at bar `upto`.
+
+    The rule is the kernel's, except that each list begins at the start of its own line, from which
+    the line is drawn; the kernel counts from the earlier start of the two. If a data gap ended the
+    version, `upto` must lie before it.
+    """
+    start = int(start_of(version))
+    # The ATR of a bar needs the true ranges before it, and the first of them the close before it.
+    origin = max(0, start - parameters.atr_bars)
+    prices = prices_of(bars.take(slice(origin, upto + 1)), parameters)
+    record = parameters.record()
+    flag_swings(prices, version["scale"], record)
+    lines = lines_of(version, origin)
+    found = touch_buffers(len(prices))
+    touches = [
+        find_touches(
+            prices,
+            lines,
+            int(version["scale"]),
+            side,
+            (int(lines[side]["start"]), len(prices) - 1),
+            record,
+            found[side],
+        )
+        for side in (UPPER, LOWER)
+    ]
+    upper, lower = (found[side, : touches[side].number] + origin for side in (UPPER, LOWER))
+    return upper, lower
+
+
+def shape_at(bars: Bars, version: Record, bar: int, parameters: Parameters = DEFAULTS) -> Shape:
+    """The shape of a version's lines as of a bar: the numbers that the judgement weighs.
+
+    Only the type, the scale and the two lines of the version are used.
+    """
+    prices = prices_of(bars.take(slice(0, bar + 1)), parameters)
+    record = parameters.record()
+    flag_swings(prices, int(version["scale"]), record)
+    lines = lines_of(version, 0)
+    pair = pair_of(lines[UPPER], lines[LOWER], bar)
+    found = touch_buffers(len(prices))
+    span = (pair.start, bar)
+    contacts = contacts_of(prices, lines, int(version["scale"]), span, record, found)
+    return shape_of(prices, lines, pair, contacts, int(version["type"]), bar, record)
+
+
+def line_values(version: Record, bar: int) -> tuple[float, float]:
+    """The log prices of a version's upper and lower line at a bar, past or future."""
+    return upper_at(version, bar), lower_at(version, bar)
+
+
+def plan_of(
+    version: Record, atr: float, direction: int, bar: int, parameters: Parameters = DEFAULTS
+) -> Levels:
+    """The plan of a version for a breakout in a direction at a bar, such as the next bar."""
+    upper, lower = line_values(version, bar)
+    return plan_levels(
+        upper, lower, atr, version["height"], direction, parameters.stop_distance_min
+    )
+
+
+def log_atrs(bars: Bars, parameters: Parameters = DEFAULTS) -> Floats:
+    """The log ATR at every bar: the plain mean of the last 14 true ranges in log price."""
+    atr: Floats = prices_of(bars, parameters)["atr"]
+    return atr
+
+
+def last_atr(bars: Bars, parameters: Parameters = DEFAULTS) -> float:
+    """The log ATR at the last bar."""
+    recent = bars.take(slice(max(0, len(bars) - parameters.atr_bars - 1), None))
+    return float(prices_of(recent, parameters)["atr"][-1])
+
+
+def prices_of(bars: Bars, parameters: Parameters, tail: int = 0) -> Rows:
+    """The bars as `PRICE` records for the kernel, as one segment without data gaps.
+
+    Those before `tail` are left empty, and take no memory; the ATR needs some bars behind it.
+    """
+    prices = np.zeros(len(bars), PRICE)
+    filled, read = prices[tail:], bars.take(slice(tail, None))
+    filled["open"] = read.open
+    filled["high"] = read.high
+    filled["low"] = read.low
+    filled["close"] = read.close
+    fill_logs(filled, parameters.record())
+    return prices
+
+
+def segments(date: Days, gap_days: int, idle: Mask) -> Places:
+    """For each bar, the first bar after the last data gap or idle bar before it.
+
+    An idle bar is a segment of its own.
+    """
+    begins = np.concatenate([idle[:1], (np.diff(date) > gap_days) | idle[1:] | idle[:-1]])
+    return starts(begins)
+
+
+def lines_of(version: Record, origin: int) -> Rows:
+    """The two lines of a version as `LINE` records, with bars counted from an origin."""
+    lines = np.zeros(2, LINE)
+    lines["start"] = version["upper_start"] - origin, version["lower_start"] - origin
+    lines["value"] = version["upper_value"], -version["lower_value"]
+    lines["slope"] = version["upper_slope"], -version["lower_slope"]
+    return lines
+
+
+def touch_buffers(bars: int) -> Indices:
+    """Room for the touches of both lines."""
+    return np.empty((2, bars), np.int64)

@@ -1,0 +1,137 @@
+"""The report of a night: what it found in the bars, which symbols it refused, and why."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from screener.nightly.bars import Adjustment
+from screener.nightly.errors import Refusal, by_code
+from screener.nightly.results.symbol_results import Analysis
+from screener.nightly.statistics.assembly import Statistics
+from screener.nightly.statistics.scan import RankedSetup
+from store.wire.currency import DOLLARS
+from store.wire.families import Family
+from store.wire.records import Change, FamilyEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The report that the operator reads after a night."""
+
+    bars: int
+    covered: int
+    refused: Mapping[str, Mapping[str, str]]
+    """By refusal code: the refused symbols, each with its reason."""
+    found: Mapping[str, Mapping[str, int]]
+    """By symbol: how many of its bars each rule affected."""
+    forming: Mapping[Family, int]
+    running: Mapping[Family, int]
+    families: Sequence[FamilyEntry]
+    dividend_adjusted: int
+    """How many symbols have dividend-adjusted bars, whose history moves with every dividend."""
+    walks: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The symbols by how their walk began. Not in the book, whose bytes do not depend on it."""
+    later: Sequence[str] = ()
+    """Symbols with sessions after the night's, which too few symbols reach. Not in the book."""
+    wider: str = ""
+    """Which session covers more symbols. Only a night with one has it in its book."""
+    overdue: str = ""
+    """That the night is older than its exchanges' last session. Not in the book."""
+    inferred: Sequence[str] = ()
+    """Symbols that are taken for crypto because they trade on weekends."""
+    assumed_dollars: int = 0
+    """Symbols of which nothing says that their prices are in dollars."""
+    assumed_currencies: Mapping[str, int] = field(default_factory=dict)
+    """By another currency: the symbols that have it by the custom of their exchange alone."""
+    markets: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """By calendar: the symbols whose bars alone say that they trade by it."""
+    unclear: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """By several calendars: the symbols whose bars fit these, and not New York's."""
+    since: dt.date | None = None
+    """The session of the night that this one is compared with. The book has it elsewhere."""
+    changes: Sequence[Change] = ()
+    """What changed since. The book has it elsewhere."""
+    detector_changed: bool = False
+    """Whether that night is of another detector. The book has it elsewhere."""
+
+    @classmethod
+    def of(
+        cls,
+        analyses: Sequence[Analysis],
+        refused_names: Mapping[str, Refusal],
+        statistics: Statistics,
+        candidates: Sequence[RankedSetup],
+        adjustment: Adjustment,
+    ) -> Report:
+        """The report over all analysed symbols."""
+        refused_symbols = {a.symbol: a.refusal for a in analyses if a.refusal}
+        assumed = Counter(a.currency for a in analyses if a.bars and not a.currency_known)
+        return cls(
+            bars=sum(analysis.bars for analysis in analyses),
+            covered=sum(analysis.covered for analysis in analyses),
+            refused=by_code({**refused_symbols, **refused_names}),
+            found={a.symbol: a.findings for a in analyses if a.findings},
+            forming=_by_family(candidates, "forming"),
+            running=_by_family(candidates, "in_progress"),
+            families=statistics.entries(),
+            dividend_adjusted=sum(
+                (a.adjustment or adjustment) == "split+div" for a in analyses if a.bars
+            ),
+            assumed_dollars=assumed.pop(DOLLARS, 0),
+            assumed_currencies=assumed,
+            walks=_walks(analyses),
+        )
+
+    @property
+    def findings(self) -> dict[str, tuple[int, int]]:
+        """By rule: how many bars it affected, in how many symbols."""
+        bars: Counter[str] = Counter()
+        symbols: Counter[str] = Counter()
+        for counts in self.found.values():
+            bars.update(counts)
+            symbols.update(counts.keys())
+        return {rule: (bars[rule], symbols[rule]) for rule in sorted(bars)}
+
+    @property
+    def drifted(self) -> Sequence[str]:
+        """Symbols whose checkpoint was checked and differs from a new walk over the same bars."""
+        return self.walks.get("drifted", ())
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report as JSON values, as stored in the book."""
+        currencies = dict(sorted(self.assumed_currencies.items()))
+        return {
+            "bars": self.bars,
+            "covered": self.covered,
+            "dividend_adjusted": self.dividend_adjusted,
+            "inferred_crypto": list(self.inferred),
+            "assumed_dollars": self.assumed_dollars,
+            "refused": dict(self.refused),
+            "findings": {rule: list(counts) for rule, counts in self.findings.items()},
+            "found": {symbol: dict(counts) for symbol, counts in sorted(self.found.items())},
+            "forming": {family.value: n for family, n in self.forming.items()},
+            "running": {family.value: n for family, n in self.running.items()},
+            **({"wider": self.wider} if self.wider else {}),
+            **({"assumed_currencies": currencies} if currencies else {}),
+            **({"markets": dict(self.markets)} if self.markets else {}),
+            **({"unclear_markets": dict(self.unclear)} if self.unclear else {}),
+        }
+
+
+def _walks(analyses: Sequence[Analysis]) -> dict[str, list[str]]:
+    walks: dict[str, list[str]] = {}
+    for analysis in analyses:
+        if analysis.began is not None:
+            walks.setdefault(analysis.began, []).append(analysis.symbol)
+    return walks
+
+
+def _by_family(candidates: Sequence[RankedSetup], status: str) -> dict[Family, int]:
+    counted = Counter(
+        c.formation.setup.family for c in candidates if c.formation.setup.status == status
+    )
+    return {family: counted[family] for family in Family}

@@ -1,0 +1,83 @@
+"""The evening's first page: what is new, near its trigger, triggered, ended or gone since the night
+before, with the visitor's tracked tickers first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+
+from starlette.responses import RedirectResponse
+
+from mcp_server.charts.past import trades_of
+from mcp_server.operations.handlers.changes import Event, evening
+from screener.web.site.access import is_open, sees_scan, tracked_by
+from screener.web.site.pages import Context, Page
+from screener.web.site.refusals import Refusal
+from screener.web.site.site import Site
+from screener.web.site.visit import Visit, sign_in_address
+from store.nights.book import Book
+
+PATH = "/changes"
+
+MOST = 200
+"""Formations of one heading that the page shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A formation as the page shows it."""
+
+    event: Event
+    drawable: bool
+    """Whether there is a picture: of its setup, of its trade, or of its symbol."""
+    trade: str | None
+    """The past trade that the picture shows, if the visitor may see it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The formations under one heading: the first of them, and the number of all."""
+
+    heading: str
+    lines: Sequence[Line]
+    count: int
+
+
+async def show(visit: Visit, site: Site) -> Page:
+    """The page for those who may see the scan, or the way to it."""
+    if not sees_scan(visit, site):
+        if visit.account is None:
+            return RedirectResponse(sign_in_address(visit.request), 303)
+        raise Refusal(403, "Your plan does not include changes across the whole market.")
+    tracked, whole = frozenset(await tracked_by(visit, site)), is_open(visit, site)
+    with site.services.active_night.pin() as book:
+        return site.pages.show("changes.html", visit, book, _context, tracked=tracked, whole=whole)
+
+
+def _context(book: Book, tracked: Set[str], *, whole: bool) -> Context:
+    since = (book.changes() or {}).get("since_session")
+    return {
+        "since": since,
+        "detector_changed": book.detector_changed,
+        "groups": groups_of(book, tracked, whole=whole),
+    }
+
+
+def groups_of(book: Book, tracked: Set[str], *, whole: bool = False) -> list[Group]:
+    """The headings that have formations, each with its first ones, tracked tickers in front."""
+    groups = []
+    for heading, events in evening(book).items():
+        events.sort(key=lambda event: event.symbol not in tracked)
+        lines = [_line(book, event, whole or event.symbol in tracked) for event in events[:MOST]]
+        groups.append(Group(heading, lines, len(events)))
+    return groups
+
+
+def _line(book: Book, event: Event, whole: bool) -> Line:
+    if event.view:
+        return Line(event, True, None)
+    coverage, lineage = book.coverage(event.symbol), event.rows[0]["lineage_id"]
+    past = trades_of(book, event.symbol) if whole and event.rows[0]["attempt"] == 1 else ()
+    trade = next((lineage for trade in past if trade["lineage_id"] == lineage), None)
+    return Line(event, coverage is not None and coverage.covered, trade)

@@ -1,0 +1,334 @@
+"""Columns: what the screen can say of a setup, one cell each, on pages and as CSV."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any, Literal
+
+from markupsafe import Markup
+
+from mcp_server.filters.filters import Predicate
+from screener.web.market.condition_words import FIELDS
+from store.nights.book import Book
+from store.wire import words
+from store.wire.briefs import compact
+from store.wire.currency import money
+from store.wire.view import SetupView
+
+TONES = {"+": " up", "-": " down"}
+
+NONE = "none"
+"""What a cell says that has no value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A setup with the other attempts of its formation, which stand in its row."""
+
+    view: SetupView
+    others: Sequence[SetupView]
+    name: str
+    daily_change: float | None
+    """Percent; None where the night does not know it, as for the market capitalization."""
+    market_cap: float | None
+    known: Mapping[str, float | str | None]
+    """What conditions look at, by the names of their columns."""
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Its values by the names that the API and the command line give them."""
+        view, record = self.view, self.view.record
+        return {
+            **self.known,
+            **compact(view),
+            "name": self.name,
+            "as_of_session": view.as_of,
+            "currency": view.currency,
+            "daily_change": self.daily_change,
+            "market_cap": self.market_cap,
+            "pattern": view.pattern,
+            "sessions_since_trigger": view.sessions_running,
+            "stop_pct": view.plan.stop_pct,
+            "target_pct": view.plan.target_pct,
+            "placebo_win_rate_pct": record and record.placebo_win_rate_pct,
+        }
+
+
+Cell = tuple[str, Markup, str]
+"""The name of a column, the attributes of its element on the page, and what a row says there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One fact of a setup."""
+
+    label: str
+    sort: str
+    """The order of the scan that a click on its heading asks for; empty if there is none."""
+    text: Callable[[Row], str]
+    """What its cell says."""
+    fields: Sequence[str]
+    """Its columns of CSV, as `Row.fields` names them."""
+    look: str = "number"
+    """The class of its cells."""
+
+
+def _change(value: float | None) -> str:
+    return NONE if value is None else words.change(value)
+
+
+def _place(row: Row) -> str:
+    """The gain of the trade so far, or where the trigger is, which the heading names."""
+    return words.gain_words(row.view) or words.away_words(row.view) or NONE
+
+
+def _level(row: Row, name: Literal["stop", "target"]) -> str:
+    """A level of the plan, with the price move to it."""
+    plan = row.view.plan
+    price, move = (plan.stop, plan.stop_pct) if name == "stop" else (plan.target, plan.target_pct)
+    return f"{money(price, row.view.currency)} {words.change(move)}"
+
+
+def _status(row: Row) -> str:
+    """The status, with how many sessions it runs or that the close is beyond the trigger."""
+    view = row.view
+    if view.status == "forming":
+        return "forming, beyond" if view.last_close_side == "beyond" else "forming"
+    running = view.sessions_running
+    return words.status_words(view.status) + ("" if running is None else f", {running}")
+
+
+def _record(row: Row) -> str:
+    """The numbers that no win rate is shown without; the heading names them."""
+    record = row.view.record
+    if record is None:
+        return "no record yet"
+    random = record.placebo_win_rate_pct
+    beside = "" if random is None else f" ({words.percent(random)})"
+    loss = record.avg_loss_pct
+    lost = "no loss" if loss is None else words.change(loss)
+    return f"{words.percent(record.win_rate_pct)}{beside}, {record.sample_size:,}, {lost}"
+
+
+COLUMNS: Mapping[str, Column] = {
+    "symbol": Column(
+        "Symbol",
+        "symbol",
+        lambda row: row.view.symbol,
+        ("symbol", "name", "as_of_session", "setup_id"),
+        "who",
+    ),
+    "price": Column(
+        "Price",
+        "price",
+        lambda row: money(row.view.last_close, row.view.currency),
+        ("last_close", "currency"),
+    ),
+    "change": Column(
+        "Day", "daily_change", lambda row: _change(row.daily_change), ("daily_change",)
+    ),
+    "pattern": Column(
+        "Pattern",
+        "pattern",
+        lambda row: f"{row.view.pattern}, {row.view.direction}",
+        ("family", "pattern", "direction", "attempt"),
+        "pattern",
+    ),
+    "status": Column("Status", "sessions", _status, ("status", "sessions_since_trigger"), "status"),
+    "quality": Column(
+        "Quality",
+        "quality",
+        lambda row: NONE if row.view.quality_pct is None else words.tenths(row.view.quality_pct),
+        ("quality_pct",),
+    ),
+    "place": Column(
+        "Trigger from close, or gain",
+        "distance",
+        _place,
+        ("distance_to_trigger_pct", "last_close_side", "gain_pct", "gain_r"),
+    ),
+    "trigger": Column(
+        "Trigger or entry",
+        "trigger",
+        lambda row: money(row.view.plan.start, row.view.currency),
+        ("trigger_price", "entry_price"),
+    ),
+    "stop": Column(
+        "Stop",
+        "stop",
+        lambda row: _level(row, "stop"),
+        ("stop_price", "stop_pct"),
+    ),
+    "target": Column(
+        "Target",
+        "target",
+        lambda row: _level(row, "target"),
+        ("target_price", "target_pct"),
+    ),
+    "reward_to_risk": Column(
+        "Reward to risk",
+        "reward_to_risk",
+        lambda row: words.reward_words(row.view),
+        ("reward_to_risk", "reward_to_risk_left"),
+    ),
+    "record": Column(
+        "Won (random), trades, average loss",
+        "sample",
+        _record,
+        (
+            *("win_rate_scope", "win_rate_pct", "placebo_win_rate_pct", "win_rate_trades"),
+            *("avg_loss_pct", "verdict"),
+        ),
+        "record",
+    ),
+    "market_cap": Column(
+        "Market cap",
+        "market_cap",
+        lambda row: NONE if row.market_cap is None else words.large_dollars(row.market_cap),
+        ("market_cap",),
+    ),
+    "expected_r": Column(
+        "Expected R (random), trades",
+        "expected_r",
+        lambda row: words.expected_cell(row.view) or NONE,
+        ("expected_r", "expected_r_scope", "expected_r_trades", "placebo_avg_r"),
+        "record",
+    ),
+    "typical_gain": Column(
+        "Typical gain if it wins",
+        "typical_gain",
+        lambda row: _change(row.view.typical_gain_pct),
+        ("expected_gain_pct",),
+    ),
+}
+"""Every column in its order; the symbol is always shown."""
+
+OF_KINDS: Mapping[str, str] = {
+    "direction": "pattern",
+    "dist_to_entry": "place",
+    "gain": "place",
+    "quality": "quality",
+    "sessions": "status",
+    "min_rr": "reward_to_risk",
+    "win_rate": "record",
+    "min_expected_r": "expected_r",
+    "typical_return": "typical_gain",
+    "price": "price",
+    "market_cap": "market_cap",
+    "daily_change": "change",
+}
+"""The column that shows what a kind of condition looks at; the others have one of their own."""
+
+DRAWN = (
+    *("symbol", "price", "change", "pattern", "status", "quality", "place"),
+    *("reward_to_risk", "record"),
+)
+USUAL: Mapping[str, Sequence[str]] = {
+    "table": (*DRAWN[:-2], "trigger", "stop", "target", *DRAWN[-2:]),
+    "charts": DRAWN,
+}
+"""By the view, the columns that it shows where nobody chose: a chart draws stop and target."""
+
+
+def read_columns(text: str, view: str) -> Sequence[str] | None:
+    """The columns that a list such as `price,stop` names, in their own order; the usual ones of the
+    view for an empty list, and None if it names another.
+    """
+    names = {name.strip() for name in text.split(",") if name.strip()}
+    if not names <= COLUMNS.keys():
+        return None
+    return [name for name in COLUMNS if name in names | {"symbol"}] if names else USUAL[view]
+
+
+def columns_text(columns: Sequence[str], view: str) -> str:
+    """The list that names some columns; empty for the usual ones of the view."""
+    return "" if tuple(columns) == USUAL[view] else ",".join(columns)
+
+
+def column_of(predicate: Predicate) -> tuple[str, Column]:
+    """The column that shows what a condition looks at, under its name."""
+    kind, name = predicate.kind, predicate.column
+    if kind.name in OF_KINDS:
+        return OF_KINDS[kind.name], COLUMNS[OF_KINDS[kind.name]]
+    field = FIELDS[kind.name]
+    period = "" if predicate.period is None else f", {dict(field.periods)[str(predicate.period)]}"
+    look = "number" if kind.takes == "number" else "words"
+    text = partial(_known_text, name=name, unit=kind.unit)
+    return name, Column(f"{field.label}{period}", "", text, (name,), look)
+
+
+def _known_text(row: Row, name: str, unit: str) -> str:
+    """What a condition looks at, with its unit."""
+    value = row.known[name]
+    if value is None or isinstance(value, str):
+        return value or NONE
+    if unit == "boolean":
+        return "yes" if value else "no"
+    if unit == "$":
+        return words.large_dollars(value)
+    return f"{value:,.0f}" if unit == "shares" else f"{value:,.2f}{'%' if unit == '%' else ''}"
+
+
+def rows_of(
+    book: Book,
+    positions: Sequence[int],
+    name: Callable[[str], str],
+    columns: Iterable[str] = (),
+) -> list[Row]:
+    """The rows at some positions of the scan, with what the columns of conditions show."""
+    if not positions:
+        return []  # a night without a setup has no evidence
+    changes, sizes = (book.evidence.numbers[column] for column in ("daily_change", "market_cap"))
+    known = {column: _evidence(book, column) for column in columns if column not in COLUMNS}
+    views = ((position, book.scan.rows[position]) for position in positions)
+    return [
+        Row(
+            view,
+            book.scan.others(view),
+            name(view.symbol),
+            _known(changes[position]),
+            _known(sizes[position]),
+            {column: value(position) for column, value in known.items()},
+        )
+        for position, view in views
+    ]
+
+
+def _evidence(book: Book, column: str) -> Callable[[int], float | str | None]:
+    """What reads a column of the evidence at a position of the scan."""
+    if column in book.evidence.labels:
+        return book.evidence.labels[column].words().__getitem__
+    numbers = book.evidence.numbers[column]
+    return lambda position: _known(numbers[position])
+
+
+def cells_of(row: Row, columns: Mapping[str, Column]) -> list[Cell]:
+    """The cells of a row; a number with a sign is coloured by it."""
+    cells = []
+    for name, column in columns.items():
+        text = column.text(row)
+        tone = TONES.get(text[0], "") if column.look == "number" else ""
+        cells.append((name, _attributes(column.label, column.look + tone), text))
+    return cells
+
+
+@cache
+def _attributes(label: str, look: str) -> Markup:
+    # Half of a page is attributes of cells, so each is written once.
+    return Markup('class="{}" data-label="{}"').format(look, label)
+
+
+def sheet_of(rows: Iterable[Row], columns: Iterable[Column]) -> Iterator[Sequence[object]]:
+    """The names of the columns of CSV, then the values of each row; a forming setup has no gain."""
+    names = [field for column in columns for field in column.fields]
+    yield names
+    for row in rows:
+        fields = row.fields
+        yield [fields.get(name) for name in names]
+
+
+def _known(number: float) -> float | None:
+    return None if math.isnan(number) else round(float(number), 2) + 0.0

@@ -1,0 +1,285 @@
+"""The screen: the scan of the night as a table or as charts, with a form for everything it can be
+asked, and its query as programs and people pass it on."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import orjson
+from starlette.responses import RedirectResponse
+
+from mcp_server.filters.scan_order import COLUMNS as ORDERS
+from mcp_server.filters.scan_order import SORTS
+from mcp_server.http.responses import answer_response
+from mcp_server.operations.answers import Answer
+from mcp_server.operations.handlers.scan import Matches, notes, page, select
+from mcp_server.operations.services import Services
+from mcp_server.presentation.offer import Offer
+from screener.web.market.columns import (
+    COLUMNS,
+    USUAL,
+    Cell,
+    Column,
+    Row,
+    cells_of,
+    rows_of,
+    sheet_of,
+)
+from screener.web.market.condition_words import COMPARISONS, FIELDS, GROUPS, LABELS
+from screener.web.market.presets import PRESETS
+from screener.web.market.scan_query import DEFAULTS, PATH, Query, read_query
+from screener.web.site.access import NO_PLAN, sees_scan
+from screener.web.site.forms import address_of
+from screener.web.site.pages import Context, Page
+from screener.web.site.refusals import Refusal
+from screener.web.site.site import Site
+from screener.web.site.visit import Visit, sign_in_address
+from store.nights.book import Book
+from store.wire.currency import DOLLARS
+from store.wire.families import Family
+from store.wire.sheets import csv_text
+from store.wire.view import SetupView
+
+CSV_PATH = f"{PATH}.csv"
+CSV = "text/csv; charset=utf-8"
+
+NOT_ASKED = Refusal(400, "This scan cannot be run. The form says why.")
+FAMILIES = (("", "All families"), *((str(family), family.label) for family in Family))
+LIMITS = tuple((size, size) for size in ("25", "50", "100", "200"))
+STATUSES = (("forming", "Forming"), ("in_progress", "Triggered"), ("all", "All"))
+PLACES = {"forming": "Trigger from close", "in_progress": "Gain so far"}
+"""What the column `place` is called among the setups of one status."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """The setups of one status, how many match, and where they are shown."""
+
+    status: str
+    label: str
+    count: int
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class SortHead:
+    """A column that sorts."""
+
+    label: str
+    address: str
+    order: str
+    """The value of `aria-sort`; empty if the list is not sorted by it."""
+    look: str
+    """The class of its cells."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row as the page shows it."""
+
+    row: Row
+    cells: Sequence[Cell]
+    """Beside the symbol, which heads it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """One text that asks for the same rows."""
+
+    key: str
+    label: str
+    words: str
+    text: str
+
+
+async def show(visit: Visit, site: Site) -> Page:
+    """The page for those who may see the scan, or the way to it."""
+    if not sees_scan(visit, site):
+        if visit.account is None:
+            return RedirectResponse(sign_in_address(visit.request), 303)
+        return site.pages.respond("screen_closed.html", visit, refusal=Refusal(403, NO_PLAN))
+    progress = site.news.progress()
+    if site.services.active_night.book.session is None:
+        return site.pages.respond("working.html", visit, progress=progress)
+    query, is_of_form = read_query(visit.request.query_params.multi_items())
+    if is_of_form and not query.failed and query.address() != address_of(visit.request):
+        return RedirectResponse(query.address(), 303)
+    with site.services.active_night.pin() as book:
+        return site.pages.show(
+            "screen.html",
+            visit,
+            book,
+            partial(_context, site.services, query),
+            progress=progress,
+            address=query.address(),
+            refusal=NOT_ASKED if query.failed else None,
+        )
+
+
+async def sheet(visit: Visit, site: Site) -> Page:
+    """All setups of a query as CSV, with the columns that the page shows."""
+    if not sees_scan(visit, site):
+        raise Refusal(403, NO_PLAN)
+    query, _ = read_query(visit.request.query_params.multi_items())
+    if query.failed:
+        raise Refusal(400, NOT_ASKED.message)
+    with site.services.active_night.pin() as book:
+        if book.session is None:
+            raise Refusal(404, "There is no night yet.")
+        query, found = _found(book, query)
+        every = query.arguments.model_copy(update={"offset": 0, "limit": len(book.scan.rows)})
+        _, positions = page(book.evidence, found, every)
+        name = site.services.directory(book).name
+        rows = rows_of(book, positions, name, query.all_columns)
+        body = csv_text(sheet_of(rows, query.all_columns.values())).encode()
+        file = f"screen-{book.session}.csv"
+    response = answer_response(Answer(body, CSV), visit.request.scope["fields"], "no-store")
+    disposition = f'attachment; filename="{file}"'
+    response.headers.append((b"content-disposition", disposition.encode()))
+    return response
+
+
+def _context(services: Services, query: Query, book: Book, **_others: object) -> Context:
+    """What the page shows of a query; its address says all of it in one spelling."""
+    name = services.directory(book).name
+    asked = query.address(view="", columns="", offset="")
+    results = None
+    if not query.failed:
+        query, found = _found(book, query)
+        results = _results(book, query, found, name)
+    return {
+        "query": query,
+        "results": results,
+        "headings": [_heading(query, *column) for column in query.all_columns.items()],
+        "presets": PRESETS,
+        "preset": next((one for one in PRESETS if one.address == asked), None),
+        "views": [(view, query.address(view=view)) for view in USUAL],
+        "csv": CSV_PATH + query.address().removeprefix(PATH),
+        "copies": () if query.failed else _copies(query, services.offer),
+        "covered": book.counts.covered if book.counts else None,
+        "family_choices": FAMILIES,
+        "groups": GROUPS,
+        "fields": FIELDS,
+        "comparisons": COMPARISONS,
+        "columns": COLUMNS,
+        "sorts": tuple(SORTS.items()),
+        "limits": LIMITS,
+        "defaults": DEFAULTS,
+    }
+
+
+def _found(book: Book, query: Query) -> tuple[Query, Matches]:
+    """What matches, and the query on its tab: where none was chosen, on the first that has rows."""
+    found = select(book, query.arguments, query.predicates)
+    chosen = query.typed["status"] or query.arguments.max_distance_pct is not None
+    if chosen or found.forming.any() or not found.in_progress.any():
+        return query, found
+    return query.on("in_progress"), found
+
+
+def _results(book: Book, query: Query, found: Matches, name: Callable[[str], str]) -> Context:
+    """One page of matching setups; those of one formation share a row."""
+    arguments, near = query.arguments, query.arguments.max_distance_pct is not None
+    count, positions = page(book.evidence, found, arguments)
+    rows = rows_of(book, positions, name, query.all_columns)
+    sizes = {"forming": int(found.forming.sum()), "in_progress": int(found.in_progress.sum())}
+    sizes["all"] = sizes["forming"] + (0 if near else sizes["in_progress"])
+    addresses = {status: status for status in sizes}
+    if near or sizes["forming"] or not sizes["in_progress"]:
+        addresses["forming"] = ""  # it is the tab of who chose none
+    first, limit = arguments.offset, arguments.limit
+    return {
+        "lines": _lines(query, rows),
+        "size": len(rows),
+        "abroad": any(row.view.currency != DOLLARS for row in rows),
+        "count": count,
+        "counts": _counts(sizes, query),
+        "notes": list(dict.fromkeys(notes(book, arguments, found, positions))),
+        "without_evidence": {LABELS[k]: n for k, n in found.without_evidence.items()},
+        "tabs": [
+            Tab(status, label, sizes[status], query.address(status=addresses[status], offset="0"))
+            for status, label in STATUSES
+        ],
+        "summaries": _summaries(book, (row.view for row in rows)),
+        "previous": query.address(offset=str(max(0, first - limit))) if first else "",
+        "following": query.address(offset=str(first + limit)) if first + limit < count else "",
+    }
+
+
+def _counts(sizes: Mapping[str, int], query: Query) -> str:
+    """How many setups match in each status, in a sentence that agrees with the tabs."""
+    forming, running = (
+        f"{size:,} {words}{'' if size == 1 else 's'}"
+        for size, words in (
+            (sizes["forming"], "forming setup"),
+            (sizes["in_progress"], "triggered trade"),
+        )
+    )
+    if query.arguments.max_distance_pct is not None:
+        return (
+            f"The night has {forming} so close to the trigger. Triggered trades are not filtered "
+            f"by that: {running}, under Triggered only."
+        )
+    asked = "" if query.is_plain else " that match"
+    return f"The night has {forming} and {running}{asked}."
+
+
+def _lines(query: Query, rows: Sequence[Row]) -> list[Line]:
+    """The lines of a page: of the setups of one formation the first, with the others."""
+    shown = dict[str, Line]()
+    cells = {name: column for name, column in query.all_columns.items() if name != "symbol"}
+    for row in rows:
+        if row.view.lineage_id not in shown:
+            shown[row.view.lineage_id] = Line(row, cells_of(row, cells))
+    return list(shown.values())
+
+
+def _heading(query: Query, name: str, column: Column) -> SortHead:
+    status = query.arguments.status
+    if not column.sort:
+        return SortHead(column.label, "", "", column.look)
+    by_gain = name == "place" and status == "in_progress"
+    sort = "gain" if by_gain else column.sort
+    order = {sort: "ascending", f"-{sort}": "descending"}.get(query.arguments.sort, "")
+    turned = {"ascending": f"-{sort}", "descending": sort, "": f"{ORDERS[sort].first}{sort}"}[order]
+    label = PLACES.get(status, column.label) if name == "place" else column.label
+    return SortHead(label, query.address(sort=turned, offset="0"), order, column.look)
+
+
+def _summaries(book: Book, views: Iterable[SetupView]) -> list[str]:
+    families = dict.fromkeys(Family(view.family) for view in views)
+    records = (orjson.loads(book.family(family))["track_record"] for family in families)
+    return [record["summary"] for record in records if record]
+
+
+def _copies(query: Query, offer: Offer) -> list[Copy]:
+    """The texts of a query; as an MCP call only where the service offers the tool."""
+    copies = [Copy("curl", "As curl", "SCREENER_KEY holds one of your keys.", _curl(query, offer))]
+    if offer.extended:
+        words = f"The body of a POST to {offer.extended_url}, with the same key."
+        copies.append(Copy("mcp", "As an MCP call", words, _mcp(query)))
+    link = f"{offer.public_url}{query.address()}"
+    return [*copies, Copy("link", "As a link", "Whoever may see the scan sees these rows.", link)]
+
+
+def _curl(query: Query, offer: Offer) -> str:
+    lines = [
+        f"curl --get {shlex.quote(f'{offer.base_url}/scan')}",
+        '--header "Authorization: Bearer $SCREENER_KEY"',
+    ]
+    for name, value in query.api_parameters.items():
+        lines.append(f"--data-urlencode {shlex.quote(f'{name}={value}')}")
+    return " \\\n  ".join(lines)
+
+
+def _mcp(query: Query) -> str:
+    # The tool shows fewer rows than the page when it is not told how many.
+    arguments = {**query.scan, "limit": query.arguments.limit}
+    call = {"name": "scan_setups", "arguments": arguments}
+    return json.dumps(
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}, ensure_ascii=False
+    )

@@ -1,0 +1,175 @@
+"""The Main watchlist, which is the list of tracked tickers, in the user's order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from starlette.responses import RedirectResponse, Response
+
+from mcp_server.calls.callers import TRACKED_CAPS
+from mcp_server.calls.errors import ApiError
+from mcp_server.filters.symbol_lists import WRITERS
+from mcp_server.operations.symbols import Imported, import_list
+from screener.web.site.access import sees_scan
+from screener.web.site.pages import Page
+from screener.web.site.refusals import Refusal
+from screener.web.site.site import Site
+from screener.web.site.visit import Visit
+from store.accounts.accounts import Account
+from store.accounts.watchlist import OverCapError
+from store.nights.book import Book
+from store.wire.view import SetupView, fresh_first
+
+PATH, EXPORT_PATH = "/watchlist", "/watchlist/export"
+STEPS = {"up": -1, "down": 1}
+FILES = {
+    "tradingview": ("watchlist.txt", "text/plain; charset=utf-8"),
+    "csv": ("watchlist.csv", "text/csv; charset=utf-8"),
+}
+"""The name and the media type of a download, by its form."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ticker:
+    """A line of the list."""
+
+    symbol: str
+    name: str
+    known: bool
+    """Whether the night names it, so that it has a page."""
+    covered: bool
+    setups: Sequence[SetupView]
+    currency: str
+    close: float | None
+    """The last close; None if the night keeps no bars of it."""
+    change_pct: float | None
+    """From the close before; None without one."""
+
+
+async def show(
+    visit: Visit,
+    site: Site,
+    account: Account,
+    refusal: Refusal | None = None,
+    report: Imported | None = None,
+) -> Page:
+    """The list."""
+    symbols = await site.services.watchlist.symbols(account.id)
+    with site.services.active_night.pin() as book:
+        name = site.services.directory(book).name
+        tickers = [_ticker(book, symbol, name(symbol)) for symbol in symbols]
+        night = site.pages.status(book)
+    with_setup = [ticker for ticker in tickers if ticker.setups]
+    chosen = visit.request.query_params.get("show") == "setups"
+    return site.pages.respond(
+        "watchlist.html",
+        visit,
+        refusal=refusal,
+        report=report,
+        typed=visit.typed("add") if refusal or (report and not report.edited.added) else "",
+        tickers=with_setup if chosen else tickers,
+        symbols=symbols,
+        sizes=(len(tickers), len(with_setup)),
+        chosen=chosen,
+        cap=TRACKED_CAPS[account.plan],
+        pictures=sees_scan(visit, site),
+        night=night,
+    )
+
+
+async def change(visit: Visit, site: Site, account: Account) -> Page:
+    """Add, remove or move a ticker, depending on the button that was pressed."""
+    try:
+        done = await _change(visit, site, account)
+    except Refusal as refusal:
+        return await show(visit, site, account, refusal)
+    if isinstance(done, Imported):
+        return await show(visit, site, account, report=done)
+    return RedirectResponse(f"{PATH}#{done}", 303)
+
+
+async def export(visit: Visit, site: Site, account: Account) -> Page:
+    """The list as a file for another program."""
+    form = visit.request.query_params.get("format", "tradingview")
+    if form not in FILES:
+        raise Refusal(400, f"format is {' or '.join(FILES)}.")
+    name, media_type = FILES[form]
+    symbols = await site.services.watchlist.symbols(account.id)
+    with site.services.active_night.pin() as book:
+        text = WRITERS[form](symbols, site.services.directory(book))
+    saved = f'attachment; filename="{name}"'
+    headers = {
+        "Content-Disposition": saved,
+        "Cache-Control": "no-store",
+        "Content-Type": media_type,
+    }
+    return Response(text, headers=headers)
+
+
+async def edit(site: Site, account: Account, added: Sequence[str], removed: Sequence[str]) -> None:
+    """Put known symbols on the list, or take symbols off.
+
+    Raises:
+        Refusal: the list cannot grow so much.
+    """
+    try:
+        await site.services.watchlist.edit(account.id, added, removed, TRACKED_CAPS[account.plan])
+    except OverCapError as error:
+        if not error.cap:
+            raise Refusal(400, "Your plan tracks no tickers.") from error
+        words = (
+            f"That would make {error.count} tickers, and your plan allows {error.cap}. "
+            "Remove some from your watchlist first."
+        )
+        raise Refusal(400, words) from error
+
+
+async def _change(visit: Visit, site: Site, account: Account) -> str | Imported:
+    """Do what the form asks; the anchor of the page at which to go on, or what to tell."""
+    form = visit.form
+    for direction, steps in STEPS.items():
+        if direction in form:
+            symbol = form[direction]
+            after = await site.services.watchlist.move(account.id, symbol, steps)
+            return symbol if symbol in after else "list"
+    if "remove" in form:
+        await edit(site, account, [], [form["remove"]])
+    else:
+        text = next((form[name] for name in ("file", "list", "add") if form.get(name)), "")
+        return await _add(site, account, text) or "list"
+    return "list"
+
+
+async def _add(site: Site, account: Account, text: str) -> Imported | None:
+    """Put what a text names at the end of the list; what to tell if it was not all added.
+
+    Raises:
+        Refusal: the text names no symbol or too many, or the plan tracks none.
+    """
+    services = site.services
+    if not TRACKED_CAPS[account.plan]:
+        raise Refusal(400, "Your plan tracks no tickers.")
+    try:
+        with services.active_night.pin() as book:
+            directory = services.directory(book)
+            done = await import_list(text, services.watchlist, account, book, directory)
+    except ApiError as error:
+        raise Refusal(400, error.message) from error
+    return done if done.unknown or done.over_cap else None
+
+
+def _ticker(book: Book, symbol: str, name: str) -> Ticker:
+    coverage, prices = book.coverage(symbol), book.prices(symbol)
+    # As they are written: each is the nearest number of 32 bits to a price.
+    closes = [float(str(close)) for close in prices.close[-2:]] if prices else []
+    return Ticker(
+        symbol=symbol,
+        name=name,
+        known=coverage is not None,
+        covered=coverage is not None and coverage.covered,
+        setups=fresh_first(book.views(symbol)),
+        currency=book.currency(symbol),
+        close=closes[-1] if closes else None,
+        change_pct=100 * (closes[1] / closes[0] - 1) if closes[1:] else None,
+    )

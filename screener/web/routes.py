@@ -1,0 +1,105 @@
+"""The routes of the pages: where each is, and who may open it and send its form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from starlette.requests import Request
+from starlette.routing import Route
+
+from mcp_server.http.responses import PUBLIC_HOUR, HttpResponse
+from mcp_server.presentation.offer import PRIVACY_PATH, TERMS_PATH
+from screener.web.about import connect, docs, robots
+from screener.web.account import account, consent, keys, sign_in
+from screener.web.market import (
+    changes,
+    charts,
+    families,
+    home,
+    method,
+    scan_query,
+    screen,
+    status,
+    symbol,
+    watchlist,
+)
+from screener.web.screens import saved_screens, screen_feed
+from screener.web.site import assets, live
+from screener.web.site.access import sees_scan
+from screener.web.site.pages import Context, Page
+from screener.web.site.site import Site
+from screener.web.site.visit import Visit
+from screener.web.site.visits import Endpoint, Visits
+
+
+def web_routes(site: Site, reference: Callable[[], str]) -> list[Route]:
+    """Every page, and the documentation rendered from the agent reference."""
+    visits, offer = Visits(site), site.services.offer
+    anyone, members, parts = visits.anyone, visits.members, visits.parts
+    routes = [
+        Route(home.PATH, anyone(home.show)),
+        Route(scan_query.PATH, anyone(screen.show)),
+        Route(screen.CSV_PATH, anyone(screen.sheet)),
+        _form(saved_screens.PATH, members(saved_screens.show_all), members(saved_screens.change)),
+        _form(saved_screens.ONE_PATH, members(saved_screens.show), members(saved_screens.feed)),
+        Route(screen_feed.PATH, parts(screen_feed.show, site.services.limiter.count_page)),
+        Route(symbol.SEARCH_PATH, anyone(symbol.find)),
+        Route(symbol.SUGGEST_PATH, parts(symbol.suggest)),
+        _form(symbol.PATH, anyone(symbol.show), members(symbol.change)),
+        Route(symbol.TRADE_PATH, anyone(symbol.trade)),
+        Route(charts.PNG_PATH, parts(charts.png)),
+        Route(charts.DATA_PATH, parts(charts.data)),
+        Route(families.PATH, anyone(families.show_all)),
+        Route(families.ONE_PATH, anyone(families.show)),
+        Route(changes.PATH, anyone(changes.show)),
+        Route(status.PATH, anyone(status.show)),
+        _form(watchlist.PATH, members(watchlist.show), members(watchlist.change)),
+        Route(watchlist.EXPORT_PATH, members(watchlist.export)),
+        Route(live.PATH, anyone(_news)),
+        Route(method.PATH, partial(method.show, site=site)),
+        _fixed(site, connect.PATH, "connect.html", partial(connect.connect_page, offer)),
+        _fixed(site, docs.PATH, "docs.html", partial(docs.docs_page, offer, reference)),
+        _text(site, PRIVACY_PATH, "Privacy", site.policies.privacy),
+        _text(site, TERMS_PATH, "Terms", site.policies.terms),
+        Route(robots.PATH, robots.robots),
+        Route(assets.PATH, assets.load_assets().respond),
+        _form(consent.AUTHORIZE, anyone(consent.show), members(consent.decide, once=True)),
+        _form(keys.PATH, members(keys.show), members(keys.change)),
+        _form(account.PATH, members(account.show), members(account.change)),
+        Route(account.USAGE, members(account.usage)),
+        Route(account.ACTIVITY, members(account.activity)),
+        _form(sign_in.SIGN_IN, anyone(sign_in.show), anyone(sign_in.sign_in)),
+        Route(sign_in.SIGN_OUT, anyone(sign_in.sign_out), methods=["POST"]),
+        _form(sign_in.PASSWORD, members(sign_in.show_password), members(sign_in.change_password)),
+    ]
+    if site.sign_up:
+        sign_up = _form(sign_in.SIGN_UP, anyone(sign_in.show_sign_up), anyone(sign_in.sign_up))
+        routes.append(sign_up)
+    return routes
+
+
+async def _news(visit: Visit, site: Site) -> Page:
+    return site.news.open(visit.network, sees_scan=sees_scan(visit, site))
+
+
+def _form(path: str, show: Endpoint, change: Endpoint) -> Route:
+    """A page, and what takes the form on it."""
+
+    async def respond(request: Request) -> Page:
+        return await (change if request.method == "POST" else show)(request)
+
+    return Route(path, respond, methods=["GET", "POST"])
+
+
+def _fixed(site: Site, path: str, template: str, make: Callable[[], Context]) -> Route:
+    """A page that changes with the program and its settings alone."""
+
+    async def respond(request: Request) -> HttpResponse:
+        return site.pages.public(template, request, PUBLIC_HOUR, make)
+
+    return Route(path, respond)
+
+
+def _text(site: Site, path: str, title: str, source: str) -> Route:
+    return _fixed(site, path, "text.html", partial(docs.text_page, title, source))

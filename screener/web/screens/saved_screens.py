@@ -1,0 +1,125 @@
+"""Saved screens: the screens that a person keeps under a name, and what entered and left each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from anyio.lowlevel import checkpoint
+from starlette.responses import RedirectResponse
+
+from screener.web.account.proof import check_owner
+from screener.web.market.scan_query import read_address
+from screener.web.screens.screen_changes import ScreenChanges, screen_changes
+from screener.web.site.access import NO_PLAN, sees_scan
+from screener.web.site.pages import Context, NightStatus, Page
+from screener.web.site.refusals import Refusal
+from screener.web.site.site import Site
+from screener.web.site.visit import Visit
+from store.accounts.accounts import Account
+from store.accounts.screens import SCREEN_CAP, SavedScreen
+from store.errors import AccountError, TooManyError, TooOftenError
+
+PATH = "/screens"
+ONE_PATH = "/screens/{number}"
+
+MOST = 200
+"""Setups of one list that a page shows."""
+
+BROKEN = "This screen can no longer be run. Open it to see why, and save it anew."
+
+Changes = Mapping[int, ScreenChanges | None]
+"""What changed in screens, by their numbers; None for one that can no longer be run."""
+
+
+async def show_all(
+    visit: Visit, site: Site, account: Account, refusal: Refusal | None = None
+) -> Page:
+    """Every screen of the account, with how much entered and left it."""
+    saved, seen = await site.screens.of_account(account.id), sees_scan(visit, site)
+    changes, night = await changes_of(saved if seen else (), site, account)
+    shown: Context = {"saved": saved, "changes": changes, "seen": seen, "night": night}
+    return site.pages.respond("screens.html", visit, refusal=refusal, cap=SCREEN_CAP, **shown)
+
+
+async def change(visit: Visit, site: Site, account: Account) -> Page:
+    """Save a screen, or remove one, depending on the form."""
+    try:
+        return RedirectResponse(await _change(visit, site, account), 303)
+    except (AccountError, TooManyError) as error:
+        refusal = Refusal(400, str(error))
+    except Refusal as error:
+        refusal = error
+    return await show_all(visit, site, account, refusal)
+
+
+async def show(
+    visit: Visit, site: Site, account: Account, refusal: Refusal | None = None, secret: str = ""
+) -> Page:
+    """One screen: what entered and left it, what is in it, and its feed."""
+    one = await _found(site, account, visit.request.path_params["number"])
+    if not sees_scan(visit, site):
+        raise Refusal(403, NO_PLAN)
+    changes, night = await changes_of([one], site, account)
+    if changes[one.id] is None:
+        refusal = refusal or Refusal(400, BROKEN)
+    proven = await site.sessions.is_proven(visit.secret)
+    shown: Context = {"one": one, "changes": changes[one.id], "secret": secret, "proven": proven}
+    page = "saved_screen.html"
+    return site.pages.respond(page, visit, refusal=refusal, night=night, most=MOST, **shown)
+
+
+async def feed(visit: Visit, site: Site, account: Account) -> Page:
+    """End the feed of a screen, or give it a new address and show that, which is done only once."""
+    one = await _found(site, account, visit.request.path_params["number"])
+    if visit.form.get("feed") == "end":
+        await site.screens.end_feed(account.id, one.id, actor=visit.actor)
+        return RedirectResponse(f"{PATH}/{one.id}", 303)
+    try:
+        await check_owner(site, visit, account)
+        secret = await site.screens.new_feed(account.id, one.id, visit.secret, actor=visit.actor)
+    except TooOftenError as error:
+        return await show(visit, site, account, Refusal(429, str(error), error.wait))
+    except Refusal as refusal:
+        return await show(visit, site, account, refusal)
+    return await show(visit, site, account, secret=secret or "")
+
+
+async def changes_of(
+    saved: Sequence[SavedScreen], site: Site, account: Account
+) -> tuple[Changes, NightStatus]:
+    """What changed in screens of an account with the active night, and the status of that."""
+    active = site.services.active_night
+    tracked = frozenset(await site.services.watchlist.symbols(account.id))
+    with active.pin() as book:
+        before, changes = await active.compared(book), dict[int, ScreenChanges | None]()
+        for one in saved:
+            query, symbols = read_address(one.address), tracked if one.tracked_only else None
+            found = None if query.failed else screen_changes(query, book, before, symbols)
+            changes[one.id] = found
+            await checkpoint()  # others go on in between
+        return changes, site.pages.status(book)
+
+
+async def _change(visit: Visit, site: Site, account: Account) -> str:
+    """Do what the form asks; where to go on."""
+    form = visit.form
+    if "remove" in form:
+        one = await _found(site, account, form["remove"])
+        await site.screens.remove(account.id, one.id, actor=visit.actor)
+        return PATH
+    if not sees_scan(visit, site):
+        raise Refusal(403, NO_PLAN)
+    query, tracked_only = read_address(form.get("address", "")), "tracked_only" in form
+    if query.failed:
+        raise Refusal(400, "This screen cannot be run, so it was not saved.")
+    name, address = form.get("name", ""), query.first_page
+    one = await site.screens.save(account.id, name, address, tracked_only=tracked_only)
+    return f"{PATH}/{one.id}"
+
+
+async def _found(site: Site, account: Account, number: str) -> SavedScreen:
+    """A screen of the account, by the number in an address."""
+    for one in await site.screens.of_account(account.id):
+        if str(one.id) == number:
+            return one
+    raise Refusal(404, "You have no such saved screen.")

@@ -1,0 +1,63 @@
+"""A browser without scripts: keeps cookies, reads forms and posts them with their values."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import httpx
+
+from tests.screener.web.tree import Document, Element
+from tests.service import PASSWORD as PASSWORD
+from tests.service import PASSWORD_HASH as PASSWORD_HASH
+from tests.service import Service
+
+
+class Form:
+    """A form of a page."""
+
+    def __init__(self, form: Element) -> None:
+        given = [one.attributes for one in form.all("input") if "name" in one.attributes]
+        sent = [one for one in given if one.get("type") != "checkbox" or "checked" in one]
+        buttons = [one.attributes for one in form.all("button")]
+        self.action = form.attributes.get("action", "")
+        self.fields = {one["name"]: one.get("value", "") for one in sent}
+        self.buttons = [(one["name"], one["value"]) for one in buttons if "name" in one]
+
+
+class Forms:
+    """The forms of a page."""
+
+    def __init__(self, page: str) -> None:
+        self.found = [Form(form) for form in Document(page).root.all("form")]
+
+
+def unfilled(page: str) -> str:
+    """A page without the e-mail address that its form keeps, as it is for every address."""
+    return re.sub(r'(name="email" type="email" value=")[^"]*', r"\1", page)
+
+
+class Browser(httpx.Client):
+    """One person's browser on a service."""
+
+    def __init__(self, service: Service, **options: Any) -> None:
+        # No connection is kept open, so that a test need not close its browsers.
+        limits = httpx.Limits(max_keepalive_connections=0)
+        options = {"timeout": 30, "limits": limits, **options}
+        super().__init__(base_url=service.url, **options)
+
+    def form(self, address: str, action: str | None = None) -> Form:
+        """The form of a page that posts to an action; by default, to the page itself."""
+        page = self.get(address)
+        assert page.status_code == 200, page.text
+        wanted = action or address
+        return next(form for form in Forms(page.text).found if form.action == wanted)
+
+    def submit(self, form: Form, *, headers: Any = None, **fields: str) -> httpx.Response:
+        """Post a form with some fields filled in."""
+        return self.post(form.action, data={**form.fields, **fields}, headers=headers)
+
+    def sign_in(self, email: str, password: str = PASSWORD, target: str = "") -> httpx.Response:
+        """Fill in the sign-in form."""
+        address = f"/sign-in?next={target}" if target else "/sign-in"
+        return self.submit(self.form(address, "/sign-in"), email=email, password=password)

@@ -1,0 +1,228 @@
+"""Symbols without a setup and past trades: their charts, and why one is missing."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import pytest
+from PIL import Image
+
+from mcp_server.charts.past import Past, marks_of, past_view
+from screener.commands.bars_options import BarsOptions
+from screener.commands.nights.nightly import order_of, seal
+from screener.settings.settings import Settings
+from store.ledger.ledger import Ledger
+from store.ledger.served import ServedSetup, TradeKey
+from store.nights.book import Book, Prices
+from store.wire.currency import money
+from tests.conftest import CROWDED, seal_night
+from tests.contract.market import active_book
+from tests.resealed import reseal
+from tests.screener.web.browser import Browser
+from tests.screener.web.people import new_person, signed_in
+from tests.service import Service, serving
+
+RUNNING = dt.date(2012, 6, 1)
+"""On this day a trade of GOOG ran that had ended by the night's session."""
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tests' night, and recorded in its ledger one while an earlier trade of GOOG ran."""
+    folder = tmp_path_factory.mktemp("served")
+    settings = Settings(data_dir=folder)
+    earlier = order_of(settings, BarsOptions(session=RUNNING))
+    seal(settings, replace(earlier, parameters=CROWDED))
+    seal_night(folder)
+    return folder
+
+
+def trades(book: Book, symbol: str) -> list[dict[str, Any]]:
+    stored = book.history(symbol)
+    return [orjson.loads(row) for row in stored.rows] if stored else []
+
+
+def address(symbol: str, trade: dict[str, Any]) -> str:
+    return f"/symbols/{symbol}/trades/{trade['lineage_id']}"
+
+
+@pytest.fixture(scope="module")
+def early(served: Path) -> dict[str, Any]:
+    """The newest trade of GOOG that was open on the day of the earlier night, or before."""
+    with closing(active_book(served)) as book:
+        return next(row for row in trades(book, "GOOG") if row["entry_date"] < f"{RUNNING}")
+
+
+def past_of(book: Book, symbol: str, trade: dict[str, Any]) -> Past:
+    past = Past.of(book, symbol, trade["lineage_id"])
+    assert past is not None
+    return past
+
+
+def test_a_symbol_without_a_setup_has_a_chart_of_its_bars(data_dir: Path) -> None:
+    with serving(data_dir, demo_symbols=("MSFT", "FB")) as live:
+        page = Browser(live).get("/symbols/FB").text
+        assert "No pattern on FB right now, and no trade in progress" in page
+        assert "/symbols/FB/chart.png?theme=light&amp;width=1200" in page
+        for width in (320, 720, 1200):
+            answer = Browser(live).get(f"/symbols/FB/chart.png?theme=dark&width={width}")
+            assert Image.open(io.BytesIO(answer.content)).width == width
+
+
+def test_who_may_only_scan_sees_the_thumbnail_of_a_symbol_and_no_past_trade(
+    closed: Service, book: Book
+) -> None:
+    scanning = signed_in(closed, new_person(closed))
+    newest = trades(book, "AAPL")[0]
+    trade = f"/symbols/AAPL/chart.png?trade={newest['lineage_id']}"
+
+    assert "width=320" in scanning.get("/symbols/FB").text
+    assert scanning.get("/symbols/AAPL/chart.png?width=320").status_code == 200
+    for refused in ("/symbols/AAPL/chart.png", trade, f"{trade}&width=320"):
+        assert scanning.get(refused).status_code == 403
+    away = scanning.get(address("AAPL", newest))
+    assert (away.status_code, away.headers["location"]) == (303, "/symbols/AAPL")
+
+
+def test_each_trade_of_a_history_has_a_page_with_its_numbers_and_a_chart_or_why_there_is_none(
+    service: Service, book: Book
+) -> None:
+    browser, prices = Browser(service), book.kept_prices("GOOG")
+    assert prices is not None
+    assert len(prices.date) == 1280
+    drawn, history = 0, browser.get("/symbols/GOOG").text
+    for trade in trades(book, "GOOG"):
+        assert f'href="{address("GOOG", trade)}"' in history
+        page = browser.get(address("GOOG", trade)).text
+        prices_told = (
+            money(trade[f"{name}_price"], "USD") for name in ("entry", "stop", "target", "exit")
+        )
+        assert all(told in page for told in (*prices_told, trade["entry_date"], trade["exit_date"]))
+        picture = browser.get(f"/symbols/GOOG/chart.png?trade={trade['lineage_id']}")
+        if past_of(book, "GOOG", trade).is_among(prices):
+            drawn += 1
+            assert "width=1200" in page
+            assert picture.headers["content-type"] == "image/png"
+        else:
+            assert (
+                f"older than the {len(prices.date):,} sessions of GOOG that the night stores"
+                in page
+            )
+            assert picture.status_code == 404
+    assert 0 < drawn < len(trades(book, "GOOG"))
+
+
+def test_a_night_without_bars_of_a_symbol_says_so(data_dir: Path) -> None:
+    def drop_prices(book: sqlite3.Connection) -> None:
+        book.execute("DELETE FROM prices")
+
+    reseal(data_dir, drop_prices)
+    with closing(active_book(data_dir)) as book:
+        newest = trades(book, "MSFT")[0]
+    with serving(data_dir, demo_symbols=("MSFT", "FB")) as live:
+        assert "chart.png" not in Browser(live).get("/symbols/FB").text
+        assert "stores no bars of MSFT" in Browser(live).get(address("MSFT", newest)).text
+        assert Browser(live).get("/symbols/FB/chart.png").status_code == 404
+
+
+def test_a_trade_that_the_night_does_not_know_has_no_page(service: Service) -> None:
+    assert Browser(service).get("/symbols/GOOG/trades/nope").status_code == 404
+    assert Browser(service).get("/symbols/NOPE/trades/nope").status_code in (303, 404)
+
+
+def test_a_trade_that_runs_has_the_lines_of_its_setup(book: Book) -> None:
+    trade = next(row for row in trades(book, "MSFT") if row["outcome"] == "open")
+    (upper,) = (
+        fields["lines"]["upper"]
+        for fields in orjson.loads(book.patterns("MSFT") or b"")["setups"]
+        if (fields["lineage_id"], fields["attempt"]["number"]) == (trade["lineage_id"], 1)
+    )
+    lines = past_of(book, "MSFT", trade).lines
+    assert lines is not None
+    assert lines[0].start[1] == upper["start"]["price"]
+
+
+def without_lines(book: sqlite3.Connection) -> None:
+    """Make a night as they were sealed before history had lines."""
+    for symbol, rows in book.execute("SELECT symbol, rows FROM history").fetchall():
+        old = [orjson.loads(row) for row in rows.split(b"\n") if row]
+        bare = b"\n".join(orjson.dumps({k: v for k, v in r.items() if k != "lines"}) for r in old)
+        book.execute("UPDATE history SET rows = ? WHERE symbol = ?", (bare, symbol))
+
+
+def test_each_past_trade_has_its_lines_as_a_night_served_them_while_it_ran(
+    served: Path, early: dict[str, Any]
+) -> None:
+    ledger, key = Ledger(served), TradeKey("GOOG", early["lineage_id"], 1)
+    (running,) = (
+        line
+        for line in ledger.read(ledger.names()[0]).lines()
+        if isinstance(line, ServedSetup) and line.key == key and line.entry_date
+    )
+    for side in ("upper", "lower"):
+        ends = [early["lines"][side][end] for end in ("start", "end")]
+        then = [point.model_dump(mode="json") for point in getattr(running.lines, side)]
+        assert ends == then
+
+    with closing(active_book(served)) as book:
+        for symbol in ("AAPL", "GOOG", "IBM", "MSFT"):
+            for row in trades(book, symbol):
+                lines = past_of(book, symbol, row).lines
+                assert lines is not None
+                assert all(line.end[0] < dt.date.fromisoformat(row["entry_date"]) for line in lines)
+        drawn, prices = past_of(book, "GOOG", early), book.kept_prices("GOOG")
+        assert prices is not None
+        view = past_view(book, drawn, prices)
+    assert (view.upper, view.lower) == drawn.lines
+    assert drawn.since is not None
+    assert view.dates[0] < drawn.since
+
+
+def test_a_night_that_was_sealed_before_history_had_lines_says_so(data_dir: Path) -> None:
+    reseal(data_dir, without_lines)
+    with closing(active_book(data_dir)) as book:
+        newest = trades(book, "GOOG")[0]
+        assert past_of(book, "GOOG", newest).lines is None
+    with serving(data_dir, demo_symbols=("GOOG",)) as live:
+        page = Browser(live).get(address("GOOG", newest)).text
+    assert "chart.png" in page
+    assert "this night was sealed before past trades had them" in page
+
+
+def test_the_marks_of_a_symbol_are_the_trades_within_its_kept_bars(book: Book) -> None:
+    """Also the trade that began before the first of them."""
+    whole, rows = book.kept_prices("GOOG"), trades(book, "GOOG")
+    assert whole is not None
+    held = next(row for row in rows if row["exit_date"] and row["hold_bars"] > 1)
+    first = dt.date.fromisoformat(held["exit_date"])
+    kept = np.flatnonzero(whole.date >= (first - dt.date(1970, 1, 1)).days)
+    prices = Prices(
+        whole.date[kept], *(getattr(whole, name)[kept] for name in ("open", "high", "low", "close"))
+    )
+    marks = marks_of(book, "GOOG", prices)
+    inside = [row for row in rows if (row["exit_date"] or "9999") >= f"{first}"]
+
+    assert held in inside
+    assert [f"{mark.entry[0]}" for mark in marks] == [row["entry_date"] for row in inside]
+    assert [mark.won for mark in marks] == [row["outcome"] == "win" for row in inside]
+    assert past_view(book, Past("GOOG"), prices).note == f"{len(inside)} marked"
+
+
+def test_the_chart_of_a_trade_ends_some_sessions_after_its_exit(book: Book) -> None:
+    trade = next(row for row in trades(book, "GOOG") if row["exit_date"] and row["hold_bars"])
+    prices = book.kept_prices("GOOG")
+    assert prices is not None
+    view = past_view(book, past_of(book, "GOOG", trade), prices)
+
+    assert view.exit is not None
+    assert view.exit[0] in view.dates
+    assert len([day for day in view.dates if day > view.exit[0]]) == 20
+    assert (view.stop, view.target) == (trade["stop_price"], trade["target_price"])

@@ -1,0 +1,83 @@
+"""Presets: each is a screen that the page offers, and shows what its sentence says."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+from mcp_server.filters.scan_order import NEARNESS
+from screener.web.market.presets import PRESETS, Preset
+from screener.web.market.scan_query import read_query
+from tests.screener.web.browser import Browser
+from tests.screener.web.market import evidence_of
+from tests.screener.web.tree import words
+from tests.service import Service
+
+Row = Mapping[str, Any]
+
+HOLDS: Mapping[str, Callable[[Row, Row], bool]] = {
+    "fresh-breakouts": lambda row, _: row["sessions_since_trigger"] < 5,
+    "close-to-trigger": lambda row, _: row["distance_to_trigger_pct"] <= 2,
+    "bullish-own-record": lambda row, known: (
+        row["direction"] == "bullish" and known["min_win_rate"] >= 0
+    ),
+    "wide-reward": lambda row, known: row["status"] == "forming" and known["min_rr"] >= 3,
+    "in-profit": lambda row, _: row["gain_pct"] > 0,
+    "uptrend": lambda row, known: (
+        row["direction"] == "bullish" and known["price_above_sma_200"] == known["sma_cross"] == 1
+    ),
+    "large-caps": lambda _, known: known["market_cap"] >= 10_000_000_000,
+}
+"""What each row of a preset is, by its fields and by the numbers that the night has of it."""
+
+
+def parameters(address: str) -> list[tuple[str, str]]:
+    return parse_qsl(urlsplit(address).query, strict_parsing=True)
+
+
+def test_there_are_six_to_nine_presets_with_a_name_and_a_sentence_each() -> None:
+    assert 6 <= len(PRESETS) <= 9
+    for part in ("id", "name", "sentence", "address"):
+        assert len({getattr(preset, part) for preset in PRESETS}) == len(PRESETS)
+    for preset in PRESETS:
+        assert re.fullmatch(r"[a-z]+(-[a-z]+)*", preset.id)
+        assert re.fullmatch(r"[A-Z][^.]+\.", preset.sentence)
+
+
+@pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.id)
+def test_a_preset_is_an_address_in_its_one_spelling_that_can_be_asked(preset: Preset) -> None:
+    query, is_of_form = read_query(parameters(preset.address))
+
+    assert not query.failed
+    assert not is_of_form
+    assert query.address() == preset.address
+
+
+@pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.id)
+def test_a_preset_shows_what_its_sentence_says(market: Service, preset: Preset) -> None:
+    asked = {"sort": NEARNESS, **dict(parameters(preset.address))}
+    rows = market.get("/scan", params=asked).json()["setups"]
+    page = Browser(market).get(preset.address).text
+
+    numbers = evidence_of(market.settings.data_dir)
+    known = [{name: of[row["rank"] - 1] for name, of in numbers.items()} for row in rows]
+    if preset.id in HOLDS:
+        assert all(map(HOLDS[preset.id], rows, known))
+    assert re.findall(r'#setup-([^"]+)" data-row', page) == [row["setup_id"] for row in rows]
+    current = re.findall(r'<a href="([^"]+)" aria-current="true">([^<]+)</a> <span>', page)
+    assert [(html.unescape(address), name) for address, name in current] == [
+        (preset.address, preset.name)
+    ]
+
+
+def test_the_screen_offers_every_preset_with_its_sentence(market: Service) -> None:
+    page = Browser(market).get("/screen").text
+
+    for preset in PRESETS:
+        assert f'href="{html.escape(preset.address)}"' in page
+        assert f"{preset.name} {preset.sentence}" in words(page)
