@@ -167,6 +167,7 @@ def chart_view(book: Book, subject: Subject, prices: Prices, name: str = "") -> 
         pole=pole_of(subject.evidence),
         attempt=view.attempt or 1,
         attempts=view.attempts,
+        quality=view.quality_pct,
         record=_record(subject),
     )
 

@@ -41,7 +41,7 @@ class Sheet:
     """The rows between which volume is drawn; equal where it is not."""
     rows: tuple[FactRow, ...] = (
         FactRow(31, 15, ("name",), ("as_of",), lead="symbol", lead_size=21),
-        FactRow(54, 14, ("status", "age", "attempt"), ("reward", "axis"), "pattern", 15),
+        FactRow(54, 14, ("status", "quality", "age", "attempt"), ("reward", "axis"), "pattern", 15),
         FactRow(631, 12, ("record",)),
         FactRow(649, 12, ("disclaimer",), ("source",), lines=2, step=16),
     )
@@ -96,7 +96,7 @@ _PHONE = Sheet(
     rows=(
         FactRow(42, 26, ("name",), ("attempt",), lead="symbol", lead_size=36),
         FactRow(78, 26, ("status",), lead="pattern", lead_size=28),
-        FactRow(110, 24, ("as_of", "age")),
+        FactRow(110, 24, ("as_of", "quality", "age")),
         FactRow(142, 24, ("levels", "short_reward")),
         FactRow(767, 24, ("short_record",), lines=2, step=29),
         FactRow(828, 24, ("axis",)),

@@ -16,7 +16,7 @@ from mcp_server.drawing.canvas import Box, Canvas, Ink, Pixels, steps
 from mcp_server.drawing.sheet import FactRow, Sheet
 from mcp_server.drawing.view import ChartView
 from store.wire.currency import currency_words
-from store.wire.words import age_words, attempt_words, change, percent, ratio, status_words
+from store.wire.words import age_words, attempt_words, change, percent, ratio, status_words, tenths
 
 Weight: TypeAlias = Literal["Regular", "SemiBold"]
 
@@ -152,6 +152,7 @@ def facts(view: ChartView, pack: int, since: int | None) -> dict[str, str]:
         "pattern": view.pattern,
         "status": view.note or f"{view.direction}, {status_words(view.status)}",
         "age": age_words(since),
+        "quality": "" if view.quality is None else f"quality {tenths(view.quality)}",
         "attempt": attempt_words(view.attempt, view.attempts),
         "as_of": f"As of {view.as_of.isoformat()}",
         "levels": moves,

@@ -103,7 +103,8 @@ class ChartView:
     `upper` and `lower` are both None where no lines are drawn. Without a stop and a target no level
     but the last close is. A trade has `entry`, its breakout session and the price it was entered
     at, and if it is past, `exit`. A `note` is said in place of direction and status. `marks` are
-    past trades. `attempts` is how many its formation had, if that is known.
+    past trades. `attempts` is how many its formation had, `quality` that of the
+    drawing in per cent, if they are known.
     `next_session` is the one that a forming setup's levels are for. `pole` runs from the base to
     the tip of a pennant's pole. A volume is not negative, NaN where it is not known.
     """
@@ -133,6 +134,7 @@ class ChartView:
     name: str = ""
     attempt: int = 1
     attempts: int | None = None
+    quality: float | None = None
     record: Record | None = None
     disclaimer: str = ""
     source: str = ""

@@ -72,7 +72,7 @@ def test_no_label_ever_overlaps_another_or_leaves_the_picture(
 ) -> None:
     texts = {"disclaimer": text * 3, "source": text, "symbol": text[:24] or "X", "name": text * 2}
     prices = zip(("trigger", "stop", "target"), (price * level for level in levels), strict=True)
-    shown = view(bars, price, attempt=attempt, **texts, **dict(prices))
+    shown = view(bars, price, attempt=attempt, quality=price % 100, **texts, **dict(prices))
     entry = None if entered is None else (shown.dates[entered % bars], price * 1.01)
     volumes = None if volume is None else [volume] * bars
     shown = dataclasses.replace(shown, entry=entry, volume=volumes)
@@ -93,7 +93,7 @@ def test_pills_and_price_labels_stay_out_of_the_plot(width: Width) -> None:
 
 
 def test_a_chart_says_what_it_shows() -> None:
-    said = all_text(running(ago=20, attempt=3))
+    said = all_text(dataclasses.replace(running(ago=20, attempt=3), quality=81.37))
     for words in (
         "ACME",
         "Acme Corporation",
@@ -101,6 +101,7 @@ def test_a_chart_says_what_it_shows() -> None:
         "bullish, triggered",
         "broke out 20 sessions ago",
         "attempt 3",
+        "quality 81.4%",
         f"As of {view().as_of}",
         "log price axis",
         "Reward to risk 1.2",
