@@ -133,7 +133,10 @@ def evening(given: argparse.Namespace) -> None:
     """Print how good and how full an evening is: rated charts, finds, and counts of 20 years."""
     market = read_market(given.bars, SYMBOLS["all"])
     print(*rated_evenings(kept()), *reports_now(kept()), sep="\n")
-    print(*found_evenings(finds(read_sightings(), market, Parameters())), sep="\n")
+    for minimum in sorted({Parameters().quality_min, 60.0, 50.0, 40.0}, reverse=True):
+        print(f"At a minimum quality of {minimum:g}:")
+        parameters = Parameters(quality_min=minimum)
+        print(*found_evenings(finds(read_sightings(), market, parameters)), sep="\n")
     print(*told(count(market, Parameters())), sep="\n")
 
 
