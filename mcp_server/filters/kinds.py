@@ -78,7 +78,8 @@ _ROWS = (
     _number(
         "dist_to_entry",
         "%",
-        "Absolute distance from the last price to the trigger or, in a running trade, its entry.",
+        "Absolute distance from the last price to the trigger, also of a running trade, whose gain "
+        "is from its entry.",
     ),
     _number(
         "min_win_rate",
@@ -99,8 +100,9 @@ _ROWS = (
     _number(
         "typical_return",
         "%",
-        "expected_gain_pct of rows: the ticker's median past win, blended with its "
-        "family's. It is no target, and may be beyond it.",
+        "expected_gain_pct of rows: the ticker's median past win, blended with its family's in "
+        "proportion to how much the ticker moves (its ATR). Not an expectation: it leaves losses "
+        "out, and may be beyond the target.",
     ),
     _number(
         "min_rr",

@@ -45,7 +45,11 @@ COLUMNS: Mapping[str, Column] = {
     "stop": Column("Way to the stop", "stop_way", "shortest first", "longest first", ""),
     "target": Column("Way to the target", "target_way", "shortest first", "longest first"),
     NEARNESS: Column(
-        "Near the trigger or fresh, then quality", NEARNESS, "best first", "worst first", ""
+        "Within 2% of the trigger or fresh first, then quality; for the nearest take distance",
+        NEARNESS,
+        "best first",
+        "worst first",
+        "",
     ),
 }
 """By the value of `sort`; `-` in front of it sorts downward."""

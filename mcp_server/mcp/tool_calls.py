@@ -72,7 +72,7 @@ class ToolCall(NamedTuple):
     def of(cls, tool: Tool, toolset: Toolset, params: Params, version: str) -> ToolCall:
         """The call that `params` of a valid `tools/call` of a protocol version describe."""
         meta, sent = params.get("_meta"), params.get("arguments") or {}
-        whole = all(name in tool.arguments for name in sent)
+        whole = all(name in tool.arguments and name != "family" for name in sent)
         left = LeftOut() if whole else left_out(tool, toolset.tools, sent)
         return cls(
             tool,

@@ -263,8 +263,8 @@ _MORE = _named(
         "Changes since the night before",
         "What became of each setup since the night before, or since a session: new, triggered, "
         "stopped, reached or expired, over the whole market, with levels and why; `near`: forming "
-        "ones near their trigger. If `available` is false, there is no earlier night to compare "
-        "with.",
+        "ones near their trigger, new ones too. If `available` is false, there is no earlier night "
+        "to compare with.",
         *("change", "family", "direction", "symbols", "tracked", "since", "limit", "offset"),
         operation="changes",
         defaults={"limit": 20},

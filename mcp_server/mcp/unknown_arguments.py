@@ -39,6 +39,9 @@ MEANT = {
 }
 """What agents write, and the argument that some tool has for it."""
 
+TRIANGLE = re.compile(r"\W*(ascending|descending)[\s_-]*triangles?\W*", re.IGNORECASE)
+"""A type of triangle, for which the family of all triangles is taken."""
+
 ELSEWHERE = {"symbol": "get_ticker_patterns", "search": "get_universe"}
 """The tools to call instead of one that does not take such an argument."""
 
@@ -87,7 +90,14 @@ def left_out(tool: Tool, tools: Mapping[str, Tool], sent: Mapping[str, Any]) -> 
     names, conditions = (
         tuple(name[:MAX_WORD] for name in some[:NAMED]) for some in (unknown, asked)
     )
-    return LeftOut(names, conditions, words if asked else "")
+    said = [words] if asked else []
+    if "family" in tool.arguments and (kind := TRIANGLE.fullmatch(str(sent.get("family")))):
+        conditions += ("family",)
+        said.append(
+            f"Not applied: {kind[1].lower()}. The family is triangle, of all three types; say so. "
+            "Where a setup is shown whole, pattern_type tells its type."
+        )
+    return LeftOut(names, conditions, " ".join(said))
 
 
 def _shown(name: str) -> str:

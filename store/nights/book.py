@@ -166,8 +166,8 @@ class Book:
         if self.is_current is not False:
             return ""
         return (
-            f"This night is old: it is of {self.session}, and the session of {self.next_session} "
-            "has ended since. Say so when you use it."
+            f"This night is old: it is of {self.session}, and at least the session of "
+            f"{self.next_session} has ended since. Say so when you use it."
         )
 
     @classmethod

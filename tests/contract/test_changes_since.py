@@ -100,19 +100,25 @@ def test_a_session_that_is_no_date_is_refused(chain: Chain) -> None:
     assert "since must be a date" in answer.json()["message"]
 
 
-def test_what_is_near_its_trigger_and_did_not_change_is_told_with_the_first_page(
-    chain: Chain,
-) -> None:
-    """The same setups that the scan finds armed, but for those that changed."""
+def test_an_answer_says_which_days_it_cannot_tell_of(chain: Chain) -> None:
+    told = [page(chain, since=day)["notes"] for day in (str(FIRST), "2001-01-01", str(TONIGHT))]
+
+    assert told[0] == page(chain)["notes"] == []
+    assert f"the earliest night kept is that of {FIRST}" in told[1][0]
+    assert f"No night is newer than that of {TONIGHT}" in told[2][0]
+
+
+def test_what_is_near_its_trigger_is_told_with_the_first_page(chain: Chain) -> None:
+    """The same setups that the scan finds armed, those that changed included."""
     armed = chain.service.get(
         "/scan", params={"filters": '[{"kind":"phase","value":"armed"}]'}
     ).json()["setups"]
-    changed = {row["lineage_id"] for row in page(chain)["changes"]}
-    near = [row["setup_id"] for row in armed if row["lineage_id"] not in changed]
+    near = [row["setup_id"] for row in armed]
     found = page(chain)
 
     assert near
     assert {row["setup_id"] for row in found["near"]} == set(near)
     assert found["near_count"] == len(near)
-    assert page(chain, change="new")["near"] == []
+    by_kind = page(chain, change="new")
+    assert (by_kind["near"], by_kind["near_count"]) == ([], None)
     assert page(chain, offset=1)["near"] == []

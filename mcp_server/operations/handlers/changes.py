@@ -6,6 +6,7 @@ stands under one of them, whatever happened to it.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -113,7 +114,7 @@ async def changes(call: Call[ChangesArguments]) -> Answer:
     matches = [row for row in stored["changes"] if keeps(row)]
     rows = matches[arguments.offset : arguments.offset + arguments.limit]
     asked = arguments.model_dump(include={"family", "direction", "symbols"})
-    close = [] if arguments.change else near(book, headings, ScanArguments(**asked))
+    close = None if arguments.change else near(book, {}, ScanArguments(**asked))
     page_of = {"count": len(matches), "offset": arguments.offset}
     body = {
         "available": stored["since_session"] is not None,
@@ -125,11 +126,26 @@ async def changes(call: Call[ChangesArguments]) -> Answer:
         "limit": arguments.limit,
         "offset": arguments.offset,
         "next_offset": next_offset(page_of, len(rows)),
-        "near_count": len(close),
-        "near": [] if arguments.offset else [compact(view) for view in close[:MOST_NEAR]],
+        "near_count": None if close is None else len(close),
+        "near": [compact(view) for view in (close or ())[:MOST_NEAR] if not arguments.offset],
+        "notes": _notes(book, arguments.since, stored["since_session"]),
         "changes": told(book, rows, headings),
     }
     return call.answer(orjson.dumps(body))
+
+
+def _notes(book: Book, since: dt.date | None, earliest: str | None) -> list[str]:
+    """What an answer about the changes since a session cannot tell."""
+    if since is None or earliest is None:
+        return []
+    if since >= dt.date.fromisoformat(str(book.session)):
+        return [f"No night is newer than that of {book.session}: nothing is known of later days."]
+    if since < dt.date.fromisoformat(earliest):
+        return [
+            f"You asked for changes since {since}, but the earliest night kept is that of "
+            f"{earliest}: changes before it are not in this answer."
+        ]
+    return []
 
 
 def _filter(arguments: ChangesArguments) -> Callable[[Row], bool]:

@@ -48,7 +48,7 @@ def changes_as_dict(book: Book) -> dict[str, Any]:
         "since_version": record and record["since_version"],
         "detector_changed": book.detector_changed,
         "counts": {kind: counts[kind] for kind in CHANGE_KINDS},
-        "near": [compact(view) for view in near(book, headings)],
+        "near": [compact(view) for view in near(book, {})],
         "changes": told(book, rows, headings),
     }
 

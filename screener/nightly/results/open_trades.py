@@ -67,6 +67,18 @@ class SetupLog:
             return EndReason.FORMING
         return EndReason(int(version["end_reason"]))
 
+    def last_close(self, key: TradeKey, day: dt.date, close: float) -> float:
+        """The newest close of a setup's series, in the scale in which that of `day` was `close`;
+        `close` itself if the bars do not have the setup or the day.
+        """
+        if key not in self.versions:
+            return close
+        bars, _ = self.versions[key]
+        place = int(np.searchsorted(bars.date, to_day(day)))
+        if place == len(bars) or to_date(bars.date[place]) != day:
+            return close
+        return price(float(bars.close[-1]) * close / float(bars.close[place]))
+
     def trade(self, key: TradeKey, after: dt.date) -> ServedOutcome | FollowedTrade | None:
         """The trade of a setup that triggered after a day, as the bars resolve it."""
         if key not in self.trades:

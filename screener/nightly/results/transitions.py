@@ -158,7 +158,9 @@ class _Comparison:
             else:
                 self._follow(trade)
         else:
-            self._change(setup, "expired", self._end_of(setup))
+            close = self._log.last_close(key, setup.last_session, setup.last_close)
+            now = setup.model_copy(update={"last_close": close})
+            self._change(now, "expired", self._end_of(setup))
 
     def _was_running(self, trade: FollowedTrade) -> None:
         if trade.key in self._settled:

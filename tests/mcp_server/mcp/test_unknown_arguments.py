@@ -88,6 +88,20 @@ async def test_a_condition_that_a_tool_does_not_take_is_told_beside_the_answer(
     assert (answer.meta or {})[LEFT] == [argument]
 
 
+@pytest.mark.parametrize("tool", ["get_family_track_record", "scan_setups", "get_changes"])
+async def test_a_type_of_triangle_is_told_to_be_all_triangles(
+    service: Service, url: str, tool: str
+) -> None:
+    async with connected(url, service.key) as client:
+        one = await call(client, tool, family="Ascending triangle")
+        all_types = await call(client, tool, family="triangle")
+
+    assert "Not applied: ascending." in texts(one)[-1]
+    assert (one.structured_content or {}).pop("not_applied") == ["family"]
+    assert one.structured_content == all_types.structured_content
+    assert "Not applied" not in " ".join(texts(all_types))
+
+
 async def test_a_condition_without_a_value_asks_for_nothing(service: Service, url: str) -> None:
     async with connected(url, service.key) as client:
         answer = await call(client, "scan_setups", rsi=None, sector="")

@@ -329,6 +329,9 @@ def test_a_forming_setup_ends_for_the_reason_that_the_detector_has(reason: str) 
         if before:
             check_step(before, now)
             kinds |= {*now.kinds()}
+        for change in now.since.changes:
+            if change.reason == reason and change.trigger_price:
+                assert change.last_close == pytest.approx(bars.close[bar], rel=1e-6)
         before = now
     assert ("expired", reason) in kinds
 
