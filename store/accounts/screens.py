@@ -13,12 +13,13 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store.accounts.accounts import (
+    ACCOUNT,
     Account,
-    AccountPlan,
     Clock,
     check_name,
     hash_secret,
     lock_account,
+    to_account,
     utc_now,
 )
 from store.accounts.audit import Actor, EventKind, check_pace, note
@@ -54,7 +55,6 @@ class SavedScreen:
     """When the address of its feed was made; None if it has no feed."""
 
 
-ACCOUNT = columns_of(tables.accounts, Account)
 SCREEN = columns_of(tables.screens, SavedScreen)
 
 OF_ACCOUNT = LookUp(
@@ -159,8 +159,7 @@ class Screens:
         rows = await self._database.look_up(OF_FEED, hash_secret(secret))
         if not rows:
             return None
-        number, email, plan, active, since, *screen = rows[0]
-        return Account(number, email, AccountPlan(plan), active, since), SavedScreen(*screen)
+        return to_account(rows[0]), SavedScreen(*rows[0][len(ACCOUNT) :])
 
 
 def _own(account_id: int, number: int) -> sa.ColumnElement[bool]:
