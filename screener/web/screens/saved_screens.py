@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from anyio.lowlevel import checkpoint
 from starlette.responses import RedirectResponse
 
+from mcp_server.operations.watchlist import tracked_by
 from screener.web.account.proof import check_owner
 from screener.web.market.scan_query import read_address
 from screener.web.screens.screen_changes import ScreenChanges, screen_changes
@@ -89,7 +90,7 @@ async def changes_of(
 ) -> tuple[Changes, NightStatus]:
     """What changed in screens of an account with the active night, and the status of that."""
     active = site.services.active_night
-    tracked = frozenset(await site.services.watchlist.symbols(account.id))
+    tracked = frozenset(await tracked_by(account, site.services))
     with active.pin() as book:
         before, changes = await active.compared(book), dict[int, ScreenChanges | None]()
         for one in saved:

@@ -17,6 +17,7 @@ from anyio.lowlevel import checkpoint
 
 from mcp_server.http.responses import PRIVATE, answer_response
 from mcp_server.operations.answers import Answer
+from mcp_server.operations.watchlist import tracked_by
 from screener.web.market.scan_query import read_address
 from screener.web.screens.screen_changes import ScreenChanges, screen_changes
 from screener.web.site.access import sees_scan
@@ -60,7 +61,7 @@ async def show(visit: Visit, site: Site) -> Page:
 async def _nights(site: Site, account: Account, one: SavedScreen) -> Nights:
     """What changed in a screen with each of the last nights; none of one that cannot be run."""
     query, active = read_address(one.address), site.services.active_night
-    tracked = await site.services.watchlist.symbols(account.id) if one.tracked_only else None
+    tracked = await tracked_by(account, site.services) if one.tracked_only else None
     symbols = None if tracked is None else frozenset(tracked)
     found = list[tuple[dt.date | None, ScreenChanges]]()
     with active.pin() as book:
