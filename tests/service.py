@@ -136,7 +136,7 @@ def new_key(
             accounts, keys = Accounts(database), Keys(database, prefix=settings.key_prefix)
             # With a password, since the sign-in page of a service on which nobody has one differs.
             account = await accounts.add(email, plan, PASSWORD_HASH)
-            await Watchlist(database).replace(account.id, tracked, len(tracked))
+            await Watchlist(database).change(account.id, lambda _: tracked)
             return (await keys.create(email, "test"))[1]
         finally:
             await database.close()

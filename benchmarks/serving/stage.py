@@ -156,7 +156,7 @@ async def _make_keys(url: str, tracked: tuple[str, ...]) -> list[str]:
         made: list[str] = []
         for number in range(ACCOUNTS):
             account = await accounts.add(f"reader{number}@example.com", AccountPlan.PREMIUM_PLUS)
-            await Watchlist(database).replace(account.id, tracked, len(tracked))
+            await Watchlist(database).change(account.id, lambda _: tracked)
             made += [(await keys.create(account.email, "load"))[1] for _ in range(KEYS)]
         return made
     finally:

@@ -10,17 +10,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from store.accounts.accounts import AccountPlan
 from store.accounts.keys import Principal
-
-TRACKED_CAPS = {AccountPlan.PREMIUM_PLUS: 200, AccountPlan.PREMIUM: 50, AccountPlan.NONE: 0}
-"""How many tickers each plan may track."""
-
-PLANS_WITH_ACCESS = {
-    True: frozenset({AccountPlan.PREMIUM_PLUS, AccountPlan.PREMIUM}),
-    False: frozenset({AccountPlan.PREMIUM_PLUS}),
-}
-"""The plans that include the API, while it is in beta and after that."""
 
 LONGEST_ADDRESS = 64
 """Characters of an address: IPv6 with an IPv4 part has 45, and a zone may follow."""

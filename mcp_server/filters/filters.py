@@ -1,4 +1,4 @@
-"""The filter language of the scan: parse a JSON list of predicates, canonicalize it, match.
+"""The filter language of the scan: read a JSON list of predicates, put it in order, match.
 
 Pure: it knows neither books nor callers. A row without evidence for a kind never matches.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,20 +73,24 @@ class Predicate:
         return found
 
 
-def parse_filters(text: str) -> tuple[Predicate, ...]:
-    """The predicates of a JSON array, in canonical order and without repeats.
+def read_filters(sent: str | list[object]) -> tuple[Predicate, ...]:
+    """The predicates of a JSON array, or of its text.
 
     Raises:
         ApiError: `bad_request`, naming the predicate by its position and kind.
     """
     try:
-        raw = decode(text)
+        raw = decode(sent) if isinstance(sent, str) else sent
     except JsonError as error:
         raise _malformed(f"filters is {error}.") from error
     if not isinstance(raw, list) or len(raw) > MAX_PREDICATES:
         raise _malformed(f"filters must be a JSON array of at most {MAX_PREDICATES} predicates.")
-    predicates = {_parse(position, item) for position, item in enumerate(raw)}
-    return tuple(sorted(predicates, key=lambda predicate: predicate.order))
+    return in_order(_read(position, item) for position, item in enumerate(raw))
+
+
+def in_order(predicates: Iterable[Predicate]) -> tuple[Predicate, ...]:
+    """Predicates in canonical order and without repeats."""
+    return tuple(sorted(set(predicates), key=lambda predicate: predicate.order))
 
 
 _EXAMPLE = 'Send filters such as [{"kind":"rsi","op":"<","value":40}]'
@@ -106,7 +110,7 @@ class PredicateError(Exception):
     """What is wrong with a predicate of a known kind, and what would be right."""
 
 
-def _parse(position: int, raw: object) -> Predicate:
+def _read(position: int, raw: object) -> Predicate:
     if not isinstance(raw, dict) or not isinstance(raw.get("kind"), str):
         message = f"filters[{position}] must be an object with a kind."
         raise _malformed(message, {"allowed": list(KINDS)})

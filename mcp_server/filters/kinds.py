@@ -20,7 +20,7 @@ MOVING = (20, 50, 200)
 EXTREME: tuple[Period, ...] = (20, 50, 252, "1w", "2w", "3w", *(f"{n}m" for n in range(1, 13)))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # each is there once, so its hash is cheap
 class Kind:
     """A row of the filter table."""
 

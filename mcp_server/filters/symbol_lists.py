@@ -11,7 +11,7 @@ from __future__ import annotations
 import codecs
 import csv
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from mcp_server.calls.errors import ApiError
@@ -102,8 +102,9 @@ def _of_pieces(lines: Iterable[str]) -> Iterator[str]:
                 yield from piece.split()
 
 
-def meaning(listed: str, directory: Directory, is_known: Callable[[str], bool]) -> str | None:
-    """The symbol of a night that a symbol of a list certainly means; None without one.
+def meanings(listed: str, directory: Directory) -> list[str]:
+    """The symbols that a symbol of a list may mean, the likeliest first; it certainly means the
+    first of them that is known.
 
     `BRK-B` and `BRK/B` mean `BRK.B`, and `BTC-USD` the pair `BTCUSD`. An exchange in front or
     behind must be the one that the symbol has in the night, where those of the United States count
@@ -120,10 +121,7 @@ def meaning(listed: str, directory: Directory, is_known: Callable[[str], bool]) 
     entry = directory.entry(joined) or {}
     if entry.get("asset_type") == "crypto":
         tried.append((joined, exchange))
-    for symbol, on in tried:
-        if is_known(symbol) and _is_listed(directory, symbol, on):
-            return symbol
-    return None
+    return [symbol for symbol, on in dict.fromkeys(tried) if _is_listed(directory, symbol, on)]
 
 
 def _markets(exchange: str) -> frozenset[str]:

@@ -88,6 +88,12 @@ class Answers(LRUCache[Key, Answer]):
 
     def keep(self, key: Key, answer: Answer) -> None:
         """Keep an answer if it is lasting and fits; the answers used longest ago make room."""
-        answer.kept_bytes = answer.most_bytes + sum(map(sys.getsizeof, key))
+        answer.kept_bytes = answer.most_bytes + sum(map(_size, key))
         if answer.lasting and answer.kept_bytes <= self.maxsize:
             self[key] = answer
+
+
+def _size(part: Hashable) -> int:
+    """The bytes of a part of a key, and of what is in it."""
+    inner = part if isinstance(part, tuple) else ()
+    return sys.getsizeof(part) + sum(map(sys.getsizeof, inner))

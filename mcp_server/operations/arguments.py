@@ -20,11 +20,14 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PlainSerializer,
+    PlainValidator,
     ValidationError,
     WithJsonSchema,
 )
 
 from mcp_server.calls.errors import ApiError
+from mcp_server.filters.filters import Predicate, read_filters
 from mcp_server.filters.scan_order import RANK, SORTS
 from mcp_server.filters.symbol_lists import MAX_LIST, WRITERS
 from store.wire.families import Direction, Family
@@ -97,9 +100,28 @@ def _clamped(low: int, high: int) -> BeforeValidator:
     return BeforeValidator(lambda value: min(max(_integer(value), low), high))
 
 
-def _text_of_list(value: object) -> object:
-    # An agent sends JSON as JSON; its text is what is bounded, parsed and kept.
-    return orjson.dumps(value).decode() if isinstance(value, list) else value
+class FiltersError(ValueError):
+    """Why predicates are refused, in a refusal of its own."""
+
+    def __init__(self, refusal: ApiError) -> None:
+        super().__init__(refusal.message)
+        self.refusal = refusal
+
+
+def _predicates(value: object) -> tuple[Predicate, ...]:
+    """The predicates of a JSON array as REST sends it, which is text, or as agents and commands do.
+    Those that were read already stay.
+    """
+    if value is None or isinstance(value, tuple):
+        return value or ()
+    if not isinstance(value, str | list):
+        raise ValueError  # noqa: TRY004 - pydantic reports a ValueError
+    if len(value if isinstance(value, str) else orjson.dumps(value)) > MAX_FILTERS:
+        raise ValueError
+    try:
+        return read_filters(value)
+    except ApiError as error:
+        raise FiltersError(error) from error
 
 
 def _day(value: object) -> object:
@@ -242,11 +264,16 @@ class ScanArguments(ListArguments):
         ),
     ] = None
     filters: Annotated[
-        str | None,
-        _at_most(MAX_FILTERS),
-        BeforeValidator(_text_of_list),
-        Field(description="URL-encoded JSON array of at most 50 predicates; see the table."),
-    ] = None
+        tuple[Predicate, ...],
+        PlainValidator(_predicates),
+        PlainSerializer(lambda predicates: [one.canonical for one in predicates]),
+        WithJsonSchema(
+            {
+                "description": "URL-encoded JSON array of at most 50 predicates; see the table.",
+                "type": "string",
+            }
+        ),
+    ] = Field(default_factory=tuple)
     sort: Annotated[
         str,
         AfterValidator(_order),
@@ -400,5 +427,9 @@ def read_arguments(model: type[ArgumentsT], raw: Mapping[str, Any]) -> Arguments
     try:
         return model.model_validate(raw)
     except ValidationError as error:
-        name = str(error.errors(include_url=False, include_input=False)[0]["loc"][0])
+        first = error.errors(include_url=False, include_input=False)[0]
+        cause = first.get("ctx", {}).get("error")
+        if isinstance(cause, FiltersError):
+            raise cause.refusal from error
+        name = str(first["loc"][0])
         raise ApiError("bad_request", f"{_REQUIREMENTS[name]}.") from error

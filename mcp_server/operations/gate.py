@@ -13,7 +13,6 @@ from typing import Any, cast
 
 from mcp_server.calls.callers import (
     NO_CONDITIONS,
-    PLANS_WITH_ACCESS,
     Allowance,
     Caller,
     Conditions,
@@ -21,6 +20,7 @@ from mcp_server.calls.callers import (
     Surface,
 )
 from mcp_server.calls.errors import ApiError, no_access, without_accounts
+from mcp_server.operations.access import check_rights, sees_ticker
 from mcp_server.operations.answers import Answer, Result
 from mcp_server.operations.arguments import (
     Arguments,
@@ -108,7 +108,7 @@ async def _check(
     """The validated arguments of a call that its sender may make."""
     principal = caller.principal
     if operation.access == "keyed":
-        _check_rights(operation, principal, services)
+        check_rights(principal, services.offer, changes=operation.changes)
     if isinstance(raw, Arguments):
         arguments = raw
     else:
@@ -120,29 +120,13 @@ async def _check(
     return arguments
 
 
-def _check_rights(operation: Operation, principal: Principal | None, services: Services) -> None:
-    """Check that a keyed call is in the plan, and that the key may do what it does."""
-    plans = PLANS_WITH_ACCESS[services.offer.beta]
-    if principal is None or principal.account.plan not in plans:
-        raise ApiError("forbidden")
-    if operation.changes and principal.key.read_only:
-        raise ApiError(
-            "forbidden",
-            "This key may only read; the tracked list stays as it is.",
-            fix="Use a key that may change the list: the owner makes one under /keys, or connects "
-            "the app again without the choice to only read.",
-            tool_fix="Ask the owner to change the list under /watchlist, or to connect you again "
-            "without the choice to only read; every reading tool works as before.",
-        )
-
-
 async def _check_tracked(
     symbol: str, principal: Principal | None, services: Services, surface: Surface
 ) -> None:
     if principal is None:
         raise ApiError("missing_api_key")
     tracked = await services.principals.tracked(principal)
-    if symbol not in tracked:
+    if not sees_ticker(symbol, principal.account, tracked, services.offer):
         raise not_tracked(symbol, services, surface, principal, len(tracked))
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple
 
-from mcp_server.calls.callers import TRACKED_CAPS, Caller, Conditions, Surface
+from mcp_server.calls.callers import Caller, Conditions, Surface
 from mcp_server.calls.errors import ApiError
 from mcp_server.charts.chart_data import chart_data
 from mcp_server.charts.charts import Charts
 from mcp_server.filters.directory import Directory
 from mcp_server.limits.limits import Limiter
+from mcp_server.operations.access import cap_of
 from mcp_server.operations.answers import Answer, Answers
 from mcp_server.operations.arguments import ArgumentsT
 from mcp_server.presentation.offer import Offer
@@ -61,7 +62,7 @@ class Call(NamedTuple, Generic[ArgumentsT]):
     @property
     def cap(self) -> int:
         """How many tickers the calling account may track."""
-        return TRACKED_CAPS[self.principal.account.plan]
+        return cap_of(self.principal.account)
 
     def answer(self, fields: bytes) -> Answer:
         """A JSON object with the envelope of the night in front of its fields."""

@@ -5,20 +5,16 @@ and the refusal of one that the account does not track.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import NamedTuple
 
 from anyio.lowlevel import checkpoint
 
-from mcp_server.calls.callers import TRACKED_CAPS, Surface
+from mcp_server.calls.callers import Surface
 from mcp_server.calls.errors import ApiError
-from mcp_server.filters.directory import Directory
-from mcp_server.filters.symbol_lists import meaning, read_list
+from mcp_server.operations.access import cap_of
 from mcp_server.operations.services import Services
-from store.accounts.accounts import Account
 from store.accounts.keys import Principal
-from store.accounts.watchlist import Edited, Watchlist
 from store.nights.book import Book
 
 SYMBOL_PATTERN = re.compile(r"[A-Za-z0-9.]{1,24}")
@@ -55,55 +51,6 @@ def _is_several(text: str) -> bool:
     return len(parts) > 1 and all(map(SYMBOL_PATTERN.fullmatch, parts))
 
 
-def check_known(book: Book, symbols: Sequence[str], tracked: Sequence[str]) -> None:
-    """Refuse symbols that neither the night nor the account's own list knows.
-
-    Raises:
-        ApiError: `unknown_symbol`, listing them.
-    """
-    own = frozenset(tracked)
-    unknown = [s for s in symbols if s not in own and book.coverage(s) is None]
-    if unknown:
-        raise ApiError("unknown_symbol", details={"unknown": unknown})
-
-
-class Imported(NamedTuple):
-    """What became of a list of another program."""
-
-    edited: Edited
-    unknown: Mapping[str, Sequence[str]]
-    """What means no symbol, as it stands there, and the known symbols that are nearest."""
-    over_cap: Sequence[str]
-    """What is known, and was not added for want of room."""
-
-
-async def import_list(
-    text: str,
-    watchlist: Watchlist,
-    account: Account,
-    book: Book,
-    directory: Directory,
-    expected: Sequence[str] | None = None,
-) -> Imported:
-    """Append to an account's list what a text names, as far as it is known and there is room.
-
-    Raises:
-        ApiError: `bad_request`; the text names no symbol, or too many.
-        ChangedError: the list is not the `expected` one; nothing was changed.
-    """
-    own = frozenset(await watchlist.symbols(account.id))
-    known, unknown = dict[str, None](), dict[str, Sequence[str]]()
-    for listed in read_list(text):
-        if symbol := meaning(listed, directory, lambda s: s in own or book.coverage(s) is not None):
-            known[symbol] = None
-        else:
-            unknown[listed[:SHOWN]] = directory.nearest(listed) if len(unknown) < LOOKED_UP else ()
-        await checkpoint()  # others go on in between
-    cap = TRACKED_CAPS[account.plan]
-    edited = await watchlist.fill(account.id, list(known), cap, expected=expected)
-    return Imported(edited, unknown, [symbol for symbol in known if symbol not in edited.after])
-
-
 @asynccontextmanager
 async def suggesting(services: Services, book: Book) -> AsyncIterator[None]:
     """Has a refusal of symbols name the known ones that are nearest to each."""
@@ -128,7 +75,7 @@ def not_tracked(
     """The `ticker_not_tracked` of a symbol, for an account that tracks so many. Its way out costs
     no other ticker.
     """
-    cap = TRACKED_CAPS[principal.account.plan]
+    cap = cap_of(principal.account)
     free = max(0, cap - count)
     slots = f"{free} of {cap} {'slot is' if free == 1 else 'slots are'} free"
     book = services.active_night.book

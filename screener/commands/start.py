@@ -47,7 +47,7 @@ async def first_account(settings: Settings, tracked: Sequence[str]) -> tuple[str
         password = secrets.token_urlsafe(12)  # 96 random bits, which are 16 characters
         hashed = await Passwords().hash(password)
         account = await accounts.add(FIRST_EMAIL, AccountPlan.PREMIUM_PLUS, hashed)
-        await Watchlist(database).replace(account.id, tracked, len(tracked))
+        await Watchlist(database).change(account.id, lambda _: tracked)
         keys = Keys(database, prefix=settings.key_prefix)
         return (await keys.create(FIRST_EMAIL, "first key"))[1], password
 

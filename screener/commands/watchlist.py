@@ -12,7 +12,7 @@ from screener.commands.accounts import Email, with_store
 from screener.settings.console import err, fail, out, settings
 
 if TYPE_CHECKING:
-    from mcp_server.operations.symbols import Imported
+    from mcp_server.operations.watchlist import Imported
     from screener.service.parts import AccountStore
 
 watchlist_app = typer.Typer(
@@ -31,7 +31,7 @@ def import_file(
     """
     from mcp_server.filters.directory import Directory
     from mcp_server.filters.symbol_lists import text_of
-    from mcp_server.operations.symbols import import_list
+    from mcp_server.operations.watchlist import import_list
     from screener.commands.patterns.scan_arguments import refusing
     from screener.commands.patterns.setups import open_active_night
     from store.accounts.watchlist import Watchlist
@@ -41,7 +41,7 @@ def import_file(
 
         async def work(store: AccountStore) -> Imported:
             watchlist, account = Watchlist(store.database), await store.accounts.get(email)
-            return await import_list(text, watchlist, account, book, Directory.of(book))
+            return await import_list(text, account, book, Directory.of(book), watchlist)
 
         done = with_store(work)
     added = done.edited.added

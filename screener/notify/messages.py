@@ -29,7 +29,7 @@ from store.wire.words import (
 )
 
 if TYPE_CHECKING:
-    from screener.web.screens.screen_changes import ScreenChanges
+    from mcp_server.operations.screen_changes import ScreenChanges
     from store.ledger.manifest import Manifest
     from store.nights.book import Book
     from store.wire.view import SetupView

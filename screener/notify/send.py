@@ -20,6 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from mcp_server.operations.screens import address_of, query_of, read_link
 from screener.nightly.errors import NightlyError
 from screener.notify import messages
 from screener.notify.messages import Message
@@ -28,7 +29,6 @@ from screener.service.sharing import served
 from screener.settings.console import err, exit_code
 from screener.settings.errors import EndedError, SettingsError, how_to_install
 from screener.settings.settings import PREFIX, Settings
-from screener.web.market.scan_query import PATH, read_address
 from store.errors import HeldBackError, SealedError, StoreError
 from store.folder.files import replace_file
 from store.folder.layout import DataFolder
@@ -92,7 +92,7 @@ def check_screens(links: Sequence[str]) -> None:
         SettingsError: one cannot, or a link is to something else.
     """
     for place, link in enumerate(links, 1):
-        if not link.partition("?")[0].endswith(PATH) or read_address(link).failed:
+        if query_of(read_link(link)) is None:
             raise SettingsError(
                 f"SCREENER_NOTIFY_SCREENS: link {place} of {len(links)} leads to no screen that "
                 "can be run; open the screen, and copy its link anew when it shows setups."
@@ -229,15 +229,16 @@ def _screens(settings: Settings, book: Book) -> Iterator[str]:
     if not settings.notify_screens:
         return
     # Imported here, since most operators name no screen, and these bring what serves.
-    from screener.web.screens.screen_changes import screen_changes
+    from mcp_server.operations.screen_changes import screen_changes
     from store.nights.active_night import read_compared
 
-    queries = [read_address(link) for link in settings.notify_screens]
     since = (book.changes() or {}).get("since_version")
     compared = read_compared(settings.data_dir, since)
-    for query in queries:
-        link = f"{settings.url}{query.first_page}"
-        yield from messages.screen(settings.url, link, screen_changes(query, book, compared))
+    for parameters in map(read_link, settings.notify_screens):
+        query = query_of(parameters)
+        if parameters is not None and query is not None:  # as `check_screens` found
+            link = f"{settings.url}{address_of(parameters)}"
+            yield from messages.screen(settings.url, link, screen_changes(query, book, compared))
 
 
 def _of_error(

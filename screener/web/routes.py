@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from mcp_server.http.responses import PUBLIC_HOUR, HttpResponse
+from mcp_server.operations import screens
 from mcp_server.presentation.offer import PRIVACY_PATH, TERMS_PATH
 from screener.web.about import connect, docs, robots
 from screener.web.account import account, consent, keys, sign_in
@@ -18,7 +19,6 @@ from screener.web.market import (
     families,
     home,
     method,
-    scan_query,
     screen,
     status,
     symbol,
@@ -39,7 +39,7 @@ def web_routes(site: Site, reference: Callable[[], str]) -> list[Route]:
     anyone, members, parts = visits.anyone, visits.members, visits.parts
     routes = [
         Route(home.PATH, anyone(home.show)),
-        Route(scan_query.PATH, anyone(screen.show)),
+        Route(screens.PATH, anyone(screen.show)),
         Route(screen.CSV_PATH, anyone(screen.sheet)),
         _form(saved_screens.PATH, members(saved_screens.show_all), members(saved_screens.change)),
         _form(saved_screens.ONE_PATH, members(saved_screens.show), members(saved_screens.feed)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, Literal, NamedTuple
@@ -18,6 +18,7 @@ from store.accounts.audit import OPERATOR, Actor, EventKind, note
 from store.accounts.credentials import end_feeds, not_expired, revoke
 from store.database import tables
 from store.database.database import Database
+from store.database.tables import columns_of
 from store.errors import AccountError, StalePasswordError
 
 EMAIL = re.compile(r"[!-?A-~]{1,64}@[!-?A-~]{1,189}")
@@ -51,6 +52,16 @@ class Account:
     plan: AccountPlan
     active: bool
     created_at: dt.datetime
+
+
+ACCOUNT: Final = columns_of(tables.accounts, Account)
+"""The columns of an account, with which a row begins that has one."""
+
+
+def to_account(row: Sequence[Any]) -> Account:
+    """The account with which a row begins."""
+    fields = dict(zip((column.name for column in ACCOUNT), row, strict=False))
+    return Account(**{**fields, "plan": AccountPlan(fields["plan"])})
 
 
 class Ended(NamedTuple):
@@ -114,7 +125,7 @@ class Accounts:
 
     async def all(self) -> list[Account]:
         """Every account, oldest first."""
-        query = sa.select(tables.accounts).order_by(tables.accounts.c.id)
+        query = sa.select(*ACCOUNT).order_by(tables.accounts.c.id)
         return [to_account(row) for row in await self._database.rows(query)]
 
     async def lacking(self) -> Literal["account", "password"] | None:
@@ -267,7 +278,7 @@ async def account_of(connection: AsyncConnection, email: str) -> Account:
     Raises:
         AccountError: there is no such account.
     """
-    query = sa.select(tables.accounts).where(tables.accounts.c.email == email.strip().lower())
+    query = sa.select(*ACCOUNT).where(tables.accounts.c.email == email.strip().lower())
     row = (await connection.execute(query)).one_or_none()
     if row is None:
         raise AccountError(f"There is no account {email}; `screener account list` shows them.")
@@ -359,8 +370,3 @@ async def _unused_id(connection: AsyncConnection) -> dict[str, int]:
     ]
     known = (await connection.execute(sa.select(*newest))).one()
     return {"id": 1 + max(number or 0 for number in known)}
-
-
-def to_account(row: sa.Row[*tuple[Any, ...]]) -> Account:
-    """An account from its row."""
-    return Account(row.id, row.email, AccountPlan(row.plan), row.active, row.created_at)

@@ -11,13 +11,14 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store.accounts.accounts import (
+    ACCOUNT,
     Account,
-    AccountPlan,
     Clock,
     account_of,
     check_name,
     hash_secret,
     lock_account,
+    to_account,
     utc_now,
 )
 from store.accounts.audit import OPERATOR, Actor, EventKind, check_pace, note
@@ -64,7 +65,6 @@ class Principal:
     """When the credential expires; None for a key without an end."""
 
 
-ACCOUNT = columns_of(tables.accounts, Account)
 KEY = columns_of(tables.keys, Key)
 
 HOLDER = LookUp(
@@ -81,12 +81,12 @@ def principal_of(rows: Sequence[Sequence[Any]], now: dt.datetime) -> Principal |
     """
     if not rows:
         return None
-    number, email, plan, active, since, *behind, ends = rows[0]
+    account, (*behind, ends) = to_account(rows[0]), rows[0][len(ACCOUNT) :]
     key = Key(*behind)
     end = ends or key.expires_at
-    if not active or not key.is_live(now) or (end is not None and end <= now):
+    if not account.active or not key.is_live(now) or (end is not None and end <= now):
         return None
-    return Principal(Account(number, email, AccountPlan(plan), True, since), key, end)
+    return Principal(account, key, end)
 
 
 class Keys:

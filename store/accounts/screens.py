@@ -13,12 +13,13 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store.accounts.accounts import (
+    ACCOUNT,
     Account,
-    AccountPlan,
     Clock,
     check_name,
     hash_secret,
     lock_account,
+    to_account,
     utc_now,
 )
 from store.accounts.audit import Actor, EventKind, check_pace, note
@@ -35,8 +36,8 @@ SCREEN_CAP: Final = 50
 FEEDS_PER_HOUR: Final = 20
 """Addresses of feeds that the owner of an account may make within an hour."""
 
-LONGEST_ADDRESS: Final = 8 * 1024
-"""Characters of an address, about what a request for it may have."""
+LONGEST_QUERY: Final = 8 * 1024
+"""Characters of the text of a query, about what a request for it may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +46,10 @@ class SavedScreen:
 
     id: int
     name: str
-    address: str
-    """Path and query of its first page, in one spelling: which screen of the account it is."""
+    query: str
+    """What it asks of the scan and how it shows that, as JSON in one spelling: which screen of the
+    account it is.
+    """
     tracked_only: bool
     """Whether it holds tracked tickers alone."""
     created_at: dt.datetime
@@ -54,7 +57,6 @@ class SavedScreen:
     """When the address of its feed was made; None if it has no feed."""
 
 
-ACCOUNT = columns_of(tables.accounts, Account)
 SCREEN = columns_of(tables.screens, SavedScreen)
 
 OF_ACCOUNT = LookUp(
@@ -79,34 +81,35 @@ class Screens:
         return [SavedScreen(*row) for row in await self._database.look_up(OF_ACCOUNT, account_id)]
 
     async def save(
-        self, account_id: int, name: str, address: str, *, tracked_only: bool
+        self, account_id: int, name: str, query: str, *, tracked_only: bool
     ) -> SavedScreen:
-        """Save a screen, or change the name and the limit of the one at this address.
+        """Save a screen, or change the name and the limit of the one with this query.
 
         Raises:
-            AccountError: the name cannot be used or is that of another screen, the address is too
+            AccountError: the name cannot be used or is that of another screen, the query is too
                 long, or the account has been deleted meanwhile.
             TooManyError: the account has saved as many as it may.
         """
         name = check_name(name, "A screen's")
-        if len(address) > LONGEST_ADDRESS:
+        if len(query) > LONGEST_QUERY:
             raise AccountError("This screen has too many conditions to be saved.")
         screens, values = tables.screens, {"name": name, "tracked_only": tracked_only}
         async with self._database.write() as connection:
             await lock_account(connection, account_id)
-            others = await _of_account(connection, account_id)
-            saved = others.pop(address, None)
-            if name in {other.name for other in others.values()}:
+            own = await _of_account(connection, account_id)
+            saved = next((one for one in own if one.query == query), None)
+            if name in {one.name for one in own if one != saved}:
                 raise AccountError("You have another screen of this name; choose another one.")
-            if saved is None and len(others) >= SCREEN_CAP:
+            if saved is None and len(own) >= SCREEN_CAP:
                 raise TooManyError(f"You can save {SCREEN_CAP} screens; remove one first.")
             if saved is None:
                 values |= {"account_id": account_id, "created_at": self._clock()}
-                await connection.execute(screens.insert().values(address=address, **values))
+                await connection.execute(screens.insert().values(query=query, **values))
             else:
                 change = screens.update().where(screens.c.id == saved.id)
                 await connection.execute(change.values(values))
-            return (await _of_account(connection, account_id))[address]
+            own = await _of_account(connection, account_id)
+            return next(one for one in own if one.query == query)
 
     async def remove(self, account_id: int, number: int, *, actor: Actor) -> bool:
         """Remove a screen with its feed; False when the account has no such screen."""
@@ -159,8 +162,7 @@ class Screens:
         rows = await self._database.look_up(OF_FEED, hash_secret(secret))
         if not rows:
             return None
-        number, email, plan, active, since, *screen = rows[0]
-        return Account(number, email, AccountPlan(plan), active, since), SavedScreen(*screen)
+        return to_account(rows[0]), SavedScreen(*rows[0][len(ACCOUNT) :])
 
 
 def _own(account_id: int, number: int) -> sa.ColumnElement[bool]:
@@ -168,7 +170,6 @@ def _own(account_id: int, number: int) -> sa.ColumnElement[bool]:
     return (screens.c.account_id == account_id) & (screens.c.id == number)
 
 
-async def _of_account(connection: AsyncConnection, account_id: int) -> dict[str, SavedScreen]:
-    """The screens of an account, by their addresses."""
+async def _of_account(connection: AsyncConnection, account_id: int) -> list[SavedScreen]:
     rows: Any = await connection.execute(OF_ACCOUNT.query, {"value": account_id})
-    return {screen.address: screen for screen in (SavedScreen(*row) for row in rows)}
+    return [SavedScreen(*row) for row in rows]

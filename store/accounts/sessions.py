@@ -12,7 +12,15 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from store.accounts.accounts import Account, Clock, hash_secret, lock_account, to_account, utc_now
+from store.accounts.accounts import (
+    ACCOUNT,
+    Account,
+    Clock,
+    hash_secret,
+    lock_account,
+    to_account,
+    utc_now,
+)
 from store.accounts.audit import MAX_TEXT, OPERATOR, Actor, EventKind, note
 from store.database import tables
 from store.database.database import Database
@@ -136,7 +144,7 @@ class Sessions:
         """The account of a live session; None for any other token or an inactive account."""
         now, sessions = self._clock(), tables.sessions
         query = (
-            sa.select(tables.accounts, (sessions.c.seen_at <= now - SEEN_EVERY).label("stale"))
+            sa.select(*ACCOUNT, (sessions.c.seen_at <= now - SEEN_EVERY).label("stale"))
             .join(sessions, sessions.c.account_id == tables.accounts.c.id)
             .where(
                 _is_of(token),

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from store.accounts.accounts import Clock, hash_secret, utc_now
+from store.accounts.accounts import ACCOUNT, Clock, hash_secret, utc_now
 from store.accounts.audit import HOUR, Actor, EventKind, note
 from store.accounts.credentials import LIFETIMES, Kind, new_credential, new_seed, revoke, successor
-from store.accounts.keys import ACCOUNT, Principal, principal_of
+from store.accounts.keys import Principal, principal_of
 from store.database import tables
 from store.database.database import VALUE, Database, LookUp
 from store.errors import TooOftenError

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from store.database.tables import accounts, metadata
 from store.errors import DatabaseError
 
-HEAD = "0009"
+HEAD = "0010"
 """The newest migration, which is the schema that this program needs."""
 
 OLDEST = "0007"

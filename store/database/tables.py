@@ -72,7 +72,7 @@ screens = sa.Table(
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("account_id", sa.Integer, sa.ForeignKey("accounts.id"), nullable=False, index=True),
     sa.Column("name", sa.String(100), nullable=False),
-    sa.Column("address", sa.Text, nullable=False),
+    sa.Column("query", sa.Text, nullable=False),
     sa.Column("tracked_only", sa.Boolean, nullable=False),
     sa.Column("created_at", UtcDateTime, nullable=False),
     sa.Column("feed_hash", sa.String(64), unique=True),

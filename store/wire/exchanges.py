@@ -71,10 +71,8 @@ def exchanges_listing(text: str) -> tuple[Exchange, ...]:
     """The exchanges that a list means which puts a name or TradingView's prefix before a ticker, in
     any case: EURONEXT is that of six.
     """
-    prefix = text.strip().upper()
-    found = tuple(known for known in exchanges() if prefix and known.tradingview == prefix)
     one = exchange_named(text)
-    return found or ((one,) if one else ())
+    return _prefixes().get(text.strip().upper()) or ((one,) if one else ())
 
 
 def exchange_with_suffix(suffix: str) -> Exchange | None:
@@ -114,6 +112,16 @@ def _key(text: str) -> str:
 def _named() -> Mapping[str, Exchange]:
     pairs = ((name, exchange) for exchange in exchanges() for name in exchange.names)
     return MappingProxyType(dict(pairs))
+
+
+@cache
+def _prefixes() -> Mapping[str, tuple[Exchange, ...]]:
+    """The exchanges of each of TradingView's prefixes."""
+    found = dict[str, tuple[Exchange, ...]]()
+    for known in exchanges():
+        if known.tradingview:
+            found[known.tradingview] = (*found.get(known.tradingview, ()), known)
+    return MappingProxyType(found)
 
 
 @cache

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from mcp_server.operations.arguments import ScanArguments
+from mcp_server.operations.screen_changes import screen_changes
 from screener.notify.messages import published, screen
-from screener.web.market.scan_query import read_address
-from screener.web.screens.screen_changes import screen_changes
 from store.nights.nights import Nights
 from store.wire.words import NEW_DETECTOR
 from tests.contract.market import active_book
@@ -120,7 +120,7 @@ def test_the_first_night_of_another_detector_says_so_wherever_changes_are_told(
 ) -> None:
     """An account follows a screen whose setups all stand in it, though none was there before."""
     copy_night(night, tmp_path)
-    asked, since = read_address("/screen?status=all"), dict(zip(NAMES, SINCE, strict=True))
+    asked, since = ScanArguments(status="all"), dict(zip(NAMES, SINCE, strict=True))
     record = {**since, "changes": [], "detector_changed": True}
     reseal(tmp_path, lambda book: set_meta(book, "changes", record))
     with closing(active_book(tmp_path)) as book, closing(active_book(night)) as before:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import orjson
 
-from mcp_server.filters.filters import parse_filters
+from mcp_server.filters.filters import read_filters
 from mcp_server.operations.arguments import ChangesArguments, ScanArguments
 from mcp_server.operations.handlers.scan import next_offset, select
 from store.nights.book import Book
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 FIRST: Sequence[ChangeHeading] = ("ended", "triggered", "new", "near", "gone")
 """Of the headings that a formation could stand under, the one that is taken."""
 
-NEAR = parse_filters('[{"kind":"phase","value":"armed"}]')
+NEAR = read_filters([{"kind": "phase", "value": "armed"}])
 MOST_NEAR = 10
 """Setups near their trigger in an answer."""
 
@@ -95,10 +95,11 @@ def headings_of(rows: Sequence[Row]) -> dict[Formation, ChangeHeading]:
 
 
 def near(
-    book: Book, changed: Mapping[Formation, ChangeHeading], arguments: ScanArguments | None = None
+    book: Book, changed: Mapping[Formation, ChangeHeading], asked: ScanArguments | None = None
 ) -> list[SetupView]:
     """The forming setups near their trigger that did not change, the nearest first."""
-    rows = np.flatnonzero(select(book, arguments or ScanArguments(), NEAR).forming).tolist()
+    query = (asked or ScanArguments()).model_copy(update={"filters": NEAR})
+    rows = np.flatnonzero(select(book, query).forming).tolist()
     views = [book.scan.rows[row] for row in rows]
     still = [view for view in views if (view.symbol, view.lineage_id) not in changed]
     return sorted(still, key=lambda view: view.nearest.distance_pct(view.last_close))

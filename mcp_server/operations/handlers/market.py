@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import orjson
 
 from mcp_server.calls.errors import ApiError
+from mcp_server.operations.access import check_demo
 from mcp_server.operations.answers import PNG, Answer
 from mcp_server.operations.arguments import (
     Arguments,
@@ -40,7 +39,7 @@ async def get_family_track_record(call: Call[FamilyArguments]) -> Answer:
 
 async def demo(call: Call[SymbolArguments]) -> Answer:
     """The setups of one demo symbol, with the first one's chart beside it over MCP."""
-    _check_demo(call)
+    check_demo(call.arguments.symbol, call.services.offer)
     book, symbol, mcp_url = call.book, call.arguments.symbol, call.services.offer.mcp_url
     body = patterns_body(book, symbol)
     sign_in = (
@@ -98,12 +97,6 @@ async def demo_symbols(call: Call[Arguments]) -> Answer:
 
 async def demo_chart(call: Call[ChartArguments]) -> Answer:
     """The chart of a demo symbol's setup."""
-    _check_demo(call)
+    check_demo(call.arguments.symbol, call.services.offer)
     setup = find_setup(call.book, call.arguments.symbol, call.arguments.setup_id)
     return Answer(await call.services.charts.png(call.book, setup), PNG)
-
-
-def _check_demo(call: Call[Any]) -> None:
-    demo_symbols = call.services.offer.demo_symbols
-    if call.arguments.symbol not in demo_symbols:
-        raise ApiError("not_a_demo_symbol", details={"demo_symbols": list(demo_symbols)})

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import orjson
 
 from mcp_server.filters.doubts import FRACTION, doubt
-from mcp_server.filters.filters import Predicate, parse_filters
+from mcp_server.filters.filters import Predicate
 from mcp_server.filters.scan_order import COLUMNS, PRICES, RANK
 from mcp_server.operations.arguments import ScanArguments, ScanSetupsArguments
 from store.nights.book import Book
@@ -42,11 +42,7 @@ async def scan(call: Call[ScanArguments]) -> Answer:
 
 
 def scan_body(book: Book, arguments: ScanArguments) -> bytes:
-    """The fields of one page of the scan.
-
-    Raises:
-        ApiError: `bad_request` for filters that cannot be used.
-    """
+    """The fields of one page of the scan."""
     _, rows, head = _scanned(book, arguments)
     return _body(head, book.evidence.bodies.at(rows))
 
@@ -93,7 +89,6 @@ def next_offset(head: Mapping[str, Any], shown: int) -> int | None:
 class Matches(NamedTuple):
     """The rows that match a scan, in each status."""
 
-    predicates: Sequence[Predicate]
     forming: Mask
     in_progress: Mask
     without_evidence: Mapping[str, int]
@@ -109,8 +104,7 @@ class Matches(NamedTuple):
 
 def _scanned(book: Book, arguments: ScanArguments) -> tuple[Matches, list[int], dict[str, Any]]:
     """The matches of a scan, the rows of its page, and the fields in front of them."""
-    predicates = parse_filters(arguments.filters) if arguments.filters is not None else ()
-    matches = select(book, arguments, predicates)
+    matches = select(book, arguments)
     count, rows = page(book.evidence, matches, arguments)
     head = {
         "available": book.session is not None,
@@ -119,7 +113,7 @@ def _scanned(book: Book, arguments: ScanArguments) -> tuple[Matches, list[int], 
             "family": arguments.family,
             "direction": arguments.direction,
             "max_distance_pct": arguments.max_distance_pct,
-            "predicates": [predicate.canonical for predicate in predicates],
+            "predicates": [predicate.canonical for predicate in arguments.filters],
         },
         "sort": arguments.sort,
         "without_evidence": matches.without_evidence,
@@ -131,11 +125,11 @@ def _scanned(book: Book, arguments: ScanArguments) -> tuple[Matches, list[int], 
     return matches, rows, head
 
 
-def select(book: Book, arguments: ScanArguments, predicates: Sequence[Predicate]) -> Matches:
+def select(book: Book, arguments: ScanArguments) -> Matches:
     """The matching rows; a forming triangle that may break either way matches by either plan."""
     evidence = book.evidence
     if not len(evidence.bodies):
-        return Matches(predicates, np.zeros(0, bool), np.zeros(0, bool), {})
+        return Matches(np.zeros(0, bool), np.zeros(0, bool), {})
     matching = np.ones(len(evidence.bodies), bool)
     if arguments.family is not None:
         matching &= evidence.labels["family"].equal(arguments.family)
@@ -151,14 +145,14 @@ def select(book: Book, arguments: ScanArguments, predicates: Sequence[Predicate]
         matching &= ~forming | (evidence.numbers["dist_to_entry"] <= arguments.max_distance_pct)
     of_status = {"forming": forming, "in_progress": ~forming}.get(arguments.status, True)
     asked = matching & of_status
-    missing = {p.kind.name: _size(asked & _lacks(evidence, p)) for p in predicates}
-    masks = [_match(evidence, predicate) for predicate in predicates]
+    missing = {p.kind.name: _size(asked & _lacks(evidence, p)) for p in arguments.filters}
+    masks = [_match(evidence, predicate) for predicate in arguments.filters]
     for mask in masks:
         matching &= mask
     without = {kind: count for kind, count in missing.items() if count}
     emptied = not (matching & of_status).any()
     alone = [_size(asked & mask) for mask in masks] if emptied else ()
-    return Matches(predicates, matching & forming, matching & ~forming, without, alone)
+    return Matches(matching & forming, matching & ~forming, without, alone)
 
 
 def page(evidence: Evidence, matches: Matches, arguments: ScanArguments) -> tuple[int, list[int]]:
@@ -227,20 +221,20 @@ def notes(
     book: Book, arguments: ScanArguments, matches: Matches, rows: Sequence[int]
 ) -> Iterator[str]:
     """What a reader of these rows could take for something else."""
-    kinds = (predicate.kind for predicate in matches.predicates)
+    kinds = (predicate.kind for predicate in arguments.filters)
     yield from (f"{kind.name}: {kind.meaning}" for kind in kinds if kind.apart)
-    if book.currencies and any(one.kind.unit == "$" for one in matches.predicates):
+    if book.currencies and any(one.kind.unit == "$" for one in arguments.filters):
         yield "Filters in $ count US dollars; setups in another currency never match them."
-    asks = {predicate.column for predicate in matches.predicates} | _sorted_by(arguments)
+    asks = {predicate.column for predicate in arguments.filters} | _sorted_by(arguments)
     known = book.evidence.numbers.get("quality")
     if "quality" in asks and known is not None and len(known) and np.isnan(known).all():
         yield NO_QUALITY
-    yield from (words for one in matches.predicates if (words := doubt(one)))
+    yield from (words for one in arguments.filters if (words := doubt(one)))
     if arguments.max_distance_pct and arguments.max_distance_pct < FRACTION:
         yield f"max_distance_pct is percent: {arguments.max_distance_pct:g} counts as so many %."
     views = [book.scan.rows[row] for row in rows]
-    yield from _opposites(book, arguments, matches, rows, views)
-    yield from _emptied(matches)
+    yield from _opposites(book, arguments, rows, views)
+    yield from _emptied(arguments, matches)
     if uncovered := [s for s in arguments.symbols or () if not is_covered(book, s)]:
         yield f"The night does not cover {', '.join(uncovered[:NAMED])}."
     if any((view.attempt or 1) > 1 for view in views):
@@ -262,12 +256,11 @@ def notes(
 def _opposites(
     book: Book,
     arguments: ScanArguments,
-    matches: Matches,
     rows: Sequence[int],
     views: Sequence[SetupView],
 ) -> Iterator[str]:
     """Which rows match by the plan that they do not show first."""
-    by = {p.kind.name: p.value for p in matches.predicates}
+    by = {p.kind.name: p.value for p in arguments.filters}
     wanted = arguments.direction or by.get("direction")
     near = arguments.max_distance_pct is not None or {"dist_to_entry", "phase"} & by.keys()
     if not (rows and (wanted or near)):
@@ -288,11 +281,11 @@ def _opposites(
         )
 
 
-def _emptied(matches: Matches) -> Iterator[str]:
+def _emptied(arguments: ScanArguments, matches: Matches) -> Iterator[str]:
     """Which predicates left nothing."""
     kept = [
         f"{predicate.words} keeps {count}"
-        for predicate, count in zip(matches.predicates, matches.alone, strict=False)
+        for predicate, count in zip(arguments.filters, matches.alone, strict=False)
     ]
     if kept:
         yield f"Nothing matches. By itself, of this status: {'; '.join(kept[:NAMED])}."

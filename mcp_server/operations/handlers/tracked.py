@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
 import xxhash
 
-from mcp_server.calls.callers import NO_CONDITIONS, Consent, ConsentNeededError
+from mcp_server.calls.callers import Consent, ConsentNeededError
 from mcp_server.calls.errors import ApiError
 from mcp_server.filters.symbol_lists import WRITERS
 from mcp_server.operations.answers import Answer
@@ -21,13 +21,8 @@ from mcp_server.operations.arguments import (
 )
 from mcp_server.operations.handlers.scan import is_covered
 from mcp_server.operations.services import Call
-from mcp_server.operations.symbols import (
-    check_known,
-    check_symbols,
-    import_list,
-    suggesting,
-)
-from store.accounts.watchlist import ChangedError, Edited, OverCapError
+from mcp_server.operations.watchlist import Guard, edit_list, import_list, replace_list
+from store.accounts.watchlist import Change, Edited
 
 NAMED = 20
 """Most tickers that a question names."""
@@ -68,16 +63,9 @@ async def list_tracked_tickers(call: Call[Arguments]) -> Answer:
 
 async def set_tracked_tickers(call: Call[SymbolsArguments]) -> Answer:
     """Replace the whole tracked list, all or nothing."""
-    watchlist, account = call.services.watchlist, call.principal.account
-    async with suggesting(call.services, call.book):
-        symbols = check_symbols(call.arguments.symbols)
-        before = await _before(call, symbols)
-    # Nobody is asked about a list that is refused anyway.
-    if len(symbols) > call.cap:
-        raise _over_cap(OverCapError(len(symbols), call.cap))
-    _check_consent(call.conditions.consent, before, symbols)
-    expected = None if call.conditions == NO_CONDITIONS else before
-    return await _edited(call, watchlist.replace(account.id, symbols, call.cap, expected=expected))
+    account, symbols = call.principal.account, call.arguments.symbols
+    edited = await replace_list(symbols, account, call.book, call.services, _guard(call))
+    return call.answer(orjson.dumps(_fields(call, edited)))
 
 
 async def edit_tracked_tickers(call: Call[EditArguments]) -> Answer:
@@ -99,14 +87,9 @@ async def remove_tickers(call: Call[SymbolsArguments]) -> Answer:
 
 async def import_tickers(call: Call[ImportArguments]) -> Answer:
     """Append what a list of another program names, as far as it is known and there is room."""
-    services, account = call.services, call.principal.account
-    before = await _before(call, [])
-    expected = before if call.conditions.unchanged is not None else None
-    directory, text = services.directory(call.book), call.arguments.text
-    try:
-        done = await import_list(text, services.watchlist, account, call.book, directory, expected)
-    except ChangedError as error:
-        raise ApiError("precondition_failed") from error
+    services, account, text = call.services, call.principal.account, call.arguments.text
+    directory, watchlist = services.directory(call.book), services.watchlist
+    done = await import_list(text, account, call.book, directory, watchlist, _guard(call))
     unknown = [{"given": given, "nearest": near} for given, near in done.unknown.items()]
     more = {"unknown": unknown, "over_cap": done.over_cap}
     return call.answer(orjson.dumps(_fields(call, done.edited) | more))
@@ -126,28 +109,31 @@ async def _edit(
     """Change the list by symbols as sent; without any it stays as it is. The answer has the whole
     list, or what changed alone.
     """
-    watchlist, account = call.services.watchlist, call.principal.account
-    async with suggesting(call.services, call.book):
-        check_symbols([*add, *remove])  # a refusal names the bad symbols of both
-        added, removed = check_symbols(add), check_symbols(remove)
-        before = await _before(call, added)
-    gone = frozenset(removed)
-    after = dict.fromkeys([*(symbol for symbol in before if symbol not in gone), *added])
-    _check_consent(call.conditions.consent, before, list(after))
-    # What an edit drops it names, so another change in between costs no other ticker.
-    expected = before if call.conditions.unchanged is not None else None
-    change = watchlist.edit(account.id, added, removed, call.cap, expected=expected)
-    return await _edited(call, change, whole=whole)
+    account = call.principal.account
+    edited = await edit_list(add, remove, account, call.book, call.services, _guard(call))
+    fields = _fields(call, edited)
+    if not whole:
+        del fields["tickers"]
+    return call.answer(orjson.dumps(fields))
 
 
-async def _before(call: Call[Any], symbols: Sequence[str]) -> list[str]:
-    """The list as it is, if it is the one that the caller has seen and all `symbols` are known."""
-    before = await call.services.watchlist.symbols(call.principal.account.id)
-    unchanged = call.conditions.unchanged
-    if unchanged is not None and not unchanged(_list(call, before).tag):
-        raise ApiError("precondition_failed")
-    check_known(call.book, symbols, before)
-    return before
+def _guard(call: Call[Any]) -> Guard:
+    """Lets a change through if the list is the one that the caller has seen, and if the user agrees
+    to what it drops. Nobody is asked about a change that is refused anyway.
+    """
+    unchanged, consent = call.conditions.unchanged, call.conditions.consent
+
+    def guarded(change: Change) -> Change:
+        def checked(before: Sequence[str]) -> Sequence[str]:
+            if unchanged is not None and not unchanged(_list(call, before).tag):
+                raise ApiError("precondition_failed")
+            after = change(before)
+            _check_consent(consent, before, after)
+            return after
+
+        return checked
+
+    return guarded
 
 
 def _check_consent(consent: Consent | None, before: Sequence[str], symbols: Sequence[str]) -> None:
@@ -178,19 +164,6 @@ def _check_consent(consent: Consent | None, before: Sequence[str], symbols: Sequ
         )
 
 
-async def _edited(call: Call[Any], change: Awaitable[Edited], *, whole: bool = True) -> Answer:
-    try:
-        edited = await change
-    except OverCapError as error:
-        raise _over_cap(error) from error
-    except ChangedError as error:
-        raise ApiError("precondition_failed") from error
-    fields = _fields(call, edited)
-    if not whole:
-        del fields["tickers"]
-    return call.answer(orjson.dumps(fields))
-
-
 def _fields(call: Call[Any], edited: Edited) -> dict[str, Any]:
     return {
         "tickers": [{"symbol": s, "covered": is_covered(call.book, s)} for s in edited.after],
@@ -199,14 +172,6 @@ def _fields(call: Call[Any], edited: Edited) -> dict[str, Any]:
         "added": edited.added,
         "removed": edited.removed,
     }
-
-
-def _over_cap(error: OverCapError) -> ApiError:
-    return ApiError(
-        "ticker_cap_exceeded",
-        f"{error.count} symbols exceed the cap of {error.cap}; nothing changed.",
-        details={"cap": error.cap},
-    )
 
 
 def _list(call: Call[Any], symbols: Sequence[str]) -> Answer:

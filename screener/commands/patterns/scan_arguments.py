@@ -7,13 +7,18 @@ filters of the API are, by `mcp_server.filters.filters`.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from mcp_server.calls.errors import ApiError, did_you_mean
-from mcp_server.filters.filters import PredicateError, read_predicate
+from mcp_server.filters.filters import (
+    MAX_PREDICATES,
+    Predicate,
+    PredicateError,
+    in_order,
+    read_predicate,
+)
 from mcp_server.filters.kinds import KINDS, Kind
 from mcp_server.operations.arguments import ScanArguments, read_arguments
 from screener.settings.console import fail
@@ -42,11 +47,13 @@ def refusing() -> Iterator[None]:
         fail(message[0].lower() + message[1:])
 
 
-def filters_of(texts: Sequence[str]) -> str | None:
-    """The filters of the scan as the API takes them: a JSON array; None without any. What is no
-    filter ends the command with one line that says what would be right.
+def filters_of(texts: Sequence[str]) -> tuple[Predicate, ...]:
+    """The filters of the scan. What is no filter ends the command with one line that says what
+    would be right.
     """
-    return json.dumps([_predicate(text) for text in texts]) if texts else None
+    if len(texts) > MAX_PREDICATES:
+        fail(f"at most {MAX_PREDICATES} filters can be applied together, not {len(texts)}.")
+    return in_order(map(_predicate, texts))
 
 
 def example(kind: Kind) -> str:
@@ -57,7 +64,7 @@ def example(kind: Kind) -> str:
     return f"{kind.name}{period}={kind.choices[0] if kind.choices else 'true'}"
 
 
-def _predicate(text: str) -> Mapping[str, object]:
+def _predicate(text: str) -> Predicate:
     parts = PARTS.fullmatch(text) if len(text) <= LONGEST else None
     if parts is None:
         fail(_unreadable(text))
@@ -69,7 +76,7 @@ def _predicate(text: str) -> Mapping[str, object]:
             "`screener scan --kinds` lists all."
         )
     try:
-        return read_predicate(kind, _raw(kind, period, op, value.strip())).canonical
+        return read_predicate(kind, _raw(kind, period, op, value.strip()))
     except PredicateError as error:
         meant = _meant(value.strip(), kind.accepted) if kind.choices else ""
         written = f"; write it as {example(kind)}" if period is None and kind.periods else ""

@@ -4,14 +4,15 @@ before, with the visitor's tracked tickers first.
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 
 from starlette.responses import RedirectResponse
 
 from mcp_server.charts.past import trades_of
 from mcp_server.operations.handlers.changes import Event, evening
-from screener.web.site.access import is_open, sees_scan, tracked_by
+from mcp_server.operations.watchlist import tracked_by
+from screener.web.site.access import sees_scan, sees_ticker
 from screener.web.site.pages import Context, Page
 from screener.web.site.refusals import Refusal
 from screener.web.site.site import Site
@@ -19,6 +20,9 @@ from screener.web.site.visit import Visit, sign_in_address
 from store.nights.book import Book
 
 PATH = "/changes"
+
+Sees = Callable[[str], bool]
+"""Whether the visitor may see the past trades of a ticker."""
 
 MOST = 200
 """Formations of one heading that the page shows."""
@@ -50,34 +54,39 @@ async def show(visit: Visit, site: Site) -> Page:
         if visit.account is None:
             return RedirectResponse(sign_in_address(visit.request), 303)
         raise Refusal(403, "Your plan does not include changes across the whole market.")
-    tracked, whole = frozenset(await tracked_by(visit, site)), is_open(visit, site)
+    tracked = frozenset(await tracked_by(visit.account, site.services))
+
+    def sees(symbol: str) -> bool:
+        return sees_ticker(visit, site, symbol, tracked)
+
     with site.services.active_night.pin() as book:
-        return site.pages.show("changes.html", visit, book, _context, tracked=tracked, whole=whole)
+        return site.pages.show("changes.html", visit, book, _context, tracked=tracked, sees=sees)
 
 
-def _context(book: Book, tracked: Set[str], *, whole: bool) -> Context:
+def _context(book: Book, tracked: Set[str], sees: Sees) -> Context:
     since = (book.changes() or {}).get("since_session")
     return {
         "since": since,
         "detector_changed": book.detector_changed,
-        "groups": groups_of(book, tracked, whole=whole),
+        "groups": groups_of(book, tracked, sees),
     }
 
 
-def groups_of(book: Book, tracked: Set[str], *, whole: bool = False) -> list[Group]:
+def groups_of(book: Book, tracked: Set[str], sees: Sees) -> list[Group]:
     """The headings that have formations, each with its first ones, tracked tickers in front."""
     groups = []
     for heading, events in evening(book).items():
         events.sort(key=lambda event: event.symbol not in tracked)
-        lines = [_line(book, event, whole or event.symbol in tracked) for event in events[:MOST]]
+        lines = [_line(book, event, sees) for event in events[:MOST]]
         groups.append(Group(heading, lines, len(events)))
     return groups
 
 
-def _line(book: Book, event: Event, whole: bool) -> Line:
+def _line(book: Book, event: Event, sees: Sees) -> Line:
     if event.view:
         return Line(event, True, None)
     coverage, lineage = book.coverage(event.symbol), event.rows[0]["lineage_id"]
-    past = trades_of(book, event.symbol) if whole and event.rows[0]["attempt"] == 1 else ()
+    first = event.rows[0]["attempt"] == 1
+    past = trades_of(book, event.symbol) if first and sees(event.symbol) else ()
     trade = next((lineage for trade in past if trade["lineage_id"] == lineage), None)
     return Line(event, coverage is not None and coverage.covered, trade)

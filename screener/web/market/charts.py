@@ -15,9 +15,11 @@ from mcp_server.charts.charts import Subject
 from mcp_server.charts.past import Past
 from mcp_server.drawing import AVERAGES, THEMES, USUAL, WIDTHS, Look, look_of
 from mcp_server.http.responses import PRIVATE_HOUR, PUBLIC_HOUR, HttpResponse, answer_response
+from mcp_server.operations.access import is_demo
 from mcp_server.operations.answers import PNG, Answer
 from mcp_server.operations.symbols import SYMBOL_PATTERN
-from screener.web.site.access import NO_PLAN, is_demo, sees_scan, sees_ticker, tracked_by
+from mcp_server.operations.watchlist import tracked_by
+from screener.web.site.access import NO_PLAN, sees_scan, sees_ticker
 from screener.web.site.pages import Page
 from screener.web.site.refusals import Refusal
 from screener.web.site.site import Site
@@ -88,7 +90,7 @@ async def _check(visit: Visit, site: Site, symbol: str, *, scan: bool) -> None:
     allowed = sees_scan(visit, site)
     if scan and allowed:
         return
-    if sees_ticker(visit, site, symbol, await tracked_by(visit, site)):
+    if sees_ticker(visit, site, symbol, await tracked_by(visit.account, site.services)):
         return
     if visit.account is None:
         raise Refusal(403, STRANGER)
@@ -114,7 +116,7 @@ def _setup(book: Book, visit: Visit, symbol: str) -> StoredSetup:
 
 def _response(visit: Visit, site: Site, symbol: str, answer: Answer) -> HttpResponse:
     fields = visit.request.scope["fields"]
-    if is_demo(symbol, site):
+    if is_demo(symbol, site.services.offer):
         return answer_response(answer, fields, PUBLIC_HOUR)
     response = answer_response(answer, fields, PRIVATE_HOUR)
     response.headers.append((b"vary", b"Cookie"))

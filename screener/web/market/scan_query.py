@@ -15,15 +15,25 @@ from itertools import zip_longest
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-import orjson
 from pydantic import ValidationError
 
 from mcp_server.calls.decoding import JsonError, decode
-from mcp_server.calls.errors import ApiError
-from mcp_server.filters.filters import MAX_PREDICATES, Predicate, parse_filters
+from mcp_server.filters.filters import (
+    MAX_PREDICATES,
+    Predicate,
+    PredicateError,
+    in_order,
+    read_predicate,
+)
 from mcp_server.filters.kinds import KINDS
-from mcp_server.filters.scan_order import NEARNESS
 from mcp_server.operations.arguments import MAX_FILTERS, MAX_WORD, NUMBER, ScanArguments
+from mcp_server.operations.screens import (
+    DEFAULTS,
+    address_of,
+    as_shown,
+    parameter_text,
+    screen_text,
+)
 from screener.web.market.columns import (
     COLUMNS,
     USUAL,
@@ -33,23 +43,6 @@ from screener.web.market.columns import (
     read_columns,
 )
 from screener.web.market.condition_words import FIELDS, Field
-
-PATH = "/screen"
-
-DEFAULTS: Mapping[str, str] = {
-    "family": "",
-    "direction": "",
-    "status": "",
-    "max_distance_pct": "",
-    "filters": "",
-    "sort": NEARNESS,
-    "limit": "50",
-    "offset": "0",
-    "view": "table",
-    "columns": "",
-}
-"""The parameters of an address, in their order, with what each means when it is left out: without a
-status it is the first tab that has rows. The last two say how the page shows the rows."""
 
 PARTS = ("kind", "op", "value", "period")
 """The fields of one line of the form; every line sends all four."""
@@ -137,24 +130,17 @@ class Query:
         chosen = ("family", "direction", "max_distance_pct", "offset")
         return not self.conditions and all(self.typed[name] == DEFAULTS[name] for name in chosen)
 
-    @property
-    def predicates(self) -> Sequence[Predicate]:
-        """What the conditions mean, in canonical order."""
-        filters = self.arguments.filters
-        return parse_filters(filters) if filters else ()
-
     @cached_property
     def parameters(self) -> dict[str, str]:
         """The parameters that say the same, without those that are the default."""
-        texts = _texts(self.arguments.model_dump(exclude_none=True, exclude_unset=True))
-        if "status" in texts:
-            texts["status"] = self.typed["status"]
-        return {name: text for name, text in texts.items() if text != DEFAULTS[name]}
+        asked = self.arguments.model_dump(exclude_none=True, exclude_unset=True)
+        texts = {name: parameter_text(value) for name, value in asked.items() if value != []}
+        return texts | ({"status": self.typed["status"]} if "status" in texts else {})
 
     @property
     def api_parameters(self) -> dict[str, str]:
         """The parameters of REST that ask for the same rows."""
-        return _texts(self.scan)
+        return {name: parameter_text(value) for name, value in self.scan.items()}
 
     @property
     def tab(self) -> str:
@@ -170,7 +156,7 @@ class Query:
     def all_columns(self) -> Mapping[str, Column]:
         """The columns of its rows: the symbol, that of each condition, then the chosen ones."""
         first, *others = ((name, COLUMNS[name]) for name in self.columns)
-        return dict([first, *map(column_of, self.predicates), *others])
+        return dict([first, *map(column_of, self.arguments.filters), *others])
 
     @cached_property
     def shown(self) -> dict[str, str]:
@@ -187,24 +173,28 @@ class Query:
 
         Lines that cannot be applied are in it as they were typed.
         """
-        merged = {**self.parameters, **self.shown, **changes}
-        items = [(n, merged[n]) for n in DEFAULTS if merged.get(n, "") not in ("", DEFAULTS[n])]
-        items += [part for one in self.conditions if not one.predicate for part in one.parts]
-        return f"{PATH}?{urlencode(items)}" if items else PATH
+        applied = address_of({**self.parameters, **self.shown, **changes})
+        lines = [part for one in self.conditions if not one.predicate for part in one.parts]
+        between = "&" if "?" in applied else "?"
+        return f"{applied}{between}{urlencode(lines)}" if lines else applied
 
     @property
     def first_page(self) -> str:
-        """The address of the same screen from its first row, without lines that are not applied.
-        It has one spelling, so it tells one saved screen from another.
-        """
-        applied = [one for one in self.conditions if one.predicate]
-        return replace(self, conditions=applied).address(offset="0")
+        """The address of the same screen from its first row, without lines that are not applied."""
+        return address_of({**self.parameters, **self.shown, "offset": "0"})
+
+    @property
+    def kept(self) -> str:
+        """The text that a saved screen keeps of it."""
+        return screen_text(self.arguments, self.shown)
 
     def without(self, position: int) -> str:
         """The address without one of the conditions, on the first page."""
         rest = [one for place, one in enumerate(self.conditions) if place != position]
         changed = replace(self, conditions=rest)
-        return changed.address(filters=_filters_of(rest), offset="0")
+        filters = in_order(one.predicate for one in rest if one.predicate)
+        text = parameter_text([one.canonical for one in filters]) if filters else ""
+        return changed.address(filters=text, offset="0")
 
 
 def read_query(items: Iterable[tuple[str, str]]) -> tuple[Query, bool]:
@@ -218,19 +208,15 @@ def read_query(items: Iterable[tuple[str, str]]) -> tuple[Query, bool]:
     typed = {name: last.get(name) or default for name, default in DEFAULTS.items()}
     problems: dict[str, str] = {}
     conditions = _conditions(fields, typed["filters"], last.get(ADD, ""), problems)
-    values = {name: typed[name] for name in PROBLEMS if typed[name]}
-    filters = _filters_of(conditions)
-    if filters and "filters" not in problems:
-        values["filters"] = filters
+    values: dict[str, Any] = {name: typed[name] for name in PROBLEMS if typed[name]}
+    if "filters" not in problems:
+        values["filters"] = in_order(one.predicate for one in conditions if one.predicate)
     arguments = _arguments(values, problems)
     view, columns = _shown(typed, problems)
     is_of_form = not fields.keys().isdisjoint((ADD, COLUMN, *PARTS)) or "" in last.values()
-    read = _texts(arguments.model_dump(exclude_none=True, exclude_unset=True, exclude={"filters"}))
-    typed |= {name: text for name, text in read.items() if name not in problems}
-    if arguments.max_distance_pct is not None and arguments.status == "all":
-        # A triggered trade is near nothing: it is shown where it is asked for by itself.
-        arguments = arguments.model_copy(update={"status": "forming"})
-    return Query(typed, conditions, problems, arguments, view, columns), is_of_form
+    read = arguments.model_dump(exclude_none=True, exclude_unset=True, exclude={"filters"})
+    typed |= {n: parameter_text(value) for n, value in read.items() if n not in problems}
+    return Query(typed, conditions, problems, as_shown(arguments), view, columns), is_of_form
 
 
 def _shown(typed: Mapping[str, str], problems: dict[str, str]) -> tuple[str, Sequence[str]]:
@@ -247,7 +233,7 @@ def read_address(address: str) -> Query:
     return read_query(parse_qsl(address.partition("?")[2], keep_blank_values=True))[0]
 
 
-def _arguments(values: Mapping[str, str], problems: dict[str, str]) -> ScanArguments:
+def _arguments(values: Mapping[str, Any], problems: dict[str, str]) -> ScanArguments:
     """The valid ones of some arguments; what is wrong with each of the others is a problem."""
     try:
         return ScanArguments.model_validate(values)
@@ -267,12 +253,9 @@ def _conditions(
         conditions += _linked(filters) if filters else ()
         conditions += _typed(fields)
         conditions += _typed({"kind": [add]}) if add else ()
-        # Each is valid; together they may be too many or too long.
-        parse_filters(_filters_of(conditions) or "[]")
+        _check_count(in_order(one.predicate for one in conditions if one.predicate))
     except ConditionsError as error:
         problems["filters"] = str(error)
-    except ApiError:
-        problems["filters"] = TOO_MANY
     return conditions
 
 
@@ -301,16 +284,9 @@ def _linked(text: str) -> list[Condition]:
     if not isinstance(raw, list) or not all(isinstance(item, dict) for item in raw):
         raise ConditionsError(UNREADABLE)
     _check_count(raw)
-    try:
-        return [_of_predicate(predicate) for predicate in parse_filters(text)]
-    except ApiError:
-        return [_of_item(item) for item in raw]
-
-
-def _filters_of(conditions: Sequence[Condition]) -> str:
-    """The parameter `filters` of the conditions that can be applied; empty if there is none."""
-    canonical = [one.predicate.canonical for one in conditions if one.predicate]
-    return orjson.dumps(canonical).decode() if canonical else ""
+    lines = [_of_item(item) for item in raw]
+    predicates = [one.predicate for one in lines if one.predicate]
+    return lines if len(predicates) < len(lines) else list(map(_line, in_order(predicates)))
 
 
 def _condition(kind: str, op: str, value: str, period: str) -> Condition:
@@ -319,7 +295,7 @@ def _condition(kind: str, op: str, value: str, period: str) -> Condition:
     typed = Condition(kind, op, value, period)
     if not value:
         return typed
-    raw: dict[str, Any] = {"kind": kind, "op": op, "value": _value(kind, value), "period": period}
+    raw = {"kind": kind, "op": op, "value": _value(kind, value), "period": period}
     return _checked(typed, {name: part for name, part in raw.items() if part != ""})
 
 
@@ -327,22 +303,21 @@ def _of_item(item: Mapping[str, Any]) -> Condition:
     kind = item.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
         raise ConditionsError(UNKNOWN)
-    op, value, period = (_text(item.get(name, ""))[:MAX_WORD] for name in PARTS[1:])
+    op, value, period = (parameter_text(item.get(name, ""))[:MAX_WORD] for name in PARTS[1:])
     return _checked(Condition(kind, op, value, period), item)
 
 
-def _of_predicate(predicate: Predicate) -> Condition:
-    parts = predicate.canonical
-    op, value, period = (_text(parts.get(name, "")) for name in PARTS[1:])
-    return Condition(predicate.kind.name, op, value, period, predicate=predicate)
-
-
-def _checked(typed: Condition, raw: Mapping[str, Any]) -> Condition:
+def _checked(typed: Condition, raw: Mapping[str, object]) -> Condition:
     try:
-        predicates = parse_filters(orjson.dumps([raw]).decode())
-    except (ApiError, orjson.JSONEncodeError):
+        return _line(read_predicate(KINDS[typed.kind], raw))
+    except PredicateError:
         return replace(typed, problem=_advice(typed))
-    return _of_predicate(predicates[0])
+
+
+def _line(predicate: Predicate) -> Condition:
+    parts = predicate.canonical
+    op, value, period = (parameter_text(parts.get(name, "")) for name in PARTS[1:])
+    return Condition(predicate.kind.name, op, value, period, predicate=predicate)
 
 
 def _advice(typed: Condition) -> str:
@@ -362,19 +337,6 @@ def _value(kind: str, text: str) -> object:
     return {"true": True, "false": False}.get(text.lower(), text) if takes == "boolean" else text
 
 
-def _text(part: object) -> str:
-    return part if isinstance(part, str) else orjson.dumps(part).decode()
-
-
 def _check_count(lines: Sequence[object]) -> None:
     if len(lines) > MAX_PREDICATES:
         raise ConditionsError(TOO_MANY)
-
-
-def _texts(values: Mapping[str, object]) -> dict[str, str]:
-    return {name: _number_text(values[name]) for name in DEFAULTS if name in values}
-
-
-def _number_text(value: object) -> str:
-    # A whole number is written as people write it; `repr` of any other is exact.
-    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)

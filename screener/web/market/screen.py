@@ -17,6 +17,7 @@ from mcp_server.filters.scan_order import SORTS
 from mcp_server.http.responses import answer_response
 from mcp_server.operations.answers import Answer
 from mcp_server.operations.handlers.scan import Matches, notes, page, select
+from mcp_server.operations.screens import DEFAULTS, PATH
 from mcp_server.operations.services import Services
 from mcp_server.presentation.offer import Offer
 from screener.web.market.columns import (
@@ -31,7 +32,7 @@ from screener.web.market.columns import (
 )
 from screener.web.market.condition_words import COMPARISONS, FIELDS, GROUPS, LABELS
 from screener.web.market.presets import PRESETS
-from screener.web.market.scan_query import DEFAULTS, PATH, Query, read_query
+from screener.web.market.scan_query import Query, read_query
 from screener.web.site.access import NO_PLAN, sees_scan
 from screener.web.site.forms import address_of
 from screener.web.site.pages import Context, Page
@@ -174,7 +175,7 @@ def _context(services: Services, query: Query, book: Book, **_others: object) ->
 
 def _found(book: Book, query: Query) -> tuple[Query, Matches]:
     """What matches, and the query on its tab: where none was chosen, on the first that has rows."""
-    found = select(book, query.arguments, query.predicates)
+    found = select(book, query.arguments)
     chosen = query.typed["status"] or query.arguments.max_distance_pct is not None
     if chosen or found.forming.any() or not found.in_progress.any():
         return query, found

@@ -14,13 +14,15 @@ from starlette.responses import RedirectResponse, Response
 from mcp_server.charts.past import Past, past_words
 from mcp_server.filters.directory import LONGEST
 from mcp_server.http.responses import PRIVATE, answer_response
+from mcp_server.operations.access import is_demo
 from mcp_server.operations.answers import Answer
 from mcp_server.operations.symbols import SYMBOL_PATTERN
+from mcp_server.operations.watchlist import tracked_by
 from mcp_server.presentation.absence import absence
 from screener.web.market.charts import NO_TRADE
 from screener.web.market.figures import histogram
 from screener.web.market.watchlist import edit
-from screener.web.site.access import NO_PLAN, is_demo, sees_scan, sees_ticker, tracked_by
+from screener.web.site.access import NO_PLAN, sees_scan, sees_ticker
 from screener.web.site.pages import Context, Page
 from screener.web.site.refusals import Refusal
 from screener.web.site.site import Site
@@ -85,7 +87,7 @@ async def change(visit: Visit, site: Site, account: Account) -> Page:
 async def trade(visit: Visit, site: Site) -> Page:
     """The page of a past trade, with its chart where its bars are kept."""
     symbol: str = visit.request.path_params["symbol"]
-    if not sees_ticker(visit, site, symbol, await tracked_by(visit, site)):
+    if not sees_ticker(visit, site, symbol, await tracked_by(visit.account, site.services)):
         return RedirectResponse(_path_of(symbol), 303)
     with site.services.active_night.pin() as book:
         past = Past.of(book, symbol, visit.request.path_params["trade"])
@@ -136,7 +138,7 @@ async def find(visit: Visit, site: Site) -> Page:
 
 
 async def _show(visit: Visit, site: Site, symbol: str, refusal: Refusal | None = None) -> Page:
-    tracked = await tracked_by(visit, site)
+    tracked = await tracked_by(visit.account, site.services)
     with site.services.active_night.pin() as book:
         coverage = book.coverage(symbol)
         if coverage is None:
@@ -177,7 +179,7 @@ def _context(
         "summaries": _summaries(book, setups),
         "drawable": book.prices(symbol) is not None,
         "bare": None if setups else past_words(book, Past(symbol)),
-        "demo": is_demo(symbol, site),
+        "demo": is_demo(symbol, site.services.offer),
         "currency": book.currency(symbol),
         "past": _history(book, symbol, page) if page else None,
     }

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from starlette.responses import RedirectResponse, Response
 
-from mcp_server.calls.callers import TRACKED_CAPS
 from mcp_server.calls.errors import ApiError
 from mcp_server.filters.symbol_lists import WRITERS
-from mcp_server.operations.symbols import Imported, import_list
+from mcp_server.operations.access import cap_of, check_cap
+from mcp_server.operations.watchlist import (
+    Imported,
+    edit_list,
+    import_list,
+    move_ticker,
+    tracked_by,
+)
 from screener.web.site.access import sees_scan
 from screener.web.site.pages import Page
 from screener.web.site.refusals import Refusal
 from screener.web.site.site import Site
 from screener.web.site.visit import Visit
 from store.accounts.accounts import Account
-from store.accounts.watchlist import OverCapError
 from store.nights.book import Book
 from store.wire.view import SetupView, fresh_first
 
@@ -55,7 +61,7 @@ async def show(
     report: Imported | None = None,
 ) -> Page:
     """The list."""
-    symbols = await site.services.watchlist.symbols(account.id)
+    symbols = await tracked_by(account, site.services)
     with site.services.active_night.pin() as book:
         name = site.services.directory(book).name
         tickers = [_ticker(book, symbol, name(symbol)) for symbol in symbols]
@@ -72,7 +78,7 @@ async def show(
         symbols=symbols,
         sizes=(len(tickers), len(with_setup)),
         chosen=chosen,
-        cap=TRACKED_CAPS[account.plan],
+        cap=cap_of(account),
         pictures=sees_scan(visit, site),
         night=night,
     )
@@ -95,7 +101,7 @@ async def export(visit: Visit, site: Site, account: Account) -> Page:
     if form not in FILES:
         raise Refusal(400, f"format is {' or '.join(FILES)}.")
     name, media_type = FILES[form]
-    symbols = await site.services.watchlist.symbols(account.id)
+    symbols = await tracked_by(account, site.services)
     with site.services.active_night.pin() as book:
         text = WRITERS[form](symbols, site.services.directory(book))
     saved = f'attachment; filename="{name}"'
@@ -111,18 +117,21 @@ async def edit(site: Site, account: Account, added: Sequence[str], removed: Sequ
     """Put known symbols on the list, or take symbols off.
 
     Raises:
-        Refusal: the list cannot grow so much.
+        Refusal: a symbol is none, or the list cannot grow so much.
     """
+    with site.services.active_night.pin() as book, _refusing():
+        await edit_list(added, removed, account, book, site.services)
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Turns a refusal of an operation into that of a page."""
     try:
-        await site.services.watchlist.edit(account.id, added, removed, TRACKED_CAPS[account.plan])
-    except OverCapError as error:
-        if not error.cap:
-            raise Refusal(400, "Your plan tracks no tickers.") from error
-        words = (
-            f"That would make {error.count} tickers, and your plan allows {error.cap}. "
-            "Remove some from your watchlist first."
-        )
-        raise Refusal(400, words) from error
+        yield
+    except ApiError as error:
+        full = error.code == "ticker_cap_exceeded" and (error.details or {}).get("cap")
+        way_out = " Remove some from your watchlist first." if full else ""
+        raise Refusal(400, error.message + way_out) from error
 
 
 async def _change(visit: Visit, site: Site, account: Account) -> str | Imported:
@@ -131,8 +140,8 @@ async def _change(visit: Visit, site: Site, account: Account) -> str | Imported:
     for direction, steps in STEPS.items():
         if direction in form:
             symbol = form[direction]
-            after = await site.services.watchlist.move(account.id, symbol, steps)
-            return symbol if symbol in after else "list"
+            moved = await move_ticker(symbol, steps, account, site.services)
+            return symbol if symbol in moved.after else "list"
     if "remove" in form:
         await edit(site, account, [], [form["remove"]])
     else:
@@ -148,14 +157,10 @@ async def _add(site: Site, account: Account, text: str) -> Imported | None:
         Refusal: the text names no symbol or too many, or the plan tracks none.
     """
     services = site.services
-    if not TRACKED_CAPS[account.plan]:
-        raise Refusal(400, "Your plan tracks no tickers.")
-    try:
-        with services.active_night.pin() as book:
-            directory = services.directory(book)
-            done = await import_list(text, services.watchlist, account, book, directory)
-    except ApiError as error:
-        raise Refusal(400, error.message) from error
+    with services.active_night.pin() as book, _refusing():
+        check_cap(account, 1)
+        directory = services.directory(book)
+        done = await import_list(text, account, book, directory, services.watchlist)
     return done if done.unknown or done.over_cap else None
 
 

@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from anyio.lowlevel import checkpoint
 from starlette.responses import RedirectResponse
 
+from mcp_server.operations.screen_changes import ScreenChanges
+from mcp_server.operations.screens import address_of, query_of, read_text
+from mcp_server.operations.watchlist import tracked_by
 from screener.web.account.proof import check_owner
 from screener.web.market.scan_query import read_address
-from screener.web.screens.screen_changes import ScreenChanges, screen_changes
 from screener.web.site.access import NO_PLAN, sees_scan
 from screener.web.site.pages import Context, NightStatus, Page
 from screener.web.site.refusals import Refusal
@@ -63,7 +65,13 @@ async def show(
     if changes[one.id] is None:
         refusal = refusal or Refusal(400, BROKEN)
     proven = await site.sessions.is_proven(visit.secret)
-    shown: Context = {"one": one, "changes": changes[one.id], "secret": secret, "proven": proven}
+    shown: Context = {
+        "one": one,
+        "address": address_of(read_text(one.query) or {}),
+        "changes": changes[one.id],
+        "secret": secret,
+        "proven": proven,
+    }
     page = "saved_screen.html"
     return site.pages.respond(page, visit, refusal=refusal, night=night, most=MOST, **shown)
 
@@ -89,12 +97,14 @@ async def changes_of(
 ) -> tuple[Changes, NightStatus]:
     """What changed in screens of an account with the active night, and the status of that."""
     active = site.services.active_night
-    tracked = frozenset(await site.services.watchlist.symbols(account.id))
+    tracked = frozenset[str]()
+    if any(one.tracked_only for one in saved):
+        tracked = frozenset(await tracked_by(account, site.services))
     with active.pin() as book:
         before, changes = await active.compared(book), dict[int, ScreenChanges | None]()
         for one in saved:
-            query, symbols = read_address(one.address), tracked if one.tracked_only else None
-            found = None if query.failed else screen_changes(query, book, before, symbols)
+            query, symbols = query_of(read_text(one.query)), tracked if one.tracked_only else None
+            found = None if query is None else site.compared.of(query, book, before, symbols)
             changes[one.id] = found
             await checkpoint()  # others go on in between
         return changes, site.pages.status(book)
@@ -112,8 +122,8 @@ async def _change(visit: Visit, site: Site, account: Account) -> str:
     query, tracked_only = read_address(form.get("address", "")), "tracked_only" in form
     if query.failed:
         raise Refusal(400, "This screen cannot be run, so it was not saved.")
-    name, address = form.get("name", ""), query.first_page
-    one = await site.screens.save(account.id, name, address, tracked_only=tracked_only)
+    name = form.get("name", "")
+    one = await site.screens.save(account.id, name, query.kept, tracked_only=tracked_only)
     return f"{PATH}/{one.id}"
 
 

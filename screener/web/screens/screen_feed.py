@@ -17,8 +17,9 @@ from anyio.lowlevel import checkpoint
 
 from mcp_server.http.responses import PRIVATE, answer_response
 from mcp_server.operations.answers import Answer
-from screener.web.market.scan_query import read_address
-from screener.web.screens.screen_changes import ScreenChanges, screen_changes
+from mcp_server.operations.screen_changes import ScreenChanges
+from mcp_server.operations.screens import query_of, read_text
+from mcp_server.operations.watchlist import tracked_by
 from screener.web.site.access import sees_scan
 from screener.web.site.pages import PROTECTION, Page
 from screener.web.site.refusals import Refusal
@@ -59,13 +60,15 @@ async def show(visit: Visit, site: Site) -> Page:
 
 async def _nights(site: Site, account: Account, one: SavedScreen) -> Nights:
     """What changed in a screen with each of the last nights; none of one that cannot be run."""
-    query, active = read_address(one.address), site.services.active_night
-    tracked = await site.services.watchlist.symbols(account.id) if one.tracked_only else None
+    query, active = query_of(read_text(one.query)), site.services.active_night
+    tracked = await tracked_by(account, site.services) if one.tracked_only else None
     symbols = None if tracked is None else frozenset(tracked)
     found = list[tuple[dt.date | None, ScreenChanges]]()
     with active.pin() as book:
         books = [book, *await active.nights_before(book, NIGHTS)]
-        for now, before in () if query.failed else pairwise(books) if books[1:] else [(book, None)]:
-            found.append((now.session, screen_changes(query, now, before, symbols)))
+        for now, before in pairwise(books) if books[1:] else [(book, None)]:
+            if query is None:
+                break
+            found.append((now.session, site.compared.of(query, now, before, symbols)))
             await checkpoint()  # others go on in between
     return found

@@ -10,6 +10,7 @@ from anyio import CapacityLimiter
 
 from mcp_server.charts.charts import QUEUE_LIMIT
 from mcp_server.http.requests import Origins
+from mcp_server.operations.screen_changes import ComparedScreens
 from mcp_server.operations.services import Services
 from oauth.authorization import Authorization
 from screener.telemetry.metrics import Degraded
@@ -64,6 +65,7 @@ class Site:
     behind_proxy: bool = False
     """Whether the operator named proxies that forward requests."""
     drawings: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(DRAWINGS))
+    compared: ComparedScreens = field(default_factory=ComparedScreens)
     clock: Callable[[], dt.datetime] = utc_now
     degraded: Callable[[], Sequence[Degraded]] = tuple
     """What the service does worse than it should."""

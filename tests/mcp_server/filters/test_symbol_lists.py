@@ -16,7 +16,7 @@ from mcp_server.filters.symbol_lists import (
     MAX_LIST,
     MOST_LISTED,
     WRITERS,
-    meaning,
+    meanings,
     read_list,
     text_of,
 )
@@ -44,7 +44,7 @@ NIGHT = Directory(
 
 
 def meant(listed: str) -> str | None:
-    return meaning(listed, NIGHT, lambda symbol: NIGHT.entry(symbol) is not None)
+    return next(filter(NIGHT.entry, meanings(listed, NIGHT)), None)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_a_night_that_knows_no_exchange_takes_the_one_of_the_list() -> None:
     pairs = Directory([{"symbol": "BTCUSD", "asset_type": "crypto"}])
 
     def found(listed: str, night: Directory) -> str | None:
-        return meaning(listed, night, lambda symbol: night.entry(symbol) is not None)
+        return next(filter(night.entry, meanings(listed, night)), None)
 
     assert found("NSE:RELIANCE", bare) == found("RELIANCE.NS", bare) == "RELIANCE"
     assert found("NASDAQ:AAPL", bare) == "AAPL"

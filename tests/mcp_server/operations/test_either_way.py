@@ -8,7 +8,6 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from mcp_server.filters.filters import parse_filters
 from mcp_server.operations.arguments import ScanArguments
 from mcp_server.operations.handlers.scan import notes, select
 from store.nights.book import Book
@@ -71,9 +70,8 @@ def book() -> Book:
 )
 def test_either_plan_counts(book: Book, asked: dict[str, Any], found: set[int]) -> None:
     arguments = ScanArguments.model_validate(asked)
-    predicates = parse_filters(arguments.filters) if arguments.filters else ()
 
-    matches = select(book, arguments, predicates)
+    matches = select(book, arguments)
 
     assert set(np.flatnonzero(matches.forming)) == found
 
@@ -94,7 +92,7 @@ def test_a_row_that_matches_by_the_plan_it_does_not_show_is_told(
     book: Book, asked: dict[str, Any], is_told: bool
 ) -> None:
     arguments = ScanArguments.model_validate(asked)
-    matches = select(book, arguments, parse_filters(arguments.filters or "[]"))
+    matches = select(book, arguments)
     rows = np.flatnonzero(matches.forming).tolist()
 
     told = " ".join(notes(book, arguments, matches, rows))

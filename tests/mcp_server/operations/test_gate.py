@@ -102,7 +102,7 @@ async def gate(tmp_path: Path) -> AsyncIterator[Gate]:
 
 async def track(gate: Gate, *symbols: str) -> None:
     [account] = await Accounts(gate.database).all()
-    await gate.services.watchlist.replace(account.id, list(symbols), 200)
+    await gate.services.watchlist.change(account.id, lambda _: symbols)
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,10 @@ import datetime as dt
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 
 from mcp_server.filters.doubts import doubt
-from mcp_server.filters.filters import parse_filters
+from mcp_server.filters.filters import read_filters
 from store.wire.view import PlanView
 from tests.agent import call, connected, texts
 from tests.oauth.conversation import LaterClock
@@ -18,9 +17,7 @@ from tests.service import Service, copy_night, new_key, serving
 
 
 def doubted(kind: str, op: str, value: float, **more: Any) -> str:
-    (predicate,) = parse_filters(
-        orjson.dumps([{"kind": kind, "op": op, "value": value, **more}]).decode()
-    )
+    (predicate,) = read_filters([{"kind": kind, "op": op, "value": value, **more}])
     return doubt(predicate)
 
 

@@ -70,7 +70,7 @@ class Place:
                 accounts, keys, made = Accounts(database), Keys(database), list[str]()
                 for email in emails:
                     account = await accounts.add(email, AccountPlan.PREMIUM_PLUS)
-                    await Watchlist(database).replace(account.id, tracked, len(tracked))
+                    await Watchlist(database).change(account.id, lambda _: tracked)
                     made += [(await keys.create(email, "test"))[1] for _ in range(each)]
                 return made
 

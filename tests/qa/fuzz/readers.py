@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from mcp_server.calls.errors import ApiError
-from mcp_server.filters.filters import parse_filters
+from mcp_server.filters.filters import read_filters
 from screener.nightly.errors import NightlyError
 from screener.nightly.reading import open_source
 from screener.nightly.reference.reference import read_reference
@@ -72,7 +72,7 @@ class Reader:
 
 def _filters(data: bytes, _folder: Path) -> None:
     try:
-        parse_filters(data.decode("utf-8", "replace"))
+        read_filters(data.decode("utf-8", "replace"))
     except ApiError:
         return
 

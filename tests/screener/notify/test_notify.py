@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcp_server.operations.screen_changes import Departure, ScreenChanges
 from screener.notify.messages import (
     MOST_CHANGES,
     REPEAT_SECONDS,
@@ -28,7 +29,6 @@ from screener.notify.messages import (
 )
 from screener.notify.send import APPRISE, MOST_KILOBYTES, notifying, send
 from screener.settings.settings import SettingsError, load_settings
-from screener.web.screens.screen_changes import Departure, ScreenChanges
 from store.folder.layout import DataFolder
 from store.folder.lock import locked
 from store.nights.book import Book

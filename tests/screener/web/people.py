@@ -32,7 +32,7 @@ def new_person(
     email = f"person{next(_numbers)}@example.com"
     account = service.accounts(lambda accounts: accounts.add(email, plan, PASSWORD_HASH))
     if tracked:
-        on_database(service, lambda database: Watchlist(database).replace(account.id, tracked, 200))
+        on_database(service, lambda one: Watchlist(one).change(account.id, lambda _: tracked))
     return account
 
 

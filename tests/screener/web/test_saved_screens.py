@@ -19,9 +19,9 @@ import httpx
 import numpy as np
 import pytest
 
-from screener.web.market.scan_query import read_address
+from mcp_server.operations.arguments import ScanArguments
+from mcp_server.operations.screen_changes import screen_changes
 from screener.web.screens import saved_screens, screen_feed
-from screener.web.screens.screen_changes import screen_changes
 from store.accounts import screens
 from store.accounts.accounts import AccountPlan, utc_now
 from store.accounts.audit import OPERATOR
@@ -154,8 +154,8 @@ def test_each_attempt_of_a_formation_enters_and_leaves_by_itself(
 
     seal_later(night, tmp_path, change_book)
     with closing(active_book(tmp_path)) as later, closing(active_book(night)) as earlier:
-        forth = screen_changes(read_address(ALL), later, earlier)
-        back = screen_changes(read_address(ALL), earlier, later)
+        forth = screen_changes(ScanArguments(status="all"), later, earlier)
+        back = screen_changes(ScanArguments(status="all"), earlier, later)
 
     assert forth.size == len(later.scan.rows)
     assert [(view.symbol, view.attempt) for view in forth.entered] == [(second.symbol, 2)]
@@ -272,8 +272,8 @@ def test_an_account_saves_50_screens(later: Service) -> None:
 
     async def fill(database: object) -> None:
         for number in range(SCREEN_CAP):
-            address = f"/screen?max_distance_pct={number + 1}"
-            await Screens(database).save(account.id, str(number), address, tracked_only=False)  # type: ignore[arg-type]
+            query = f'{{"max_distance_pct":{number + 1}}}'
+            await Screens(database).save(account.id, str(number), query, tracked_only=False)  # type: ignore[arg-type]
 
     on_database(later, fill)
     answer = browser.submit(browser.form(ALL, "/screens"), name="one more")
@@ -517,14 +517,15 @@ def test_before_the_first_night_a_screen_says_so(tmp_path: Path) -> None:
     assert parsed(feed).findtext(f"{ATOM}updated", "").startswith(str(utc_now().date()))
 
 
-def test_a_screen_of_an_earlier_version_that_cannot_be_run_says_so(later: Service) -> None:
+@pytest.mark.parametrize("kept", ["", "[1]", "no JSON", '{"filters":[{}]}', '{"family":"square"}'])
+def test_a_screen_of_an_earlier_version_that_cannot_be_run_says_so(
+    later: Service, kept: str
+) -> None:
     account = new_person(later)
     browser = signed_in(later, account)
     made = on_database(
         later,
-        lambda database: Screens(database).save(
-            account.id, "Old", "/screen?filters=[{}]", tracked_only=False
-        ),
+        lambda database: Screens(database).save(account.id, "Old", kept, tracked_only=False),
     )
     page = browser.get(f"/screens/{made.id}")
     assert page.status_code == 400

@@ -19,16 +19,24 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import httpx
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mcp_server.filters.filters import MAX_PREDICATES, OPERATORS
 from mcp_server.filters.kinds import KINDS, Kind
 from mcp_server.filters.scan_order import COLUMNS, NEARNESS, SORTS
+from mcp_server.operations.screens import (
+    DEFAULTS,
+    address_of,
+    query_of,
+    read_link,
+    read_text,
+)
 from screener.web.market.columns import COLUMNS as SHOWN
 from screener.web.market.columns import USUAL
 from screener.web.market.condition_words import COMPARISONS, LABELS
-from screener.web.market.scan_query import ADD, COLUMN, DEFAULTS, PARTS, read_query
+from screener.web.market.scan_query import ADD, COLUMN, PARTS, read_query
+from store.database.migrations.versions.v0010_queries_of_screens import query_of as migrated
 from tests.agent import call, connected
 from tests.screener.command import run
 from tests.screener.web.browser import Browser
@@ -266,7 +274,26 @@ def test_the_address_of_a_query_says_the_same_however_it_was_typed(
     assert again.address() == query.address()
     assert again.arguments == query.arguments
     assert (again.view, again.columns) == (query.view, query.columns)
-    assert [one.predicate for one in again.conditions if one.predicate] == list(query.predicates)
+    applied = [one.predicate for one in again.conditions if one.predicate]
+    assert applied == list(query.arguments.filters)
+
+
+@given(st.lists(st.tuples(NAMES, VALUES), max_size=12))
+def test_the_text_that_is_kept_of_a_query_and_a_link_to_it_say_the_same(
+    items: list[tuple[str, str]],
+) -> None:
+    """A database of an earlier version, which kept the link, comes to the same text."""
+    query, _ = read_query(items)
+    assume(not query.failed)
+    asked = query.arguments.model_copy(update={"offset": 0})
+
+    for parameters in (read_text(query.kept), read_link(query.first_page)):
+        assert parameters is not None
+        found = query_of(parameters)
+        assert found is not None
+        assert found.model_dump() == asked.model_dump()
+    assert read_query(parse_qsl(address_of(read_text(query.kept) or {})[8:]))[0].kept == query.kept
+    assert migrated(query.first_page) == query.kept
 
 
 def test_the_form_sends_what_the_address_said(market: Service) -> None:

@@ -214,7 +214,10 @@ def test_a_full_watchlist_is_said_in_words_and_stays(closed: Service) -> None:
     answer = browser.submit(browser.form("/symbols/AAPL"), change="track")
 
     assert answer.status_code == 400
-    assert "That would make 51 tickers, and your plan allows 50." in answer.text
+    assert (
+        "51 symbols exceed the cap of 50; nothing changed. Remove some from your watchlist first."
+        in answer.text
+    )
     assert "AAPL" not in tracked_by(closed, account)
 
 

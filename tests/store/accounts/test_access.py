@@ -78,7 +78,7 @@ class House:
         pair = await self.tokens.redeem(code, "host", "challenge", None)
         assert pair is not None
         token = await self.sessions.start(account.id, HASH, actor=OWNER)
-        await self.watchlist.replace(account.id, ["AAPL", "IBM"], 5)
+        await self.watchlist.change(account.id, lambda _: ["AAPL", "IBM"])
         principal = await self.keys.principal(secret)
         assert principal is not None
         self.usage.record(principal, "me", "client")
@@ -267,9 +267,9 @@ async def test_a_call_under_way_changes_no_list_of_a_deleted_account(house: Hous
     await house.accounts.delete("eve@example.com")
 
     with pytest.raises(DatabaseUnavailableError):
-        await house.watchlist.replace(eve.account.id, ["AAPL"], 5)
+        await house.watchlist.change(eve.account.id, lambda _: ["AAPL"])
     with pytest.raises(DatabaseUnavailableError):
-        await house.watchlist.edit(eve.account.id, ["AAPL"], [], 5)
+        await house.watchlist.change(eve.account.id, lambda own: [*own, "AAPL"])
 
 
 Work = Callable[[House, Person], Coroutine[Any, Any, object]]

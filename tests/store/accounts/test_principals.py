@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -85,7 +85,7 @@ class House:
         pair = await self.tokens.redeem(await self.grants.approve(*asked), "app", "challenge", None)
         assert pair is not None
         (grant,) = await self.grants.unrevoked(account.id)
-        await self.watchlist.replace(account.id, ["IBM", "AAPL"], 5)
+        await self.watchlist.change(account.id, lambda _: ["IBM", "AAPL"])
         return Person(account.id, account.email, key.prefix, secret, grant.prefix, pair)
 
     def note(self, statement: str) -> None:
@@ -216,9 +216,9 @@ CHANGES: dict[str, Change] = {
     "app": lambda h: h.grants.revoke_grant(h.ada.account_id, h.ada.grant),
     "token": lambda h: h.tokens.revoke(h.ada.pair.access, "app"),
     "rotation": lambda h: h.tokens.rotate(h.ada.pair.refresh, "app"),
-    "list": lambda h: h.watchlist.replace(h.ada.account_id, ["AAPL"], 5),
-    "edit": lambda h: h.watchlist.edit(h.ada.account_id, ["A"], ["IBM"], 5),
-    "move": lambda h: h.watchlist.move(h.ada.account_id, "IBM", 1),
+    "list": lambda h: h.watchlist.change(h.ada.account_id, lambda _: ["AAPL"]),
+    "edit": lambda h: h.watchlist.change(h.ada.account_id, lambda own: [*own[1:], "A"]),
+    "move": lambda h: h.watchlist.change(h.ada.account_id, lambda own: own[::-1]),
     **{
         statement: by_hand(statement)
         for statement in (
@@ -366,12 +366,17 @@ async def test_no_credential_stays_in_memory(house: House) -> None:
     assert house.ada.secret not in repr(vars(house.principals)) + repr(principal)
 
 
+def many(count: int) -> Callable[[Sequence[str]], Sequence[str]]:
+    """A change to a list of so many symbols."""
+    return lambda _: [f"A{number}" for number in range(count)]
+
+
 @ON_ONE
 async def test_a_principal_and_what_it_tracks_are_kept_within_their_bound(house: House) -> None:
     small = house.new_principals(kept_bytes=2 * PRINCIPAL_BYTES + 10 * SYMBOL_BYTES)
     looked_up = []
     for count in (10, 11):
-        await house.watchlist.replace(house.ada.account_id, [f"A{n}" for n in range(count)], 50)
+        await house.watchlist.change(house.ada.account_id, many(count))
         for _ in range(2):
             house.asked = 0
             found = await small.find(house.ada.secret)

@@ -9,7 +9,7 @@ import pytest
 
 from store.accounts.accounts import Account, AccountPlan, Accounts
 from store.accounts.audit import Actor
-from store.accounts.screens import FEEDS_PER_HOUR, LONGEST_ADDRESS, SCREEN_CAP, Screens
+from store.accounts.screens import FEEDS_PER_HOUR, LONGEST_QUERY, SCREEN_CAP, Screens
 from store.accounts.sessions import PROOF, Sessions
 from store.database.database import Database
 from store.errors import AccountError, SignedOutError, TooManyError, TooOftenError
@@ -19,7 +19,7 @@ from tests.clocks import SetClock
 START = dt.datetime(2026, 5, 4, 12, tzinfo=dt.UTC)
 SECOND, WEEK = dt.timedelta(seconds=1), dt.timedelta(days=7)
 OWNER = Actor("owner", "192.0.2.1", "a browser")
-NEAR, FAR = "/screen?max_distance_pct=1", "/screen?max_distance_pct=9"
+NEAR, FAR = '{"max_distance_pct":1.0}', '{"max_distance_pct":9.0}'
 
 
 class House:
@@ -40,8 +40,8 @@ class House:
     async def _add(self, email: str) -> Account:
         return await self.accounts.add(email, AccountPlan.PREMIUM, "hash")
 
-    async def save(self, name: str, address: str = NEAR, *, tracked_only: bool = False) -> int:
-        saved = await self.screens.save(self.ada.id, name, address, tracked_only=tracked_only)
+    async def save(self, name: str, query: str = NEAR, *, tracked_only: bool = False) -> int:
+        saved = await self.screens.save(self.ada.id, name, query, tracked_only=tracked_only)
         return saved.id
 
     async def feed(self, number: int) -> str | None:
@@ -53,17 +53,17 @@ async def house(database: Database) -> House:
     return await House(database, SetClock(START)).open()
 
 
-async def test_a_saved_screen_has_its_name_address_and_limit(house: House) -> None:
+async def test_a_saved_screen_has_its_name_query_and_limit(house: House) -> None:
     number = await house.save("  Near the trigger ", tracked_only=True)
 
     [saved] = await house.screens.of_account(house.ada.id)
 
-    assert (saved.id, saved.name, saved.address) == (number, "Near the trigger", NEAR)
+    assert (saved.id, saved.name, saved.query) == (number, "Near the trigger", NEAR)
     assert (saved.tracked_only, saved.created_at, saved.feed_at) == (True, START, None)
     assert await house.screens.of_account(house.eve.id) == []
 
 
-async def test_saving_the_same_address_again_changes_name_and_limit_and_keeps_the_feed(
+async def test_saving_the_same_query_again_changes_name_and_limit_and_keeps_the_feed(
     house: House,
 ) -> None:
     number = await house.save("Near")
@@ -89,13 +89,13 @@ async def test_two_screens_of_an_account_have_two_names(house: House) -> None:
         await house.save("Near", FAR)
 
     await house.screens.save(house.eve.id, "Near", NEAR, tracked_only=False)
-    assert [saved.address for saved in await house.screens.of_account(house.ada.id)] == [NEAR]
+    assert [saved.query for saved in await house.screens.of_account(house.ada.id)] == [NEAR]
 
 
-async def test_an_address_has_a_bound(house: House) -> None:
-    await house.save("long", "/screen?" + "x" * (LONGEST_ADDRESS - 8))
+async def test_a_query_has_a_bound(house: House) -> None:
+    await house.save("long", "x" * LONGEST_QUERY)
     with pytest.raises(AccountError, match="too many conditions"):
-        await house.save("longer", "/screen?" + "x" * (LONGEST_ADDRESS - 7))
+        await house.save("longer", "x" * (LONGEST_QUERY + 1))
 
 
 async def test_an_account_saves_so_many_screens_however_they_meet(house: House) -> None:

@@ -71,7 +71,7 @@ async def filled(database: Database) -> Database:
     for name in ("ada", "Zoe", "b_c", "b-c"):
         account = await accounts.add(f"{name}@example.com", AccountPlan.PREMIUM)
         await keys.create(account.email, f"{name} “key” \\n")
-        await Watchlist(database).replace(account.id, ["b.c", "B-C", "a", "Z"], 9)
+        await Watchlist(database).change(account.id, lambda _: ["b.c", "B-C", "a", "Z"])
         screens = Screens(database)
         await screens.save(account.id, f"{name} “near”", "/screen?sort=-gain", tracked_only=True)
     async with database.write() as connection:

@@ -126,7 +126,7 @@ async def test_what_is_rolled_back_or_decides_nothing_is_not_told(
     async with operator.write() as connection:
         await connection.execute(sa.text("DELETE FROM used_forms"))
     with pytest.raises(DatabaseUnavailableError):
-        await Watchlist(operator).replace(404, ["IBM"], 1)
+        await Watchlist(operator).change(404, lambda _: ["IBM"])
     assert await count_of(operator, tables.changes) == before
     await change(operator)
     assert await count_of(operator, tables.changes) == before + 1

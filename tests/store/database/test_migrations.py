@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import errno
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
+import orjson
 import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
@@ -92,6 +94,80 @@ async def test_a_database_that_earlier_versions_made_comes_to_the_same_schema(
 
     async with empty.read() as connection:
         assert await connection.run_sync(shape) == here
+
+
+DEEP = "[" * 900 + "]" * 900
+SCREENS = {
+    "/screen": {"sort": "nearness"},
+    "/screen?family=triangle&status=all&max_distance_pct=2.5&sort=-gain&limit=100&view=charts": {
+        "family": "triangle",
+        "status": "forming",
+        "max_distance_pct": 2.5,
+        "sort": "-gain",
+        "limit": 100,
+        "view": "charts",
+    },
+    "/screen?direction=bullish&max_distance_pct=0&filters=%5B%7B%22kind%22%3A%22rsi%22%2C%22op%22"
+    "%3A%22%3C%22%2C%22value%22%3A40%7D%5D&columns=symbol%2Cstop": {
+        "direction": "bullish",
+        "max_distance_pct": 0.0,
+        "filters": [{"kind": "rsi", "op": "<", "value": 40}],
+        "sort": "nearness",
+        "columns": "symbol,stop",
+    },
+    # What cannot be run, or what nobody wrote, is kept as it is read.
+    "/screen?family=square&filters=%5B%7B": {
+        "family": "square",
+        "filters": "[{",
+        "sort": "nearness",
+    },
+    "/screen?max_distance_pct=nan&limit=many&status=": {
+        "max_distance_pct": "nan",
+        "sort": "nearness",
+        "limit": "many",
+    },
+    "/screen?limit=" + "9" * 5000: {"sort": "nearness", "limit": "9" * 5000},
+    "/screen?filters=" + "[" * 900 + "]" * 900: {
+        "sort": "nearness",
+        "filters": "[" * 900 + "]" * 900,
+    },
+    "javascript:alert(1)?other=\u202e&sort=%00&view=%ED%A0%80": {
+        "sort": "\0",
+        "view": "\ufffd\ufffd\ufffd",
+    },
+    "": {"sort": "nearness"},
+}
+"""Addresses of saved screens, each with the query that is kept of it."""
+
+
+async def test_every_saved_screen_is_kept_with_what_it_asks(empty: Database) -> None:
+    await empty.migrate()
+    at = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+    rest = [(f"screen {n}", n % 2 == 0, None if n else "hash" * 16) for n in range(len(SCREENS))]
+    async with empty.exclusive() as connection:
+        for back in (
+            "ALTER TABLE screens RENAME COLUMN query TO address",
+            "UPDATE alembic_version SET version_num = '0009'",
+        ):
+            await connection.exec_driver_sql(back)
+        account = {"email": "ada@example.com", "plan": "premium", "active": True, "created_at": at}
+        await connection.execute(tables.accounts.insert().values(id=1, **account))
+        insert = sa.text(
+            "INSERT INTO screens (account_id, name, address, tracked_only, created_at, feed_hash) "
+            "VALUES (1, :name, :address, :tracked, :at, :feed)"
+        ).bindparams(sa.bindparam("at", type_=tables.screens.c.created_at.type))
+        for address, (name, tracked, feed) in zip(SCREENS, rest, strict=True):
+            row = {"name": name, "address": address, "tracked": tracked, "at": at, "feed": feed}
+            await connection.execute(insert, row)
+
+    assert await empty.migrate() == "0009"
+
+    screens = tables.screens.c
+    kept = sa.select(screens.name, screens.tracked_only, screens.feed_hash).order_by(screens.id)
+    queries = sa.select(screens.query).order_by(screens.id)
+    assert [tuple(row) for row in await empty.rows(kept)] == rest
+    found = [orjson.loads(query) for (query,) in await empty.rows(queries)]
+    assert found == list(SCREENS.values())
 
 
 def shape(connection: sa.Connection) -> dict[str, object]:

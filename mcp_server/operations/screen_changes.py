@@ -8,18 +8,24 @@ The page of a saved screen, its feed and the notifications of a nightly show the
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence, Set
-from dataclasses import dataclass
-from typing import Any
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
+from cachetools import LRUCache
+
+from mcp_server.operations.arguments import ScanArguments
 from mcp_server.operations.handlers.scan import page, select
-from screener.web.market.scan_query import Query
-from store.nights.book import Book
+from store.nights.book import Book, PerBook
 from store.wire.labels import CHANGE_KINDS, CHANGE_REASONS
 from store.wire.view import SetupView
 from store.wire.words import state_words
 
 Key = tuple[str, int]
 """A lineage and an attempt."""
+
+KEPT: Final = 100_000
+"""Setups of the kept screens of one night: 8 bytes each, and some 100 for one that left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +59,52 @@ class ScreenChanges:
         """How many setups are in the screen."""
         return len(self.stayed) + len(self.triggered) + len(self.entered)
 
+    def within(self, symbols: Container[str]) -> ScreenChanges:
+        """The setups of some symbols."""
+        lists = (self.stayed, self.entered, self.triggered)
+        stayed, entered, triggered = (
+            [view for view in views if view.symbol in symbols] for views in lists
+        )
+        left = [one for one in self.left if one.view.symbol in symbols]
+        return replace(self, stayed=stayed, entered=entered, triggered=triggered, left=left)
 
-def screen_changes(
-    query: Query, book: Book, before: Book | None, symbols: Container[str] | None = None
-) -> ScreenChanges:
-    """What a query that can be applied finds tonight, and how that differs from the night before;
-    of some symbols alone if they are given.
-    """
-    now = _matching(query, book, symbols)
+
+class ComparedScreens:
+    """What changed in screens, each worked out once a night and kept as long as the night."""
+
+    def __init__(self, kept: int = KEPT) -> None:
+        """Keep as many setups of each night as `kept` says, of the screens asked for last."""
+        self._nights = PerBook[LRUCache[Any, ScreenChanges]](lambda _: LRUCache(kept, _kept))
+
+    def of(
+        self,
+        query: ScanArguments,
+        book: Book,
+        before: Book | None,
+        symbols: Container[str] | None = None,
+    ) -> ScreenChanges:
+        """What changed in a screen, or among some symbols of it."""
+        screens, key = self._nights.of(book), (before and before.data_version, query)
+        found = screens.get(key)
+        if found is None:
+            found = screen_changes(query, book, before)
+            with suppress(ValueError):  # it is larger than all that is kept
+                screens[key] = found
+        return found if symbols is None else found.within(symbols)
+
+
+def _kept(changes: ScreenChanges) -> int:
+    return 1 + changes.size + len(changes.left)
+
+
+def screen_changes(query: ScanArguments, book: Book, before: Book | None) -> ScreenChanges:
+    """What a query finds tonight, and how that differs from the night before."""
+    now = _matching(query, book)
     if before is None:
         return ScreenChanges("", list(now.values()))
     if book.detector_changed:
         return ScreenChanges(str(before.session), list(now.values()), detector_changed=True)
-    earlier = _matching(query, before, symbols)
+    earlier = _matching(query, before)
     left = earlier.keys() - now.keys()
     triggered = {
         key
@@ -86,14 +125,13 @@ def screen_changes(
     )
 
 
-def _matching(query: Query, book: Book, symbols: Container[str] | None) -> dict[Key, SetupView]:
+def _matching(query: ScanArguments, book: Book) -> dict[Key, SetupView]:
     """The setups that match, whatever page is asked for."""
-    every = query.arguments.model_copy(update={"offset": 0, "limit": len(book.scan.rows)})
-    _, rows = page(book.evidence, select(book, every, query.predicates), every)
+    every = query.model_copy(update={"offset": 0, "limit": len(book.scan.rows)})
+    _, rows = page(book.evidence, select(book, every), every)
     found: dict[Key, SetupView] = {}
     for view in (book.scan.rows[row] for row in rows):
-        if symbols is None or view.symbol in symbols:
-            found.setdefault((view.lineage_id, view.attempt or 1), view)
+        found.setdefault((view.lineage_id, view.attempt or 1), view)
     return found
 
 

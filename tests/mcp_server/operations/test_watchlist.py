@@ -1,0 +1,123 @@
+"""Changes of a watchlist as every surface makes them: what is added, dropped, moved and refused."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from mcp_server.calls.errors import ApiError
+from mcp_server.operations.services import Services
+from mcp_server.operations.watchlist import (
+    edit_list,
+    import_list,
+    move_ticker,
+    replace_list,
+    tracked_by,
+)
+from screener.service.app import services_of
+from screener.service.parts import AccountStore
+from screener.settings.settings import Settings
+from store.accounts.accounts import Account, AccountPlan, Accounts
+from store.database.database import Database
+from store.nights.book import Book
+
+
+@dataclass
+class Desk:
+    """The services over a night, and an account that may track 50 tickers."""
+
+    services: Services
+    account: Account
+
+    @property
+    def book(self) -> Book:
+        return self.services.active_night.book
+
+    async def start(self, *symbols: str) -> None:
+        """Have the account track some symbols, known or not."""
+        await self.services.watchlist.change(self.account.id, lambda _: symbols)
+
+    async def edit(self, added: Sequence[str], removed: Sequence[str]) -> Sequence[str]:
+        changed = await edit_list(added, removed, self.account, self.book, self.services)
+        assert await tracked_by(self.account, self.services) == changed.after
+        return changed.after
+
+
+@pytest.fixture
+async def desk(data_dir: Path) -> AsyncIterator[Desk]:
+    chosen = Settings(data_dir=data_dir)
+    async with Database(chosen.accounts_url) as database:
+        await database.migrate()
+        account = await Accounts(database).add("ada@example.com", AccountPlan.PREMIUM)
+        services = services_of(AccountStore(chosen, database))
+        await services.active_night.poll()
+        yield Desk(services, account)
+        services.active_night.close()
+
+
+async def test_removals_come_before_additions_and_what_is_there_keeps_its_place(desk: Desk) -> None:
+    await desk.start("MSFT", "AAPL")
+
+    assert await desk.edit(["ibm", "AAPL", "IBM"], ["msft"]) == ["AAPL", "IBM"]
+
+
+async def test_a_list_over_the_cap_may_shrink_but_not_grow(desk: Desk) -> None:
+    many = [f"X{number}" for number in range(52)]
+    await desk.start(*many)
+
+    assert await desk.edit([], ["X51"]) == many[:51]
+    assert await desk.edit(["AAPL"], ["X49", "X50"]) == [*many[:49], "AAPL"]
+    with pytest.raises(ApiError, match="51 symbols exceed the cap of 50"):
+        await desk.edit(["IBM"], [])
+    assert await tracked_by(desk.account, desk.services) == [*many[:49], "AAPL"]
+
+
+async def test_an_unknown_symbol_is_taken_only_if_it_is_on_the_list(desk: Desk) -> None:
+    await desk.start("GONE", "AAPL")
+    again = await replace_list(["IBM", "GONE"], desk.account, desk.book, desk.services)
+
+    with pytest.raises(ApiError) as refused:
+        await replace_list(["GONE", "GOGO"], desk.account, desk.book, desk.services)
+
+    assert again == (["GONE", "AAPL"], ["IBM", "GONE"])
+    assert refused.value.code == "unknown_symbol"
+    assert refused.value.details == {"unknown": ["GOGO"], "nearest": {"GOGO": ["GOOG"]}}
+
+
+@pytest.mark.parametrize(
+    ("symbol", "steps", "after"),
+    [
+        ("AAPL", -1, ["AAPL", "MSFT", "IBM"]),
+        ("AAPL", 1, ["MSFT", "IBM", "AAPL"]),
+        ("MSFT", -1, ["MSFT", "AAPL", "IBM"]),
+        ("IBM", -9, ["IBM", "MSFT", "AAPL"]),
+        ("GOOG", 1, ["MSFT", "AAPL", "IBM"]),
+    ],
+)
+async def test_a_symbol_moves_no_further_than_the_ends(
+    desk: Desk, symbol: str, steps: int, after: list[str]
+) -> None:
+    await desk.start("MSFT", "AAPL", "IBM")
+
+    moved = await move_ticker(symbol, steps, desk.account, desk.services)
+
+    assert moved.after == await tracked_by(desk.account, desk.services) == after
+
+
+async def test_an_import_knows_the_night_and_the_list_and_reads_the_list_once(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await desk.start("GONE.X")
+    monkeypatch.delattr(type(desk.services.watchlist), "symbols")  # only the change itself reads it
+    directory = desk.services.directory(desk.book)
+
+    done = await import_list(
+        "GONE-X,NASDAQ:AAPL,GOGO", desk.account, desk.book, directory, desk.services.watchlist
+    )
+
+    assert done.edited == (["GONE.X"], ["GONE.X", "AAPL"])
+    assert done.unknown == {"GOGO": ["GOOG"]}
+    assert done.over_cap == []
