@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import reduce
+from operator import and_
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -93,8 +95,8 @@ class Matches(NamedTuple):
     in_progress: Mask
     without_evidence: Mapping[str, int]
     """By kind of filter: rows of the status, family and direction that have no number for it."""
-    alone: Sequence[int] = ()
-    """How many rows of them each predicate keeps by itself, if nothing matches."""
+    alone: Sequence[tuple[str, int]] = ()
+    """How many rows of the status each condition keeps by itself, if nothing matches."""
 
     def groups(self, status: str) -> Sequence[Mask]:
         """The rows of a status, in groups that are listed one after the other."""
@@ -126,33 +128,51 @@ def _scanned(book: Book, arguments: ScanArguments) -> tuple[Matches, list[int], 
 
 
 def select(book: Book, arguments: ScanArguments) -> Matches:
-    """The matching rows; a forming triangle that may break either way matches by either plan."""
+    """The matching rows. A forming triangle that may break either way matches by either plan or, if
+    a direction is asked for, by what is known of its plan of this direction.
+    """
     evidence = book.evidence
     if not len(evidence.bodies):
         return Matches(np.zeros(0, bool), np.zeros(0, bool), {})
-    matching = np.ones(len(evidence.bodies), bool)
+    wanted, forming = wanted_of(arguments), evidence.labels["status"].equal("forming")
+    every = np.ones(len(forming), bool)
+    of_status = {"forming": forming, "in_progress": ~forming}.get(arguments.status, every)
+    plain = list(_plain_conditions(book, arguments, wanted))
+    predicates = [(p.words, _match(evidence, p, wanted)) for p in arguments.filters]
+    asked = reduce(and_, (mask for _, mask in plain), of_status)
+    missing = {p.kind.name: _size(asked & _lacks(evidence, p, wanted)) for p in arguments.filters}
+    without = {kind: count for kind, count in missing.items() if count}
+    matching = reduce(and_, (mask for _, mask in (*plain, *predicates)), every)
+    emptied = not (matching & of_status).any()
+    each = [(words, _size(of_status & mask)) for words, mask in (*plain, *predicates)]
+    return Matches(matching & forming, matching & ~forming, without, each if emptied else ())
+
+
+def wanted_of(arguments: ScanArguments) -> str | None:
+    """The direction that a scan asks for; None for both."""
+    named = (str(p.value) for p in arguments.filters if p.kind.name == "direction")
+    return arguments.direction or next(named, None)
+
+
+def _plain_conditions(
+    book: Book, arguments: ScanArguments, wanted: str | None
+) -> Iterator[tuple[str, Mask]]:
+    """The conditions that are arguments of their own, in words, with the rows that each keeps."""
+    evidence = book.evidence
     if arguments.family is not None:
-        matching &= evidence.labels["family"].equal(arguments.family)
+        yield f"family {arguments.family}", evidence.labels["family"].equal(arguments.family)
     if arguments.direction is not None:
-        matching &= _directed(evidence, arguments.direction)
+        yield f"direction {arguments.direction}", _directed(evidence, arguments.direction)
     if arguments.symbols is not None:
         asked_for = frozenset(arguments.symbols)
-        matching &= np.array([view.symbol in asked_for for view in book.scan.rows])
+        listed = np.array([view.symbol in asked_for for view in book.scan.rows])
+        yield "the list of symbols", listed
     if arguments.min_sample is not None:
-        matching &= evidence.numbers["sample"] >= arguments.min_sample
-    forming = evidence.labels["status"].equal("forming")
-    if arguments.max_distance_pct is not None:
-        matching &= ~forming | (evidence.numbers["dist_to_entry"] <= arguments.max_distance_pct)
-    of_status = {"forming": forming, "in_progress": ~forming}.get(arguments.status, True)
-    asked = matching & of_status
-    missing = {p.kind.name: _size(asked & _lacks(evidence, p)) for p in arguments.filters}
-    masks = [_match(evidence, predicate) for predicate in arguments.filters]
-    for mask in masks:
-        matching &= mask
-    without = {kind: count for kind, count in missing.items() if count}
-    emptied = not (matching & of_status).any()
-    alone = [_size(asked & mask) for mask in masks] if emptied else ()
-    return Matches(matching & forming, matching & ~forming, without, alone)
+        enough = _numbers(evidence, "sample", wanted) >= arguments.min_sample
+        yield f"min_sample {arguments.min_sample}", enough
+    if (most := arguments.max_distance_pct) is not None:
+        near = _numbers(evidence, "dist_to_entry", wanted) <= most
+        yield f"max_distance_pct {most:g}", near | ~evidence.labels["status"].equal("forming")
 
 
 def page(evidence: Evidence, matches: Matches, arguments: ScanArguments) -> tuple[int, list[int]]:
@@ -171,7 +191,8 @@ def page(evidence: Evidence, matches: Matches, arguments: ScanArguments) -> tupl
 
 
 def _sort_column(evidence: Evidence, arguments: ScanArguments) -> npt.NDArray[np.float64]:
-    return evidence.numbers[COLUMNS[arguments.sort.lstrip("-")].name]
+    name = COLUMNS[arguments.sort.lstrip("-")].name
+    return _numbers(evidence, name, wanted_of(arguments))
 
 
 def _sorted_by(arguments: ScanArguments) -> set[str]:
@@ -183,14 +204,36 @@ def _size(rows: Mask) -> int:
     return int(np.count_nonzero(rows))
 
 
-def _match(evidence: Evidence, predicate: Predicate) -> Mask:
+DISTANCES: Final = frozenset({"distance", "dist_to_entry"})
+OF_A_PLAN: Final = DISTANCES | {
+    *("min_win_rate", "min_avg_r", "min_expected_r", "typical_return", "win_rate", "sample"),
+    *("min_rr", "reward_to_risk", "target_move", "start", "stop_way", "target_way"),
+}
+"""The columns that count a plan of one direction, or its record."""
+
+
+def _numbers(evidence: Evidence, name: str, wanted: str | None) -> npt.NDArray[np.float64]:
+    """A column, of the plans of a direction if one is wanted: a row has no number that counts its
+    plan of the other direction, but for the distance, which is known of both.
+    """
+    values = evidence.numbers[name]
+    if wanted is None or name not in OF_A_PLAN:
+        return values
+    own = evidence.labels["direction"].equal(wanted)
+    if name in DISTANCES:
+        first, other = (evidence.numbers[each] for each in ("distance", "opposite_distance"))
+        return np.where(_has_opposite(evidence), np.where(own, first, other), values)
+    return np.where(own, values, np.nan)
+
+
+def _match(evidence: Evidence, predicate: Predicate, wanted: str | None) -> Mask:
     if predicate.kind.name == "direction":
         return _directed(evidence, str(predicate.value))
     if predicate.kind.name == "phase":
-        return _phased(evidence, str(predicate.value))
+        return _phased(evidence, str(predicate.value), wanted)
     if predicate.kind.takes == "choice":
         return evidence.labels[predicate.column].equal(str(predicate.value))
-    return predicate.match(evidence.numbers[predicate.column])
+    return predicate.match(_numbers(evidence, predicate.column, wanted))
 
 
 def _directed(evidence: Evidence, direction: str) -> Mask:
@@ -204,17 +247,18 @@ def _has_opposite(evidence: Evidence) -> Mask:
     return found
 
 
-def _phased(evidence: Evidence, phase: str) -> Mask:
-    """The setups of a phase; one is armed if the trigger of either plan is near."""
-    found = evidence.labels["phase"].equal(phase)
-    near = evidence.numbers["opposite_distance"] <= np.fmax(evidence.numbers["atr"], 1.0)
-    return found | near if phase == "armed" else found & ~near
+def _phased(evidence: Evidence, phase: str, wanted: str | None) -> Mask:
+    """The setups of a phase; one with two plans is armed if the trigger of a wanted one is near."""
+    distance = _numbers(evidence, "dist_to_entry", wanted)
+    near = distance <= np.fmax(evidence.numbers["atr"], 1.0)
+    by_plan = {"armed": near, "forming": ~near}.get(phase, np.False_)
+    return np.where(_has_opposite(evidence), by_plan, evidence.labels["phase"].equal(phase))
 
 
-def _lacks(evidence: Evidence, predicate: Predicate) -> Mask:
+def _lacks(evidence: Evidence, predicate: Predicate, wanted: str | None) -> Mask:
     if predicate.kind.takes == "choice":
         return evidence.labels[predicate.column].codes < 0
-    return np.isnan(evidence.numbers[predicate.column])
+    return np.isnan(_numbers(evidence, predicate.column, wanted))
 
 
 def notes(
@@ -234,15 +278,13 @@ def notes(
         yield f"max_distance_pct is percent: {arguments.max_distance_pct:g} counts as so many %."
     views = [book.scan.rows[row] for row in rows]
     yield from _opposites(book, arguments, rows, views)
-    yield from _emptied(arguments, matches)
+    yield from _emptied(matches)
     if uncovered := [s for s in arguments.symbols or () if not is_covered(book, s)]:
         yield f"The night does not cover {', '.join(uncovered[:NAMED])}."
     if any((view.attempt or 1) > 1 for view in views):
         yield "Rows with an attempt above 1 are later attempts; records count first attempts only."
-    if arguments.max_distance_pct is not None and any(v.gain_pct is not None for v in views):
-        yield "max_distance_pct keeps forming setups only; running trades are not filtered by it."
-    if "reward_to_risk" in _sorted_by(arguments) and any(v.gain_pct is not None for v in views):
-        yield "reward_to_risk_left counts from the last close: it is large where the stop is near."
+    if any(view.gain_pct is not None for view in views):
+        yield from _of_running(arguments)
     if _sorted_by(arguments) & set(PRICES) and len({view.currency for view in views}) > 1:
         yield "This order compares prices of several currencies as bare numbers."
     if (
@@ -253,16 +295,27 @@ def notes(
         yield "None of these rows has a number for this order, so they stand by rank."
 
 
+def _of_running(arguments: ScanArguments) -> Iterator[str]:
+    """What a reader of running trades could take for something else."""
+    if arguments.status == "in_progress":
+        yield (
+            "Only trades still open: those that hit their stop or target are left out, so these "
+            "gains are no success rate."
+        )
+    if arguments.max_distance_pct is not None:
+        yield "max_distance_pct keeps forming setups only; running trades are not filtered by it."
+    if "reward_to_risk" in _sorted_by(arguments):
+        yield "reward_to_risk_left counts from the last close: it is large where the stop is near."
+
+
 def _opposites(
-    book: Book,
-    arguments: ScanArguments,
-    rows: Sequence[int],
-    views: Sequence[SetupView],
+    book: Book, arguments: ScanArguments, rows: Sequence[int], views: Sequence[SetupView]
 ) -> Iterator[str]:
     """Which rows match by the plan that they do not show first."""
-    by = {p.kind.name: p.value for p in arguments.filters}
-    wanted = arguments.direction or by.get("direction")
-    near = arguments.max_distance_pct is not None or {"dist_to_entry", "phase"} & by.keys()
+    wanted = wanted_of(arguments)
+    near = arguments.max_distance_pct is not None or any(
+        p.kind.name in ("dist_to_entry", "phase") for p in arguments.filters
+    )
     if not (rows and (wanted or near)):
         return
     first, other = (book.evidence.numbers[name] for name in ("distance", "opposite_distance"))
@@ -271,24 +324,25 @@ def _opposites(
         for row, view in zip(rows, views, strict=True)
         if len(view.plans) > 1
         and view.status == "forming"
-        and ((wanted and view.direction != wanted) or (near and other[row] < first[row]))
+        and (view.direction != wanted if wanted else other[row] < first[row])
     ]
     if found:
+        why = f"is the {wanted} one" if wanted else "has the nearer trigger"
         more = " and others" if len(found) > NAMED else ""
         yield (
-            "May break either way, and the opposite_plan matches or is nearer (its distance to the "
-            f"trigger): {', '.join(found[:NAMED])}{more}."
+            f"May break either way, and the opposite_plan {why} (its distance to the trigger): "
+            f"{', '.join(found[:NAMED])}{more}. Other numbers of these rows count their first plan."
         )
 
 
-def _emptied(arguments: ScanArguments, matches: Matches) -> Iterator[str]:
-    """Which predicates left nothing."""
-    kept = [
-        f"{predicate.words} keeps {count}"
-        for predicate, count in zip(arguments.filters, matches.alone, strict=False)
-    ]
+def _emptied(matches: Matches) -> Iterator[str]:
+    """Which conditions left nothing."""
+    kept = [f"{words} keeps {count}" for words, count in matches.alone]
     if kept:
-        yield f"Nothing matches. By itself, of this status: {'; '.join(kept[:NAMED])}."
+        yield (
+            "Nothing matches. Each condition by itself, of all setups with this status: "
+            f"{'; '.join(kept[:NAMED])}."
+        )
 
 
 def is_covered(book: Book, symbol: str) -> bool:

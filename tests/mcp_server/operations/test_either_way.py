@@ -66,6 +66,14 @@ def book() -> Book:
         ({"filters": '[{"kind":"dist_to_entry","op":"<","value":0.6}]'}, {1}),
         ({"symbols": ["ABC", "XYZ"]}, {1}),
         ({"min_sample": 10}, {0}),
+        ({"direction": "bullish", "max_distance_pct": 1}, {1}),
+        ({"direction": "bearish", "max_distance_pct": 1}, {0}),
+        ({"direction": "bearish", "max_distance_pct": 0.6}, set()),
+        ({"direction": "bullish", "filters": '[{"kind":"phase","value":"armed"}]'}, {1}),
+        ({"direction": "bearish", "filters": '[{"kind":"phase","value":"armed"}]'}, {0}),
+        ({"direction": "bullish", "min_sample": 10}, {0}),
+        ({"direction": "bearish", "min_sample": 10}, set()),
+        ({"direction": "bearish", "filters": '[{"kind":"atr","op":"<","value":9}]'}, {0}),
     ],
 )
 def test_either_plan_counts(book: Book, asked: dict[str, Any], found: set[int]) -> None:
