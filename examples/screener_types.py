@@ -396,8 +396,9 @@ class ToldChange(TypedDict):
     quality_pct: NotRequired[float | None]
     """As this night serves the setup; null if no longer served."""
     last_close: NotRequired[float | None]
-    """Null of a trade that ended. This and the next six are as this night serves the setup or, of
-    one no longer served, as it was served last; null in nights sealed before changes had them.
+    """This night's, of a setup that the night has bars of; null for a trade that ended. Levels are
+    as this night serves the setup or, if it does not any more, as they were served last. All are
+    null in nights sealed before changes had them.
     """
     trigger_price: NotRequired[float | None]
     """While forming."""
@@ -579,12 +580,14 @@ class Changes(TypedDict):
     offset: int
     next_offset: NotRequired[int | None]
     """Where the next page begins; null after the last row."""
-    near_count: NotRequired[int]
-    """Forming setups near their trigger (phase armed) that did not change; 0 where a kind is asked
-    for.
+    near_count: NotRequired[int | None]
+    """Forming setups near their trigger (phase armed), new ones included; null where a kind is
+    asked for.
     """
     near: NotRequired[list[dict[str, Any]]]
     """The nearest of them, on the first page: compact rows."""
+    notes: NotRequired[list[str]]
+    """What the answer cannot tell, as of days before the earliest night that is kept."""
     changes: list[ToldChange]
 
 
