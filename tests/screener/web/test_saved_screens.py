@@ -151,7 +151,7 @@ def test_what_changed_in_a_screen_is_worked_out_once_a_night(night: Path, tmp_pa
         back = compared.of(everything, earlier, later)
         [entered] = found.entered
         mine = compared.of(everything, later, earlier, {entered.symbol})
-        narrow = ComparedScreens(kept=1)
+        narrow = ComparedScreens(kept_bytes=1)
         unkept = [narrow.of(everything, later, earlier) for _ in range(2)]
 
     assert again is found
