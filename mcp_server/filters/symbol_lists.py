@@ -12,6 +12,7 @@ import codecs
 import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import Final
 
 from mcp_server.calls.errors import ApiError
@@ -130,8 +131,13 @@ def _markets(exchange: str) -> frozenset[str]:
     """
     meant = exchanges_listing(exchange)
     if exchange == OVER_THE_COUNTER or not all(each.abroad for each in meant):
-        return frozenset(each.mic for each in exchanges() if not each.abroad)
+        return _american()
     return frozenset(each.mic for each in meant)
+
+
+@cache
+def _american() -> frozenset[str]:
+    return frozenset(each.mic for each in exchanges() if not each.abroad)
 
 
 def _suffixes(exchange: str) -> list[str]:

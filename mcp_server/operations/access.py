@@ -27,6 +27,11 @@ PLANS: Final[Mapping[bool, frozenset[AccountPlan]]] = {
 """The plans that include the scan and the API, while the service is in beta and after that."""
 
 
+def first_plan(offer: Offer) -> AccountPlan:
+    """The plan of an account that somebody makes for themselves."""
+    return AccountPlan.PREMIUM if offer.beta else AccountPlan.NONE
+
+
 def sees_scan(account: Account | None, offer: Offer) -> bool:
     """Whether an account's plan includes the scan and the API."""
     return account is not None and account.plan in PLANS[offer.beta]

@@ -24,8 +24,14 @@ from store.wire.words import state_words
 Key = tuple[str, int]
 """A lineage and an attempt."""
 
-KEPT: Final = 100_000
-"""Setups of the kept screens of one night: 8 bytes each, and some 100 for one that left."""
+KEPT_BYTES: Final = 4 * 1024 * 1024
+"""The size of what is kept of the screens of one night."""
+
+SCREEN_BYTES: Final = 4096
+"""An upper bound for a screen with its query, which has at most 50 conditions."""
+
+SETUP_BYTES, LEFT_BYTES = 8, 256
+"""Upper bounds for a setup in a screen, which the night holds anyway, and for one that left it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +78,8 @@ class ScreenChanges:
 class ComparedScreens:
     """What changed in screens, each worked out once a night and kept as long as the night."""
 
-    def __init__(self, kept: int = KEPT) -> None:
-        """Keep as many setups of each night as `kept` says, of the screens asked for last."""
-        self._nights = PerBook[LRUCache[Any, ScreenChanges]](lambda _: LRUCache(kept, _kept))
+    def __init__(self, kept_bytes: int = KEPT_BYTES) -> None:
+        self._nights = PerBook(lambda _: LRUCache[Any, ScreenChanges](kept_bytes, _size))
 
     def of(
         self,
@@ -93,8 +98,8 @@ class ComparedScreens:
         return found if symbols is None else found.within(symbols)
 
 
-def _kept(changes: ScreenChanges) -> int:
-    return 1 + changes.size + len(changes.left)
+def _size(changes: ScreenChanges) -> int:
+    return SCREEN_BYTES + SETUP_BYTES * changes.size + LEFT_BYTES * len(changes.left)
 
 
 def screen_changes(query: ScanArguments, book: Book, before: Book | None) -> ScreenChanges:

@@ -34,8 +34,6 @@ DEFAULTS: Final[Mapping[str, str]] = {
 """The parameters of a link, in their order, with what each means when it is left out: without a
 status it is the first tab that has rows. The last two say how the page shows the rows."""
 
-SHOWN: Final = ("view", "columns")
-
 VALUE: Final = "value"
 """The field of a link that has a condition which is still being typed."""
 
@@ -49,13 +47,10 @@ def parameter_text(value: object) -> str:
 
 def address_of(parameters: Mapping[str, object]) -> str:
     """The address of the page that shows a screen."""
-    texts = {name: parameter_text(value) for name, value in parameters.items()}
-    items = [(name, texts[name]) for name in DEFAULTS if texts.get(name) not in _left_out(name)]
+    given = {name: parameters[name] for name in DEFAULTS if parameters.get(name) is not None}
+    texts = {name: parameter_text(value) for name, value in given.items()}
+    items = [(name, text) for name, text in texts.items() if text not in ("", DEFAULTS[name])]
     return f"{PATH}?{urlencode(items)}" if items else PATH
-
-
-def _left_out(name: str) -> tuple[str | None, ...]:
-    return (None, "", DEFAULTS[name])
 
 
 def read_link(link: str) -> dict[str, str] | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from starlette.responses import RedirectResponse, Response
 
+from mcp_server.operations.access import first_plan
 from screener.web.account import keys
 from screener.web.account.consent import AUTHORIZE
 from screener.web.account.proof import BusyRefusal, check_password, hash_new, verify_password
@@ -14,7 +15,7 @@ from screener.web.site.access import is_open
 from screener.web.site.refusals import Refusal
 from screener.web.site.site import Site
 from screener.web.site.visit import Visit, safe_target
-from store.accounts.accounts import FIRST_EMAIL, Account, AccountPlan
+from store.accounts.accounts import FIRST_EMAIL, Account
 from store.errors import AccountError, StalePasswordError
 
 SIGN_IN, SIGN_OUT, SIGN_UP, PASSWORD = "/sign-in", "/sign-out", "/sign-up", "/account/password"
@@ -117,7 +118,7 @@ async def _add_account(visit: Visit, site: Site) -> tuple[Account, str]:
     except BusyRefusal:
         await site.sign_up_throttle.give_back(attempt)
         raise
-    plan = AccountPlan.PREMIUM if site.services.offer.beta else AccountPlan.NONE
+    plan = first_plan(site.services.offer)
     try:
         owner = visit.actor._replace(name="owner")
         return await site.accounts.add(email, plan, encoded, actor=owner), encoded

@@ -4,7 +4,7 @@ before, with the visitor's tracked tickers first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from starlette.responses import RedirectResponse
@@ -20,9 +20,6 @@ from screener.web.site.visit import Visit, sign_in_address
 from store.nights.book import Book
 
 PATH = "/changes"
-
-Sees = Callable[[str], bool]
-"""Whether the visitor may see the past trades of a ticker."""
 
 MOST = 200
 """Formations of one heading that the page shows."""
@@ -55,38 +52,38 @@ async def show(visit: Visit, site: Site) -> Page:
             return RedirectResponse(sign_in_address(visit.request), 303)
         raise Refusal(403, "Your plan does not include changes across the whole market.")
     tracked = frozenset(await tracked_by(visit.account, site.services))
-
-    def sees(symbol: str) -> bool:
-        return sees_ticker(visit, site, symbol, tracked)
-
     with site.services.active_night.pin() as book:
-        return site.pages.show("changes.html", visit, book, _context, tracked=tracked, sees=sees)
+        changed = {row["symbol"] for row in (book.changes() or {}).get("changes", ())}
+        seen = frozenset(one for one in changed if sees_ticker(visit, site, one, tracked))
+        return site.pages.show("changes.html", visit, book, _context, tracked=tracked, seen=seen)
 
 
-def _context(book: Book, tracked: Set[str], sees: Sees) -> Context:
+def _context(book: Book, tracked: Set[str], seen: Set[str]) -> Context:
     since = (book.changes() or {}).get("since_session")
     return {
         "since": since,
         "detector_changed": book.detector_changed,
-        "groups": groups_of(book, tracked, sees),
+        "groups": groups_of(book, tracked, seen),
     }
 
 
-def groups_of(book: Book, tracked: Set[str], sees: Sees) -> list[Group]:
-    """The headings that have formations, each with its first ones, tracked tickers in front."""
+def groups_of(book: Book, tracked: Set[str], seen: Set[str]) -> list[Group]:
+    """The headings that have formations, each with its first ones, tracked tickers in front. Past
+    trades are shown of the tickers in `seen`.
+    """
     groups = []
     for heading, events in evening(book).items():
         events.sort(key=lambda event: event.symbol not in tracked)
-        lines = [_line(book, event, sees) for event in events[:MOST]]
+        lines = [_line(book, event, seen) for event in events[:MOST]]
         groups.append(Group(heading, lines, len(events)))
     return groups
 
 
-def _line(book: Book, event: Event, sees: Sees) -> Line:
+def _line(book: Book, event: Event, seen: Set[str]) -> Line:
     if event.view:
         return Line(event, True, None)
     coverage, lineage = book.coverage(event.symbol), event.rows[0]["lineage_id"]
     first = event.rows[0]["attempt"] == 1
-    past = trades_of(book, event.symbol) if first and sees(event.symbol) else ()
+    past = trades_of(book, event.symbol) if first and event.symbol in seen else ()
     trade = next((lineage for trade in past if trade["lineage_id"] == lineage), None)
     return Line(event, coverage is not None and coverage.covered, trade)

@@ -12,6 +12,7 @@ from mcp_server.operations.access import (
     check_cap,
     check_demo,
     check_rights,
+    first_plan,
     is_demo,
     sees_scan,
     sees_ticker,
@@ -46,6 +47,10 @@ def test_the_scan_is_in_both_plans_during_beta_and_later_in_the_larger_one(
 ) -> None:
     assert sees_scan(account(plan), offer) is sees
     assert sees_ticker("AAPL", account(plan), {"AAPL"}, offer) is sees
+
+
+def test_who_makes_an_account_during_beta_has_a_plan() -> None:
+    assert (first_plan(BETA), first_plan(LATER)) == (PREMIUM, NONE)
 
 
 def test_without_an_account_nobody_sees_the_scan_or_a_ticker() -> None:

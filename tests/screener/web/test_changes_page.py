@@ -70,7 +70,7 @@ def test_the_page_is_bounded_and_says_how_many_more_there_are(night: Path, tmp_p
     copy_night(night, tmp_path)
     reseal(tmp_path, lambda book: write_changes(book, many))
     with closing(active_book(tmp_path)) as book:
-        groups = groups_of(book, set(), lambda _: False)
+        groups = groups_of(book, set(), set())
 
     assert (len(groups[0].lines), groups[0].count) == (MOST, 1000)
 

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from mcp_server.operations.arguments import ScanArguments
-from mcp_server.operations.screen_changes import screen_changes
+from mcp_server.operations.screen_changes import ComparedScreens, screen_changes
 from screener.web.screens import saved_screens, screen_feed
 from store.accounts import screens
 from store.accounts.accounts import AccountPlan, utc_now
@@ -140,6 +140,28 @@ def test_a_screen_tells_which_setups_entered_and_left_since_the_night_before(
     assert f"No longer matches: {state_words(lost)}. Before: " in text
     assert "No longer served. Before: " in text
     assert "not investment advice" in text
+
+
+def test_what_changed_in_a_screen_is_worked_out_once_a_night(night: Path, tmp_path: Path) -> None:
+    seal_later(night, tmp_path, partial(set_row, rank=NEW, lineage_id="entered"))
+    compared, everything = ComparedScreens(), ScanArguments(status="all")
+    with closing(active_book(tmp_path)) as later, closing(active_book(night)) as earlier:
+        found = compared.of(everything, later, earlier)
+        again = compared.of(ScanArguments(status="all"), later, earlier)
+        back = compared.of(everything, earlier, later)
+        [entered] = found.entered
+        mine = compared.of(everything, later, earlier, {entered.symbol})
+        narrow = ComparedScreens(kept_bytes=1)
+        unkept = [narrow.of(everything, later, earlier) for _ in range(2)]
+
+    assert again is found
+    assert [view.lineage_id for view in found.entered] == ["entered"]
+    assert [gone.view.lineage_id for gone in back.left] == ["entered"]
+    assert mine.entered == [entered]
+    assert {view.symbol for view in mine.stayed} <= {entered.symbol}
+    assert {gone.view.symbol for gone in mine.left} == {entered.symbol}
+    assert unkept[0] == unkept[1] == found
+    assert unkept[0] is not unkept[1]
 
 
 def test_each_attempt_of_a_formation_enters_and_leaves_by_itself(
@@ -507,7 +529,7 @@ def test_before_the_first_night_a_screen_says_so(tmp_path: Path) -> None:
         browser = signed_in(live, account)
         on_database(
             live,
-            lambda database: Screens(database).save(account.id, "All", ALL, tracked_only=False),
+            lambda database: Screens(database).save(account.id, "All", "{}", tracked_only=False),
         )
         page = browser.get("/screens/1")
         assert page.status_code == 200
