@@ -17,6 +17,8 @@ from screener.settings import setting_types
 from screener.settings.errors import SettingsError as SettingsError
 from screener.settings.logs import LogFormat, LogLevel
 from screener.settings.setting_types import (
+    Address,
+    FilledPath,
     Host,
     Origin,
     Proxy,
@@ -74,7 +76,7 @@ class Settings(BaseSettings):
         use_attribute_docstrings=True,
     )
 
-    data_dir: Path = Path("data")
+    data_dir: FilledPath = Path("data")
     """Folder of nights, charts and accounts."""
     database_url: ServerAddress | None = None
     """Address of the accounts, postgresql://USER:PASSWORD@HOST/DATABASE; SQLite in the data folder
@@ -108,14 +110,14 @@ class Settings(BaseSettings):
     """Address that clients use; http://HOST:PORT of the server when unset."""
     operator: str | None = Field(default=None, max_length=200)
     """Who runs the service and how to reach them, as people read it."""
-    privacy: Path | None = None
+    privacy: FilledPath | None = None
     """Markdown file of your privacy page; one that says what is stored when unset."""
-    terms: Path | None = None
+    terms: FilledPath | None = None
     """Markdown file of your terms; short ones when unset."""
     registry_name: str | None = Field(default=None, max_length=200)
     """Name in the MCP registry, such as com.example/screener; from the public address when unset.
     """
-    host: str = "127.0.0.1"
+    host: Address = "127.0.0.1"
     """Address to listen on."""
     port: int = Field(default=8000, ge=1, le=65535)
     """Port to listen on."""
@@ -205,7 +207,7 @@ class Settings(BaseSettings):
     """Whether each request is a log line: time, operation, code, milliseconds, beginning of the
     key, request id.
     """
-    metrics_host: str = "127.0.0.1"
+    metrics_host: Address = "127.0.0.1"
     """Address on which /metrics listens, if it has a port."""
     metrics_port: int | None = Field(default=None, ge=1, le=65535)
     """Port of /metrics, in the form of Prometheus; none when unset."""

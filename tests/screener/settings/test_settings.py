@@ -146,3 +146,11 @@ def test_the_public_address_is_compared_in_lower_case() -> None:
 
     assert settings.url == "https://screener.example.com"
     assert settings.offer.mcp_url == "https://screener.example.com/mcp"
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\t\n"])
+@pytest.mark.parametrize("name", ["data_dir", "privacy", "terms", "host", "metrics_host"])
+def test_a_blank_path_or_host_is_refused(name: str, blank: str) -> None:
+    """A blank path would be the current folder, a blank host every address."""
+    with pytest.raises(SettingsError, match=f"SCREENER_{name.upper()}: must not be blank"):
+        load_settings(**{name: blank})
