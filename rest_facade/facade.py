@@ -16,6 +16,7 @@ from mcp_server.calls.callers import NO_CONDITIONS, REST, Caller, Conditions
 from mcp_server.calls.decoding import JsonError, decode
 from mcp_server.calls.errors import ApiError
 from mcp_server.filters.symbol_lists import text_of
+from mcp_server.http.known import Known
 from mcp_server.http.requests import (
     MAX_BODY,
     BodyTooLargeError,
@@ -86,7 +87,7 @@ class Facade:
         self._resource = resource
         self._base = base
         self._below = f"{base}/"
-        self._known: dict[tuple[str, bytes], tuple[Operation, Arguments]] = {}
+        self._known = Known[tuple[str, bytes], tuple[Operation, Arguments]](MAX_KNOWN)
         quotas = services.limiter.quotas
         self._documents = documents(services.offer, quotas)
         self._links = link_map(services.offer, quotas)
@@ -128,16 +129,9 @@ class Facade:
             raise
         if operation.changes:
             return change_response(answer, left)
-        if known is None:
-            self._remember(path, query, (operation, arguments))
+        if known is None and len(path) + len(query) <= MAX_KNOWN_BYTES:
+            self._known.keep((path, query), (operation, arguments))
         return answer_response(answer, fields, AGES[operation.access, answer.media_type], left)
-
-    def _remember(self, path: str, query: bytes, call: tuple[Operation, Arguments]) -> None:
-        """Remember what a request for a path and query calls: neither is parsed again."""
-        if len(path) + len(query) <= MAX_KNOWN_BYTES:
-            if len(self._known) >= MAX_KNOWN:
-                self._known.clear()
-            self._known[path, query] = call
 
     async def _document(self, scope: Scope, path: str) -> HttpResponse:
         document = self._documents.get(path)

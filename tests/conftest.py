@@ -14,7 +14,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from screener.commands.bars_options import BarsOptions
-from screener.commands.nights.nightly import order_of, seal, seal_sample
+from screener.commands.nightly import order_of, seal, seal_sample
 from screener.nightly.detector.parameters import Parameters
 from screener.settings.settings import Settings
 from tests.counting import backend as backend

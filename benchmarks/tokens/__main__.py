@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks.tokens.collect import collect
 from benchmarks.tokens.counter import CounterError
 from benchmarks.tokens.tables import answer_table, offer_table, with_tables
-from screener.commands.nights.nightly import seal_sample
+from screener.commands.nightly import seal_sample
 from screener.settings.settings import Settings
 from tests.conftest import seal_night
 from tests.contract.market import write_market

@@ -1,9 +1,11 @@
 -- Counts a call in moving windows and by UTC day, by the clock of Redis alone.
 --
 -- ARGV[1] says what to do:
--- hit, take_back: of each window KEYS has a list of the microseconds of its hits, oldest first, and
---       a hash of its day; ARGV its size, its length in microseconds, the most calls of a UTC day
---       (-1: days are not bounded). `hit` returns the seconds to midnight, then of each window
+-- hit, take_back: of each window KEYS has a list of cells, oldest first, and a hash of its day; ARGV
+--       its size, its length in microseconds, the most calls of a UTC day (-1: days are not bounded)
+--       and the microseconds whose hits share a cell (0: each has its own). A cell is three numbers:
+--       the microseconds of its last hit, and how many hits were before its first and are up to its
+--       last. `hit` returns the seconds to midnight, then of each window
 --       whether it fits (1 or 0), what is left, the microseconds to its reset, and today's calls.
 -- resume: KEYS are hashes of days, ARGV the calls of each that were counted elsewhere.
 
@@ -14,34 +16,61 @@ local now = time[1] * 1000000 + time[2]
 local today = math.floor(time[1] / DAY)
 local midnight = DAY - time[1] % DAY
 
+local function cell(list, index)
+  local last, before, upto = string.match(redis.call('LINDEX', list, index) or '', '(%d+) (%d+) (%d+)')
+  return tonumber(last), tonumber(before), tonumber(upto)
+end
+
+local function cell_of(last, before, upto)
+  return string.format('%.0f %.0f %.0f', last, before, upto)
+end
+
 -- A clock that was set back: what seems to lie ahead has happened by now.
 local function settle(list, length)
-  local ahead = 0
-  while (tonumber(redis.call('LINDEX', list, -1)) or 0) > now do
+  local last, before, upto = cell(list, -1)
+  local all = upto
+  while last and last > now do
     redis.call('RPOP', list)
-    ahead = ahead + 1
+    upto = before
+    last, before = cell(list, -1)
   end
-  for _ = 1, ahead do
-    redis.call('RPUSH', list, now)
-  end
+  redis.call('RPUSH', list, cell_of(now, upto, all))
   redis.call('PEXPIRE', list, length / 1000 + 1000)
 end
 
--- Drops the hits that have left the window; returns the oldest that is still in it, if any is.
+-- Drops the cells that have left the window; returns the time of the oldest that is still in it, if
+-- any is, and the number of hits.
 local function drop(list, length)
-  local newest = tonumber(redis.call('LINDEX', list, -1))
+  local newest, _, upto = cell(list, -1)
   if not newest or newest <= now - length then
     redis.call('DEL', list)
-    return nil
+    return nil, 0
   elseif newest > now then
     settle(list, length)
   end
-  local oldest = tonumber(redis.call('LINDEX', list, 0))
+  local oldest, before = cell(list, 0)
   while oldest <= now - length do
     redis.call('LPOP', list)
-    oldest = tonumber(redis.call('LINDEX', list, 0))
+    oldest, before = cell(list, 0)
   end
-  return oldest
+  return oldest, upto - before
+end
+
+-- Adds a hit, to the newest cell if it shares that.
+local function add(window)
+  local last, before, upto = cell(window.list, -1)
+  local shared = window.together
+  if last and shared > 0 and math.floor(last / shared) == math.floor(now / shared) then
+    redis.call('LSET', window.list, -1, cell_of(now, before, upto + 1))
+    if redis.call('LLEN', window.list) == 1 then
+      window.oldest = now
+    end
+  else
+    redis.call('RPUSH', window.list, cell_of(now, upto or 0, (upto or 0) + 1))
+    window.oldest = window.oldest or now
+  end
+  redis.call('PEXPIRE', window.list, window.length / 1000 + 1000)
+  window.live = window.live + 1
 end
 
 -- The day that is counted, and its calls. Around midnight the day that was counted goes on.
@@ -63,10 +92,9 @@ end
 local windows, counted = {}, true
 for n = 1, ARGV[1] == 'resume' and 0 or #KEYS / 2 do
   local window = {list = KEYS[2 * n - 1], hash = KEYS[2 * n], calls = 0}
-  window.size, window.length = tonumber(ARGV[3 * n - 1]), tonumber(ARGV[3 * n])
-  window.most = tonumber(ARGV[3 * n + 1])
-  window.oldest = drop(window.list, window.length)
-  window.live = window.oldest and redis.call('LLEN', window.list) or 0
+  window.size, window.length = tonumber(ARGV[4 * n - 2]), tonumber(ARGV[4 * n - 1])
+  window.most, window.together = tonumber(ARGV[4 * n]), tonumber(ARGV[4 * n + 1])
+  window.oldest, window.live = drop(window.list, window.length)
   if window.most >= 0 then
     window.day, window.calls = calls_of(window.hash)
   end
@@ -81,9 +109,7 @@ function work.hit()
   local result = {midnight}
   for _, window in ipairs(windows) do
     if counted then
-      redis.call('RPUSH', window.list, now)
-      redis.call('PEXPIRE', window.list, window.length / 1000 + 1000)
-      window.live, window.oldest = window.live + 1, window.oldest or now
+      add(window)
       if window.most >= 0 then
         window.calls = window.calls + 1
         keep(window.hash, window.day, window.calls)
@@ -100,7 +126,12 @@ end
 function work.take_back()
   for _, window in ipairs(windows) do
     if window.live > 0 then
-      redis.call('RPOP', window.list)
+      local last, before, upto = cell(window.list, -1)
+      if upto - 1 > before then
+        redis.call('LSET', window.list, -1, cell_of(last, before, upto - 1))
+      else
+        redis.call('RPOP', window.list)
+      end
       if window.most >= 0 then
         keep(window.hash, window.day, math.max(0, window.calls - 1))
       end

@@ -15,6 +15,9 @@ from store.errors import StoreError
 
 SECONDS_A_DAY = 86_400
 
+MAX_CELLS = 61
+"""Cells of one bucket, however many calls its window allows: its memory does not grow with them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -25,6 +28,20 @@ class Window:
     size: int
     seconds: int
     per_day: int | None = None
+
+    @property
+    def cells(self) -> int:
+        """How many cells hold the hits of a bucket: each one, or those of a sixtieth together."""
+        return min(self.size, MAX_CELLS)
+
+    @property
+    def together(self) -> float:
+        """Seconds whose hits share a cell; 0 if each hit has its own.
+
+        A cell leaves the window with its last hit. So no window ever holds more hits than it may,
+        and in that of a minute each hit counts for less than a second too long.
+        """
+        return 0 if self.size <= MAX_CELLS else self.seconds / (MAX_CELLS - 1)
 
 
 Asked = tuple[Window, str]

@@ -1,6 +1,7 @@
 """Local counting: the windows of one machine, in blocks of memory that its workers may share.
 
-A ring holds the hits of a bucket that are still in its moving window, oldest first. The slots are
+A ring holds the hits of a bucket that are still in its moving window, in cells, oldest first; a
+window of a minute has one of each second, whatever it allows. The slots are
 an open-addressed hash table of fixed size, so memory does not grow with the number of callers, and
 two buckets never share a slot. A bucket that finds none free near its place takes that of the
 neighbour unseen for longest, unless days are counted: a count of a day is never given up, so the
@@ -32,12 +33,12 @@ from mcp_server.limits.counting import (
 )
 from store.errors import StoreError
 
-HEAD = Struct("4qd")
-"""The start of a slot: the UTC day, its calls, the place of the oldest hit, the number of hits from
-there, and when its bucket was last asked for; the times of the hits follow. Written in this order,
-after the time of a new hit: a process that dies in between leaves too many counted, never too few.
-The tags that say which bucket owns a slot stand together before all slots, since a search reads
-many of them.
+HEAD = Struct("5qd")
+"""The start of a slot: the UTC day, its calls, all hits ever, the place of the oldest cell, the
+number of cells from there, and when its bucket was last asked for. The times of the last hits of
+the cells follow, then how many hits were before each. Written in this order, after a new cell: a
+process that dies in between leaves too many counted, never too few. The tags that say which bucket
+owns a slot stand together before all slots, since a search reads many of them.
 """
 
 WORD = 8
@@ -51,10 +52,12 @@ KEPT_REACH = 512
 """Slots that are probed for a bucket that is kept; a table half full never needs so many."""
 
 SLOTS = 131_072
-MOST_BYTES = 256 * 1024 * 1024
-"""Most address space of a table that counts days; memory is used only for slots that were hit."""
+"""Most buckets of a window: of one that counts days, how many keys may call in a day. They have
+1 KiB of address space each; memory is used only for slots that were hit."""
+KEYS_A_DAY = 100_000
+"""So many keys find a slot; the first that found none was the 110,534th of three runs."""
 STRANGERS_BYTES = 16 * 1024 * 1024
-"""The same of one whose buckets give way, since strangers can make any number of them."""
+"""Most address space of a window whose buckets give way: strangers can make any number of them."""
 STRANGERS_KNOWN = 4_096
 """Of these so many places are remembered; of buckets that are kept, as many as there are slots."""
 
@@ -65,7 +68,7 @@ nobody can set; POSIX seconds."""
 
 Slot = tuple[int, int, int, int]
 """Where a bucket counts as long as it owns the slot: its tag, the word that has the tag, the byte
-at which the slot begins, the word of the first time."""
+at which the slot begins, the word of the time of its first cell."""
 
 FULL_SECONDS = 60
 """For which it is told that a call found no room."""
@@ -88,14 +91,16 @@ class Counters:
     Of several processes over one file, whoever looks at a slot holds a lock that they share.
     """
 
-    def __init__(self, window: Window, file: Path | None = None) -> None:
+    def __init__(self, window: Window, file: Path | None = None, slots: int = SLOTS) -> None:
         self.size = window.size
         self.seconds = window.seconds
+        self.cells = window.cells
+        self.together = window.together
         self.per_day = sys.maxsize if window.per_day is None else window.per_day
         self._gives_way = window.per_day is None
-        self._words = RING + self.size
-        most = STRANGERS_BYTES if self._gives_way else MOST_BYTES
-        self.slots = max(8, min(SLOTS, most // (WORD * self._words)))
+        self._words = RING + 2 * self.cells
+        most = STRANGERS_BYTES // (WORD * self._words) if self._gives_way else slots
+        self.slots = min(slots, most)
         self._reach = min(self.slots, REACH if self._gives_way else KEPT_REACH)
         self._most_known = STRANGERS_KNOWN if self._gives_way else self.slots
         self._path = file
@@ -110,7 +115,8 @@ class Counters:
         if hasattr(mmap, "MADV_NOHUGEPAGE"):
             # The used slots are scattered: each would occupy a huge page for its few bytes.
             self.memory.madvise(mmap.MADV_NOHUGEPAGE)
-        self.tags = memoryview(self.memory).cast("q")
+        self.words = memoryview(self.memory).cast("q")
+        """The tags, then of each slot its head, and behind the times of its cells their counts."""
         self.times = memoryview(self.memory).cast("d")
         self.known: dict[str, Slot] = {}
         """Where buckets were last; each is verified by its tag, since it may have given way."""
@@ -141,19 +147,34 @@ class Counters:
         first = self.slots + place * self._words
         slot = tag, place, first * WORD, first + RING
         if not is_owned:
-            HEAD.pack_into(self.memory, first * WORD, 0, 0, 0, 0, at[0])
-            self.tags[place] = tag
+            HEAD.pack_into(self.memory, first * WORD, 0, 0, 0, 0, 0, at[0])
+            self.words[place] = tag
         if len(self.known) >= self._most_known:
             self.known.clear()
         self.known[bucket] = slot
         return slot
+
+    def add(self, ring: int, oldest: int, live: int, total: int, now: float) -> int:
+        """Put a hit into the newest cell of a slot or, after `total` hits, into a new one; returns
+        how many cells there are.
+        """
+        cells, together = self.cells, self.together
+        newest = ring + (oldest + live - 1) % cells
+        if not live or (
+            live < cells and not (together and self.times[newest] // together == now // together)
+        ):
+            newest = ring + (oldest + live) % cells
+            self.words[newest + cells] = total
+            live += 1
+        self.times[newest] = now
+        return live
 
     def _place(self, tag: int, at: Moment) -> tuple[int, bool]:
         """The place of a tag's slot, and whether the tag has it already."""
         free = None
         for step in range(self._reach):
             place = (tag + step) % self.slots
-            owner = self.tags[place]
+            owner = self.words[place]
             if owner == tag:
                 return place, True
             if free is None and (owner == 0 or self._is_spent(place, at)):
@@ -165,18 +186,18 @@ class Counters:
         if not self._gives_way:
             raise CountersFullError
         near = ((tag + step) % self.slots for step in range(self._reach))
-        return min(near, key=lambda place: self._head(place)[4]), False
+        return min(near, key=lambda place: self._head(place)[5]), False
 
     def _is_spent(self, place: int, at: Moment) -> bool:
         """Whether nothing of a slot counts any more."""
-        day, calls, oldest, live, _ = self._head(place)
+        day, calls, _, oldest, live, _ = self._head(place)
         if live:
-            newest = self.slots + place * self._words + RING + (oldest + live - 1) % self.size
+            newest = self.slots + place * self._words + RING + (oldest + live - 1) % self.cells
             if at[0] - self.times[newest] < self.seconds:
                 return False
         return self._gives_way or not calls or day < int(at[1]) // SECONDS_A_DAY
 
-    def _head(self, place: int) -> tuple[int, int, int, int, float]:
+    def _head(self, place: int) -> tuple[int, int, int, int, int, float]:
         at = (self.slots + place * self._words) * WORD
         return HEAD.unpack_from(self.memory, at)
 
@@ -193,7 +214,9 @@ class LocalCounting:
         *,
         monotonic: Callable[[], float] = time.monotonic,
         utc: Callable[[], float] = time.time,
+        slots: int = SLOTS,
     ) -> None:
+        self._slots = slots
         self._monotonic = monotonic
         self._utc = utc
         self._folder = folder
@@ -217,7 +240,7 @@ class LocalCounting:
             CountersError: the folder cannot hold exact counts.
         """
         file = None if self._folder is None else self._folder / window.name
-        self._tables[window.name] = Counters(window, file)
+        self._tables[window.name] = Counters(window, file, self._slots)
         return window
 
     async def hit(self, *asked: Asked) -> Hits:
@@ -240,29 +263,28 @@ class LocalCounting:
             for window, bucket in asked:
                 table = self._tables[window.name]
                 slot = table.known.get(bucket)
-                if slot is None or table.tags[slot[1]] != slot[0]:
+                if slot is None or table.words[slot[1]] != slot[0]:
                     slot = self._slot(table, bucket, at)
                 _, _, head, ring = slot
-                day, calls, oldest, live, _ = READ(table.memory, head)
+                day, calls, total, oldest, live, _ = READ(table.memory, head)
                 if day != today and day != today + 1:
                     # Around midnight a clock may be set back: what was counted goes on.
                     day, calls = today, 0
-                times, size, seconds = table.times, table.size, table.seconds
+                times, cells, seconds = table.times, table.cells, table.seconds
                 while live and now - times[ring + oldest] >= seconds:
-                    oldest, live = (oldest + 1) % size, live - 1
-                fits = live < size and calls < table.per_day
+                    oldest, live = (oldest + 1) % cells, live - 1
+                hits = total - table.words[ring + cells + oldest] if live else 0
+                fits = hits < table.size and calls < table.per_day
                 if not fits:
                     counted = False
-                states.append((table, head, ring, day, calls, oldest, live, fits))
-            for table, head, ring, day, calls, oldest, live, fits in states:
-                times, size = table.times, table.size
+                states.append((table, head, ring, day, calls, total, oldest, live, hits, fits))
+            for table, head, ring, day, calls, total, oldest, live, hits, fits in states:
                 if counted:
-                    times[ring + (oldest + live) % size] = now
-                    live += 1
-                    calls += 1
-                WRITE(table.memory, head, day, calls, oldest, live, now)
-                reset = table.seconds - (now - times[ring + oldest]) if live else 0.0
-                each.append(NEW(Hit, (fits, size - live, reset, calls)))
+                    live = table.add(ring, oldest, live, total, now)
+                    calls, total, hits = calls + 1, total + 1, hits + 1
+                WRITE(table.memory, head, day, calls, total, oldest, live, now)
+                reset = table.seconds - (now - table.times[ring + oldest]) if live else 0.0
+                each.append(NEW(Hit, (fits, table.size - hits, reset, calls)))
         finally:
             if file is not None:
                 lockf(file, LOCK_UN)
@@ -275,11 +297,12 @@ class LocalCounting:
             for window, bucket in asked:
                 table = self._tables[window.name]
                 _, _, head, ring = table.slot(bucket, at)
-                day, calls, oldest, live, _ = READ(table.memory, head)
-                newest = ring + (oldest + live - 1) % table.size
+                day, calls, total, oldest, live, _ = READ(table.memory, head)
+                newest = ring + (oldest + live - 1) % table.cells
                 if live and now - table.times[newest] < table.seconds:
-                    calls = max(0, calls - 1)
-                    WRITE(table.memory, head, day, calls, oldest, live - 1, now)
+                    calls, total = max(0, calls - 1), total - 1
+                    live -= total <= table.words[newest + table.cells]
+                    WRITE(table.memory, head, day, calls, total, oldest, live, now)
 
     async def resume(self, calls: Iterable[tuple[Window, str, int]]) -> None:
         """Take over how many calls of this UTC day a bucket has had; what has no room is left."""
@@ -289,10 +312,10 @@ class LocalCounting:
             for window, bucket, number in calls:
                 table = self._tables[window.name]
                 head = table.slot(bucket, at)[2]
-                day, before, oldest, live, _ = READ(table.memory, head)
+                day, before, *rest, _ = READ(table.memory, head)
                 if day not in (today, today + 1):
                     day, before = today, 0
-                WRITE(table.memory, head, day, max(before, number), oldest, live, now)
+                WRITE(table.memory, head, day, max(before, number), *rest, now)
 
     async def close(self) -> None:
         """Let go of the files."""

@@ -32,7 +32,7 @@ from screener.telemetry.metrics import limits_away
 
 SCRIPT = files(__package__).joinpath("counting.lua").read_text("utf-8")
 
-PREFIX = "{screener:1}:"
+PREFIX = "{screener:2}:"
 """Of every key: the braces keep all in one slot, the number is the version of their meaning."""
 
 KNOWN, KNOWN_SECONDS = PREFIX + "known", 2 * SECONDS_A_DAY
@@ -241,13 +241,14 @@ def _keys(window: Window, bucket: str) -> tuple[str, str]:
 
 
 def _windows(asked: Iterable[Asked]) -> tuple[list[str], list[int]]:
-    """Two keys and three bounds of each window."""
+    """Two keys and four bounds of each window."""
     keys: list[str] = []
     bounds: list[int] = []
     for window, bucket in asked:
         keys += _keys(window, bucket)
         most = -1 if window.per_day is None else window.per_day
-        bounds += (window.size, window.seconds * 1_000_000, most)
+        together = round(window.together * 1_000_000)
+        bounds += (window.size, window.seconds * 1_000_000, most, together)
     return keys, bounds
 
 

@@ -41,6 +41,7 @@ from pydantic import ValidationError
 from mcp_server.calls.callers import Caller
 from mcp_server.calls.decoding import JsonError, decode
 from mcp_server.http.edge import TEXT
+from mcp_server.http.known import Known
 from mcp_server.http.requests import (
     MAX_BODY,
     BodyTooLargeError,
@@ -142,7 +143,8 @@ class McpEndpoint:
         self._lifespan_state: Any = None
         stamp = {types.SERVER_INFO_META_KEY: server.server_info_stamp}
         self._stamp = orjson.dumps(stamp)[1:-1]
-        self._known: dict[Key, tuple[ToolCall, bytes]] = {}
+        self._known = Known[Key, tuple[ToolCall, bytes]](MAX_KNOWN)
+        # A list is 42 us of work so; made and encoded anew each time it is 550.
         self._stored: dict[tuple[str, str, str], bytes] = {}
 
     @asynccontextmanager
@@ -314,9 +316,7 @@ class McpEndpoint:
         call = ToolCall.of(tool, self.toolset, params, version)
         result, arguments = await call_tool(call, caller, self._services, stamp)
         if key is not None and arguments is not None and not tool.operation.changes:
-            if len(self._known) >= MAX_KNOWN:
-                self._known.clear()
-            self._known[key] = call._replace(raw=arguments), stamp
+            self._known.keep(key, (call._replace(raw=arguments), stamp))
         return result
 
     def _is_call(self, decoded: Decoded) -> bool:

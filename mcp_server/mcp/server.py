@@ -11,7 +11,6 @@ from importlib import resources
 from typing import Any, TypeVar, get_args
 
 import mcp_types as types
-import orjson
 from mcp.server.apps import APP_MIME_TYPE, EXTENSION_ID
 from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
@@ -21,7 +20,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from mcp_server.calls.callers import Caller
 from mcp_server.mcp.app_page import PAGE_URI, page_content
-from mcp_server.mcp.tool_calls import ToolCall, call_tool, host_name
+from mcp_server.mcp.tool_calls import host_name
 from mcp_server.mcp.toolsets import EXTENDED, Toolset
 from mcp_server.operations.services import Services
 from mcp_server.presentation.identity import NAME, icons
@@ -67,17 +66,11 @@ def build_server(services: Services, toolset: Toolset) -> Server[Any]:
     offer = services.offer
     listed = tools(toolset, offer)
 
-    async def respond_to_tool_call(
-        context: Context, params: types.CallToolRequestParams
-    ) -> types.CallToolResult | types.InputRequiredResult:
-        tool = toolset.tools.get(params.name)
-        if tool is None:
-            raise MCPError(types.INVALID_PARAMS, _unknown_tool(params.name, offer))
-        call = ToolCall.of(tool, toolset, context.params or {}, context.protocol_version)
-        result, _arguments = await call_tool(call, _caller(context), services)
-        if orjson.loads(result).get("resultType") == "input_required":
-            return types.InputRequiredResult.model_validate_json(result)
-        return types.CallToolResult.model_validate_json(result)
+    async def refuse_tool(
+        _context: Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        # The endpoint answers each valid call of a tool that is there.
+        raise MCPError(types.INVALID_PARAMS, _unknown_tool(params.name, offer))
 
     async def record_host(ctx: Context, call_next: CallNext) -> HandlerResult:
         if ctx.method == "initialize" and (caller := _caller(ctx)).principal is not None:
@@ -95,7 +88,7 @@ def build_server(services: Services, toolset: Toolset) -> Server[Any]:
         icons=[types.Icon.model_validate(icon) for icon in icons(offer)],
         get_tool_input_schema=schemas.get,
         on_list_tools=_always(types.ListToolsResult(tools=listed)),
-        on_call_tool=respond_to_tool_call,
+        on_call_tool=refuse_tool,
         on_list_prompts=_always(types.ListPromptsResult(prompts=[])),
         on_list_resources=_always(types.ListResourcesResult(resources=[])),
         # Some hosts ask for them wherever there are resources.

@@ -1,7 +1,6 @@
 """Tool calls: what the parameters of one say, and its result as JSON, by way of the gate.
 
-The JSON is joined from stored bytes, so that a stored answer is not decoded and encoded again. The
-endpoint sends it unchanged; the SDK's own handler parses it into the SDK's types.
+The JSON is joined from stored bytes, so that a stored answer is not decoded and encoded again.
 
 A client of the 2026-07-28 era says with every call what it can do, and what its user answered. A
 client of an earlier era says so once, in a handshake that leaves no state here.

@@ -71,7 +71,7 @@ def chart(
         if trade is None:
             png, words = draw_setup(book, known, setup, look)
         else:
-            from screener.commands.nights.old_bars import bars_around
+            from screener.commands.analysis.old_bars import bars_around
 
             png, words = draw_trade(
                 book, known, trade, look, partial(bars_around, settings(), bars)

@@ -11,8 +11,9 @@ import typer
 from typer.core import TyperGroup
 
 from screener.commands import access, accounts, backup, chart, db, up, watchlist
+from screener.commands.analysis import detect
 from screener.commands.bars_options import reading_bars
-from screener.commands.nights import bars, detect, ledger, night
+from screener.commands.nights import bars, ledger, night
 from screener.commands.patterns import export, patterns
 from screener.commands.up import Host, Port
 from screener.doctor import doctor

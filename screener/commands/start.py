@@ -28,7 +28,7 @@ def seal_first_night(settings: Settings) -> None:
         check_active_night(settings)
         return
     # Imported where it is needed: a process that only serves does without numba and Polars.
-    from screener.commands.nights.nightly import order_of, seal
+    from screener.commands.nightly import order_of, seal
     from screener.service.recording import recorded
 
     with watched() as watch, recorded(settings, SAMPLE, watch) as step:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import anyio
 
+from mcp_server.limits.local_counting import KEYS_A_DAY
 from screener.doctor.result import CheckResult, fault, ok, warning
 from screener.service.sharing import objects_of, served
 from screener.settings.settings import Settings
@@ -74,7 +75,7 @@ async def _inspect(chosen: Settings) -> tuple[str | None, list[str]]:
 def limits(chosen: Settings) -> Iterator[CheckResult]:
     """Whether the Redis in which calls are counted answers and keeps them; nothing is changed."""
     if chosen.limits_url is None:
-        yield ok("limits", "counted in the memory of this machine")
+        yield ok("limits", f"counted in the memory of this machine, {KEYS_A_DAY:,} keys a day")
         return
     from redis.exceptions import AuthenticationError, RedisError, ResponseError
 

@@ -58,6 +58,9 @@ STATUS_LINES = {each.value: f"HTTP/1.1 {each} {each.phrase}\r\n".encode() for ea
 CONTROLS = bytes((*range(9), *range(10, 32), 127))
 """What no field may have (RFC 9110 section 5.5)."""
 
+END = b"\r\n\r\n"
+"""Of a head, whatever else it may stand for."""
+
 PIECE = 4096
 """Bytes that are parsed at once: after them the bounds are looked at."""
 
@@ -120,6 +123,7 @@ class Connection(HttpToolsProtocol):
         self._phase = IDLE
         self._owed = 0  # requests that the app has not answered
         self._judged = self.scope  # of the last whole head; a message that begins has a new one
+        self._held = b""  # bytes behind as many requests as may wait
         self._unreported = 0  # bytes since the parser reported a head or a part of a body
         self._deadline = self._stalled = math.inf
 
@@ -141,27 +145,52 @@ class Connection(HttpToolsProtocol):
             transport.close()
 
     def data_received(self, data: bytes) -> None:
-        size, before = len(data), self._phase
-        if before == GONE:
-            return
-        if size > PIECE:
-            for start in range(0, size, PIECE):
-                self.data_received(data[start : start + PIECE])
-            return
+        """Read on, one head at most at a time. What follows as many requests as may wait is held
+        until one of them is answered; nothing more is read meanwhile.
+        """
+        start, most = 0, self._door.bounds.pipelined
+        while start < len(data) and self._phase != GONE:
+            if self._owed >= most:
+                self._held = data[start:]
+                self.flow.pause_reading()
+                return
+            end = data.find(END, start, start + PIECE)
+            end = end + len(END) if end >= 0 else start + PIECE
+            self._read(data[start:end])
+            start = end
+
+    def _read(self, piece: bytes) -> None:
+        before = self._phase
         if before == IDLE:
             self._phase = HEAD
-        self._unreported += size
+        self._unreported += len(piece)
         try:
-            self.parser.feed_data(data)
+            self.parser.feed_data(piece)
             if self._phase != IDLE or self.scope is not self._judged:
                 self._look_at_part(before)
         except httptools.HttpParserUpgrade:
-            # The request is answered as if it had asked for no upgrade; what follows is not HTTP.
-            self.logger.warning("Unsupported upgrade request.")
-            self._phase = GONE
+            self._read_without_upgrade()
         except (httptools.HttpParserError, RefusedError) as error:
             cause = error if isinstance(error, RefusedError) else error.__context__
             self._refuse(cause.args[0] if isinstance(cause, RefusedError) else BAD_REQUEST)
+
+    def _read_without_upgrade(self) -> None:
+        """Read the head again as if it had not asked for another protocol (RFC 9110 section 7.8):
+        the parser would take the body for a part of that protocol.
+        """
+        method, version = self.parser.get_method(), self.parser.get_http_version().encode()
+        lines = [b"%b %b HTTP/%b" % (method, self.url, version)]
+        for name, value in self.headers:
+            if name == b"connection":
+                words = (word.strip() for word in value.split(b","))
+                others = b", ".join(word for word in words if word.lower() != b"upgrade")
+                lines.append(b"connection: " + others)
+            elif name != b"upgrade":
+                lines.append(b"%b: %b" % (name, value))
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn's
+        self._unreported = 0
+        self.data_received(b"\r\n".join(lines) + END)
 
     def pause_writing(self) -> None:
         self._stalled = self._clock() + self._door.bounds.unread_seconds
@@ -186,8 +215,8 @@ class Connection(HttpToolsProtocol):
             self._unreported > bounds.head_bytes - PIECE and self._head_size() > bounds.head_bytes
         ):
             raise RefusedError(LARGE_HEAD)
-        if self._owed >= bounds.pipelined:
-            raise RefusedError(b"")  # it would stand behind other answers
+        if self._is_upgrade():
+            return
         super().on_headers_complete()
         self._owed += 1
         self._phase, self._unreported = BODY, 0
@@ -199,6 +228,8 @@ class Connection(HttpToolsProtocol):
         super().on_body(body)
 
     def on_message_complete(self) -> None:
+        if self._is_upgrade():
+            return
         if self.headers:
             raise RefusedError(TRAILERS)
         super().on_message_complete()
@@ -264,6 +295,9 @@ class Connection(HttpToolsProtocol):
         else:  # without uvicorn's timer for idle connections, as the door has a clock for all
             self.server_state.total_requests += 1
             self.flow.resume_reading()
+        if self._held:
+            held, self._held = self._held, b""
+            self.data_received(held)
 
     def shutdown(self) -> None:
         """The server stops: answer what has been sent, and close."""
@@ -294,6 +328,10 @@ class Connection(HttpToolsProtocol):
         self._stream.abort()
 
     # Its own
+
+    def _is_upgrade(self) -> bool:
+        """Whether the parser takes what follows the head for another protocol."""
+        return self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT"
 
     def _look_at_part(self, before: int) -> None:
         """Bound what the parser holds of a message that goes on after a piece, and start the clock

@@ -30,7 +30,7 @@ from store.errors import (
     SealedError,
     StoreError,
 )
-from store.folder.files import narrow, private_folder
+from store.folder.files import narrow, private_data_folder
 from store.folder.layout import DataFolder
 from store.folder.trouble import is_of_disk, trouble_of
 from store.wire.sheets import csv_text
@@ -296,7 +296,7 @@ def prepare_data_dir(chosen: Settings) -> None:
         StoreError: it cannot be made, written or restricted.
     """
     try:
-        private_folder(chosen.data_dir.resolve())
+        private_data_folder(chosen.data_dir.resolve())
         narrow(DataFolder(chosen.data_dir))
         probe = chosen.data_dir / ".writable"
         probe.touch(mode=0o600)

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from pathlib import Path
 from typing import Annotated, Final
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
-from pydantic import AfterValidator, Secret
+from pydantic import AfterValidator, BeforeValidator, Secret
 
 HIDDEN: Final = "***"
 
@@ -53,6 +54,17 @@ class StoreAddress(SecretAddress):
     def _display(self) -> str:
         url = self.get_secret_value()
         return url if re.fullmatch(PLACE, url) else HIDDEN
+
+
+def filled(value: object) -> object:
+    """What is not blank: a blank path is the current folder, a blank host every address.
+
+    Raises:
+        ValueError: it is blank.
+    """
+    if isinstance(value, str) and not value.strip():
+        raise ValueError("must not be blank; leave it unset for its default")
+    return value
 
 
 def proxy(text: str) -> str:
@@ -113,6 +125,9 @@ def symbol(text: str) -> str:
     return text.upper()
 
 
+Filled = BeforeValidator(filled)
+FilledPath = Annotated[Path, Filled]
+Address = Annotated[str, Filled]
 Proxy = Annotated[str, AfterValidator(proxy)]
 Host = Annotated[str, AfterValidator(host)]
 Origin = Annotated[str, AfterValidator(origin)]
@@ -150,7 +165,7 @@ def is_loopback(host: str) -> bool:
 
 def overlap(one: str, other: str) -> bool:
     """Whether sockets on two addresses would take the same port."""
-    return one == other or bool({one, other} & {"0.0.0.0", "::", ""})  # noqa: S104 - compared, not bound
+    return one == other or bool({one, other} & {"0.0.0.0", "::"})  # noqa: S104 - compared, not bound
 
 
 def check_redis(text: str) -> None:

@@ -17,6 +17,8 @@ from screener.settings import setting_types
 from screener.settings.errors import SettingsError as SettingsError
 from screener.settings.logs import LogFormat, LogLevel
 from screener.settings.setting_types import (
+    Address,
+    FilledPath,
     Host,
     Origin,
     Proxy,
@@ -42,6 +44,10 @@ DISCLAIMER = "Educational chart analysis, not investment advice."
 
 MOST_DAYS = 36_500
 """A hundred years; the dates of a calendar end not much later."""
+
+MAX_PER_MINUTE = 1_000_000
+MAX_PER_DAY = 1_000_000_000
+"""Limits of calls: larger ones cost no memory, but an absurd one is a slip."""
 
 MOST_ADDRESSES = 32
 """That are told of a night, all at once."""
@@ -74,7 +80,7 @@ class Settings(BaseSettings):
         use_attribute_docstrings=True,
     )
 
-    data_dir: Path = Path("data")
+    data_dir: FilledPath = Path("data")
     """Folder of nights, charts and accounts."""
     database_url: ServerAddress | None = None
     """Address of the accounts, postgresql://USER:PASSWORD@HOST/DATABASE; SQLite in the data folder
@@ -108,14 +114,14 @@ class Settings(BaseSettings):
     """Address that clients use; http://HOST:PORT of the server when unset."""
     operator: str | None = Field(default=None, max_length=200)
     """Who runs the service and how to reach them, as people read it."""
-    privacy: Path | None = None
+    privacy: FilledPath | None = None
     """Markdown file of your privacy page; one that says what is stored when unset."""
-    terms: Path | None = None
+    terms: FilledPath | None = None
     """Markdown file of your terms; short ones when unset."""
     registry_name: str | None = Field(default=None, max_length=200)
     """Name in the MCP registry, such as com.example/screener; from the public address when unset.
     """
-    host: str = "127.0.0.1"
+    host: Address = "127.0.0.1"
     """Address to listen on."""
     port: int = Field(default=8000, ge=1, le=65535)
     """Port to listen on."""
@@ -147,24 +153,24 @@ class Settings(BaseSettings):
     """Data source label, sealed."""
     disclaimer: str = DISCLAIMER
     """Disclaimer, sealed with each night."""
-    key_per_minute: int = Field(default=60, ge=1)
+    key_per_minute: int = Field(default=60, ge=1, le=MAX_PER_MINUTE)
     """Calls a minute with one key."""
-    key_per_day: int = Field(default=10_000, ge=1)
+    key_per_day: int = Field(default=10_000, ge=1, le=MAX_PER_DAY)
     """Calls a UTC day with one key."""
-    account_multiple: int = Field(default=3, ge=1)
+    account_multiple: int = Field(default=3, ge=1, le=1_000)
     """How many keys' worth of calls one account has, with all its keys and apps."""
-    keyless_per_minute: int = Field(default=30, ge=1)
+    keyless_per_minute: int = Field(default=30, ge=1, le=MAX_PER_MINUTE)
     """Calls a minute from one address without a key, on each of REST and MCP."""
-    other_per_minute: int = Field(default=300, ge=1)
+    other_per_minute: int = Field(default=300, ge=1, le=MAX_PER_MINUTE)
     """Requests a minute that are not calls, of each kind: lists of one account, pages of one
     sign-in; lists, pages and refused requests of one address. Pictures of pages are four times as
     many.
     """
-    connections: int = Field(default=1024, ge=8)
+    connections: int = Field(default=1024, ge=8, le=100_000)
     """Open connections of one process, at most."""
-    requests_at_once: int = Field(default=256, ge=8)
+    requests_at_once: int = Field(default=256, ge=8, le=100_000)
     """Requests under way in one process, at most."""
-    registrations_per_minute: int = Field(default=60, ge=1)
+    registrations_per_minute: int = Field(default=60, ge=1, le=MAX_PER_MINUTE)
     """Apps that may register a minute from one address."""
     client_metadata_documents: bool = True
     """Whether apps may be known by an https address, from which they are read."""
@@ -184,13 +190,13 @@ class Settings(BaseSettings):
     """Share of the active symbols that must have a session before a night is as of it."""
     behind_limit: float = Field(default=0.1, ge=0, le=1)
     """A night is held back if a larger share of the active symbols is behind it."""
-    running_sessions: int = Field(default=120, ge=1)
+    running_sessions: int = Field(default=120, ge=1, le=MOST_DAYS)
     """Sessions after its trigger in which a running trade is served as a setup."""
     min_quality: float | None = Field(default=None, ge=0, le=100)
     """Quality, 0 to 100, from which a nightly serves a setup: lower serves more drawings that
     readers refuse; the detector's own when unset.
     """
-    chart_symbols: int | None = Field(default=None, ge=0)
+    chart_symbols: int | None = Field(default=None, ge=0, le=10_000_000)
     """Symbols with setups whose prices a night keeps for charts; every covered symbol's when unset.
     """
     charts_warm: bool = True
@@ -205,7 +211,7 @@ class Settings(BaseSettings):
     """Whether each request is a log line: time, operation, code, milliseconds, beginning of the
     key, request id.
     """
-    metrics_host: str = "127.0.0.1"
+    metrics_host: Address = "127.0.0.1"
     """Address on which /metrics listens, if it has a port."""
     metrics_port: int | None = Field(default=None, ge=1, le=65535)
     """Port of /metrics, in the form of Prometheus; none when unset."""

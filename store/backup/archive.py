@@ -31,11 +31,12 @@ SKIPPED: Final = re.compile(rb"(\x50\x2a\x4d\x18\x20\x00\x00\x00.{32})?", re.DOT
 Contents = dict[str, dict[str, int | str]]
 """The size and digest of each member by its name."""
 
-MOST_MEMBERS: Final = 1_000_000
-MOST_TEXT: Final = 64 * 2**20
-"""Bytes of a member that is read into memory."""
-MOST_WINDOW: Final = 2**27
-"""Bytes of memory that decompression may take."""
+MAX_MEMBERS: Final = 65_536
+"""All are listed in memory: of rows, each has a mebibyte."""
+MAX_LISTED: Final = 256
+"""Bytes of a line of that list: a name, a size, a digest."""
+MAX_WINDOW: Final = 2**25
+"""Bytes of memory that decompression may take; what is written needs 2 MiB."""
 
 NAME: Final = re.compile(
     r"backup\.json|contents\.json|database/[a-z_]{1,40}/\d{6}\.jsonl|night/manifest\.json"
@@ -151,13 +152,13 @@ class Member:
             self._sha256.update(body)
             yield body
 
-    def read(self) -> bytes:
-        """Its bytes.
+    def read(self, most: int) -> bytes:
+        """Its bytes, which are in memory then.
 
         Raises:
-            BackupError: it is larger than anything that is read into memory.
+            BackupError: there are more than `most`.
         """
-        if self.size > MOST_TEXT:
+        if self.size > most:
             raise BackupError(f"{self.name} in the backup is too large.")
         return b"".join(self.pieces())
 
@@ -174,7 +175,7 @@ class _Unpacked(io.RawIOBase):
     def __init__(self, file: IO[bytes]) -> None:
         super().__init__()
         self._file = file
-        unpacker = zstandard.ZstdDecompressor(max_window_size=MOST_WINDOW)
+        unpacker = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW)
         self._unpacker = unpacker.decompressobj()
         self._ready = bytearray()
 
@@ -255,11 +256,11 @@ class ArchiveReader:
             with tarfile.open(fileobj=stream, mode="r|", tarinfo=_Entry, bufsize=PIECE) as tar:
                 for entry in tar:
                     file = tar.extractfile(entry)
-                    if file is None or entry.name in seen or len(seen) >= MOST_MEMBERS:
+                    if file is None or entry.name in seen or len(seen) >= MAX_MEMBERS:
                         raise BackupError(f"{self.path} holds {entry.name!r} twice, or too much.")
                     member = Member(entry.name, entry.size, file, self.path)
                     if entry.name == CONTENTS:
-                        self._compare(member.read(), seen)
+                        self._compare(member.read(MAX_LISTED * (len(seen) + 1)), seen)
                         break
                     yield member
                     seen[member.name] = {"bytes": member.size, "sha256": member.digest()}

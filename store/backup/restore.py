@@ -16,6 +16,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -23,7 +24,14 @@ from pydantic import ValidationError
 
 from store.backup.archive import ArchiveReader, Member, Progress, silent
 from store.backup.backup import HEADER, MANIFEST, Header
-from store.backup.rows import Loading, mark_restored, newest_mark, read_chunk
+from store.backup.rows import (
+    MAX_CHUNK_BYTES,
+    Loading,
+    mark_restored,
+    newest_mark,
+    read_chunk,
+)
+from store.backup.values import count_checked
 from store.database import tables
 from store.database.database import Database
 from store.database.migration import HEAD, check_known
@@ -33,13 +41,19 @@ from store.folder.layout import DataFolder
 from store.folder.lock import locked, restore_is_pending
 from store.ledger.ledger import Ledger
 from store.ledger.manifest import Manifest, read_manifest, stamp_path, verify_book
-from store.ledger.objects import LARGEST, NOTHING, Name, read_newest
+from store.ledger.objects import NOTHING, Name, read_newest
 from store.ledger.verify import walk, walk_objects
 from store.nights.book import Book
 from store.nights.nights import Nights
 
 DATABASE = "database/"
 LEDGER = "ledger/"
+
+MAX_HEAD = 2**20
+"""Bytes of a small file: what the backup is, the manifest of its night, the head of its ledger."""
+
+MAX_OBJECT = 16 * 2**20
+"""Bytes of an object of the ledger, compressed; two are in memory at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +96,15 @@ class _ReadBackup:
             if self.header is None:
                 self.header = _header(member)
             elif member.name.startswith(DATABASE):
-                self.rows += len(read_chunk(member.read())[1])
+                table = member.name.split("/")[1]
+                columns, rows = read_chunk(member.read(MAX_CHUNK_BYTES))
+                self.rows += count_checked(table, columns, rows)
             elif member.name.startswith(LEDGER):
                 name = Name.read(member.name.removeprefix(LEDGER))
                 if name is None:
-                    self.newest = read_newest(member.read())
+                    self.newest = read_newest(member.read(MAX_HEAD))
                 else:
-                    yield name, member.read
+                    yield name, partial(member.read, MAX_OBJECT)
 
 
 @contextmanager
@@ -216,7 +232,7 @@ def _header(member: Member) -> Header:
     if member.name != HEADER:
         raise BackupError("The file does not begin like a backup.")
     try:
-        header = Header.model_validate_json(member.read())
+        header = Header.model_validate_json(member.read(MAX_HEAD))
     except ValidationError as error:
         raise BackupError(
             "The backup has a format that this program does not know; restore it with the version "
@@ -250,7 +266,7 @@ async def _unpack(
         done += member.size
         progress("restoring", done, 0)
         if member.name.startswith(DATABASE):
-            await loading.load(member.name.split("/")[1], member.read())
+            await loading.load(member.name.split("/")[1], member.read(MAX_CHUNK_BYTES))
         elif member.name != HEADER:
             _check_size(member, stage)
             _write(member, stage / member.name)
@@ -258,7 +274,7 @@ async def _unpack(
 
 def _check_size(member: Member, stage: Path) -> None:
     """Check that a file is no larger than one of its kind, and than what is free."""
-    most = LARGEST
+    most = MAX_OBJECT if member.name.startswith(LEDGER) else MAX_HEAD
     if member.name.endswith(".book"):
         with _refused():
             manifest = _staged(stage)

@@ -7,7 +7,9 @@ A chunk is one line with the names of the columns and a line of values for each 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+import io
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -23,6 +25,17 @@ from store.errors import BackupError, DatabaseMovedError, MissingTablesError
 
 CHUNK_BYTES = 2**20
 """Bytes of a chunk, from which the next one begins."""
+
+MAX_ROW_BYTES = 128 * 1024
+"""Bytes of one row: an app's redirect addresses make the longest."""
+
+MAX_CHUNK_BYTES = 2 * CHUNK_BYTES + MAX_ROW_BYTES
+"""Bytes of a chunk of a backup that is read: a row more than `CHUNK_BYTES`, and line ends."""
+
+ROWS_AT_ONCE = 1000
+"""Rows that one statement inserts."""
+
+UNREADABLE = "Rows of the backup cannot be read."
 
 
 async def chunks(connection: AsyncConnection) -> AsyncIterator[tuple[str, bytes]]:
@@ -58,20 +71,35 @@ def _order(connection: AsyncConnection, table: sa.Table) -> list[sa.ColumnElemen
     return [each.collate("C") if isinstance(each.type, sa.String) else each for each in columns]
 
 
-def read_chunk(body: bytes) -> tuple[list[str], list[list[Any]]]:
-    """The columns and rows of a chunk.
+def read_chunk(body: bytes) -> tuple[list[str], Iterator[list[Any]]]:
+    """The columns of a chunk and its rows, of which one at a time is in memory.
 
     Raises:
         BackupError: it is none.
     """
+    columns = _of_json(body.partition(b"\n")[0])
+    if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
+        raise BackupError(UNREADABLE)
+    return columns, _rows(columns, body)
+
+
+def _rows(columns: Sequence[str], body: bytes) -> Iterator[list[Any]]:
+    lines = iter(io.BytesIO(body))
+    next(lines)
+    for line in lines:
+        row = _of_json(line)
+        if not isinstance(row, list) or len(row) != len(columns):
+            raise BackupError(UNREADABLE)
+        yield row
+
+
+def _of_json(line: bytes) -> object:
+    if len(line) > MAX_ROW_BYTES:
+        raise BackupError("A row of the backup is too large.")
     try:
-        columns, *rows = map(orjson.loads, body.split(b"\n"))
+        return orjson.loads(line)
     except orjson.JSONDecodeError as error:
-        raise BackupError("Rows of the backup cannot be read.") from error
-    named = isinstance(columns, list) and all(isinstance(name, str) for name in columns)
-    if not named or any(not isinstance(row, list) or len(row) != len(columns) for row in rows):
-        raise BackupError("Rows of the backup cannot be read.")
-    return columns, rows
+        raise BackupError(UNREADABLE) from error
 
 
 class Loading:
@@ -100,11 +128,14 @@ class Loading:
             raise BackupError(f"The backup's table {table} is not in its schema.")
         readers = [_reader(into.columns[name]) for name in columns]
         try:
-            values = [
-                {name: read(value) for name, read, value in zip(columns, readers, row, strict=True)}
-                for row in rows
-            ]
-            if values:
+            while some := list(islice(rows, ROWS_AT_ONCE)):
+                values = [
+                    {
+                        name: read(value)
+                        for name, read, value in zip(columns, readers, row, strict=True)
+                    }
+                    for row in some
+                ]
                 await self._connection.execute(into.insert(), values)
         except (SQLAlchemyError, TypeError, ValueError, OverflowError) as error:
             if _is_away(error):

@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from store.errors import StoreError
+from store.folder.layout import DataFolder
 
 DRAFT = ".draft"
 """The suffix of a file that is still being written."""
@@ -40,6 +41,32 @@ def private_folder(folder: Path) -> Path:
             "set SCREENER_DATA_DIR to a folder that this user owns and can write to."
         ) from error
     return folder
+
+
+def private_data_folder(folder: Path) -> Path:
+    """Make the data folder, or restrict an existing one that is ours to its owner.
+
+    Raises:
+        StoreError: it cannot be made or restricted, or others may read it and it is not ours.
+    """
+    if folder.is_dir() and folder.stat().st_mode & OTHERS and not _is_ours(folder):
+        raise StoreError(
+            f"{folder} is not a data folder: other users may enter it, and it is shared or holds "
+            "other things; set SCREENER_DATA_DIR to a folder of its own."
+        )
+    return private_folder(folder)
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether a folder is a data folder, or an empty one that may become one."""
+    if folder.stat().st_mode & stat.S_ISVTX:  # as /tmp, which many use
+        return False
+    place = DataFolder(folder)
+    if any(mark.exists() for mark in (place.nights, place.ledger, place.accounts)):
+        return True
+    known = {each.name for each in place} | {"lost+found"}
+    is_here = folder.resolve() == Path.cwd().resolve()
+    return not is_here and all(path.name in known for path in folder.iterdir())
 
 
 def private_file(path: Path) -> Path:

@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from store.errors import LedgerError, ManifestError, WithdrawnError
-from store.folder.files import DRAFT, private_folder, replace_file, sync_directory, sync_file
+from store.folder.files import (
+    DRAFT,
+    private_data_folder,
+    private_folder,
+    replace_file,
+    sync_directory,
+    sync_file,
+)
 from store.folder.layout import DataFolder
 from store.folder.lock import lives
 from store.ledger.ledger import Appended, Ledger, NightEntry
@@ -34,7 +41,7 @@ class Nights:
         place = DataFolder(data_dir)
         self.folder, self.pointer, self.charts = place.nights, place.manifest, place.charts
         self.ledger = Ledger(data_dir, simulated=simulated)
-        private_folder(data_dir)
+        private_data_folder(data_dir)
         private_folder(self.folder)
 
     def draft_path(self, version: str) -> Path:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from screener.commands.bars_options import BarsOptions
-from screener.commands.nights.nightly import Work, order_of, seal
+from screener.commands.nightly import Work, order_of, seal
 from screener.settings.settings import Settings
 from store.nights.nights import Nights
 from tests.conftest import CROWDED

@@ -157,8 +157,8 @@ def check_bars(
 
     It writes nothing. Exits with 2 if no symbol can be used.
     """
-    from screener.commands.nights.nightly import Work, order_of
-    from screener.commands.nights.quality import print_check
+    from screener.commands.analysis.quality import print_check
+    from screener.commands.nightly import Work, order_of
     from screener.nightly.check import check
 
     options = replace(options, bars=path)

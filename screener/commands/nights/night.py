@@ -62,9 +62,9 @@ def nightly(
     A symbol with bad bars is left out and named; a failed night leaves the old one serving.
     docs/operate.md tells the exit codes.
     """
-    from screener.commands.nights.nightly import order_of, seal, try_out, working
-    from screener.commands.nights.nightly import wait_for_session as wait
-    from screener.commands.nights.origin import note_origin
+    from screener.commands.analysis.origin import note_origin
+    from screener.commands.nightly import order_of, seal, try_out, working
+    from screener.commands.nightly import wait_for_session as wait
     from screener.commands.nights.report import print_report
     from screener.commands.patterns.setups import print_forming
     from screener.notify.messages import drift
@@ -141,7 +141,7 @@ def report(
     as_csv: Annotated[bool, typer.Option("--csv", help="The findings as CSV.")] = False,
 ) -> None:
     """Show what was found in each symbol's bars and what was done, totals by rule first."""
-    from screener.commands.nights.quality import (
+    from screener.commands.analysis.quality import (
         SymbolFinding,
         findings_of,
         print_findings,

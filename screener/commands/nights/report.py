@@ -6,7 +6,7 @@ import resource
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from screener.commands.nights.quality import (
+from screener.commands.analysis.quality import (
     later_sessions,
     taken_currencies,
     taken_for_crypto,

@@ -13,8 +13,7 @@ import pytest
 
 from mcp_server.limits.counting import CountersFullError, Hit, Hits, Window
 from mcp_server.limits.local_counting import (
-    MOST_BYTES,
-    RING,
+    SLOTS,
     STRANGERS_BYTES,
     STRANGERS_KNOWN,
     WORD,
@@ -31,10 +30,16 @@ NOON = 20_000 * DAY + 43_200.0
 class Table:
     """The counters of one window, on clocks that the test sets at each call."""
 
-    def __init__(self, size: int, per_day: int | None = None, folder: Path | None = None) -> None:
+    def __init__(
+        self,
+        size: int,
+        per_day: int | None = None,
+        folder: Path | None = None,
+        slots: int = SLOTS,
+    ) -> None:
         self._at: Moment = (0, 0)
         self.counting = LocalCounting(
-            folder, monotonic=lambda: self._at[0], utc=lambda: self._at[1]
+            folder, monotonic=lambda: self._at[0], utc=lambda: self._at[1], slots=slots
         )
         self._window = self.counting.open(Window("w", size, 60, per_day))
 
@@ -57,8 +62,8 @@ async def share(tmp_path: Path) -> AsyncIterator[Share]:
     """What opens a table as each process does that shares its file."""
     async with AsyncExitStack() as opened:
 
-        def share(size: int, per_day: int | None = None) -> Table:
-            table = Table(size, per_day, tmp_path)
+        def share(size: int, per_day: int | None = None, *, slots: int = SLOTS) -> Table:
+            table = Table(size, per_day, tmp_path, slots)
             opened.push_async_callback(table.counting.close)
             return table
 
@@ -66,7 +71,7 @@ async def share(tmp_path: Path) -> AsyncIterator[Share]:
 
 
 def test_slots_are_taken_over_once_their_calls_are_spent() -> None:
-    counters, slots = Table(999), STRANGERS_BYTES // (WORD * (RING + 999))
+    counters, slots = Table(999), Counters(Window("w", 999, 60)).slots
     for n in range(slots + 99):
         counters.hit(f"caller {n}", NOON)
 
@@ -74,13 +79,13 @@ def test_slots_are_taken_over_once_their_calls_are_spent() -> None:
 
 
 CROWD = 8
-SIZE = MOST_BYTES // (CROWD * WORD)
-"""So many hits that a table has room for eight slots only."""
+"""Slots of a small table."""
+SIZE = 50
 
 
 def crowded(per_day: int | None = None, share: Share = Table) -> Table:
     """Counters whose eight slots have owners, who have called once."""
-    counters = share(SIZE, per_day)
+    counters = share(SIZE, per_day, slots=CROWD)
     assert {counters.hit(f"owner {n}", NOON).left for n in range(CROWD)} == {SIZE - 1}
     return counters
 
@@ -186,7 +191,7 @@ def test_the_window_does_not_follow_a_clock_that_is_set() -> None:
 
 
 def test_each_process_finds_a_slot_again_until_another_gave_it_away(share: Share) -> None:
-    one, other = crowded(share=share), share(SIZE)
+    one, other = crowded(share=share), share(SIZE, slots=CROWD)
 
     assert {other.hit(f"owner {n}", NOON + 61).today for n in range(CROWD)} == {2}
     assert {other.hit(f"newcomer {n}", NOON + 122).today for n in range(CROWD)} == {1}
@@ -207,15 +212,24 @@ def test_a_process_that_dies_while_it_counts_leaves_too_many_counted_never_too_f
     before = words()
     counters.hit("a", NOON + 61)  # two have left the window
     after = words()
-    *head, time = [n for n, word in enumerate(after) if word != before[n]]
-    for done in range(len(head) + 2):
+    *head, time, number = [n for n, word in enumerate(after) if word != before[n]]
+    order = [number, time, *head]
+    for done in range(len(order) + 1):
         with (tmp_path / "w").open("r+b") as file:
-            written = [time, *head][:done]
+            written = order[:done]
             file.seek(head[0] * WORD)
-            for n in range(head[0], time + 1):  # all that later hits may have changed
+            for n in range(head[0], number + 1):  # all that later hits may have changed
                 file.write(after[n] if n in written else before[n])
         again = share(5)
         assert sum(again.hit("a", NOON + 61).fits for _ in range(5)) <= 3, done
+
+
+@pytest.mark.parametrize("per_day", [None, 10**9])
+def test_memory_does_not_grow_with_what_a_window_allows(per_day: int | None) -> None:
+    tables = [Counters(Window("w", size, 60, per_day)) for size in (61, 10_000, 1_000_000)]
+
+    assert len({(table.slots, len(table.memory)) for table in tables}) == 1
+    assert len(tables[0].memory) <= (STRANGERS_BYTES if per_day is None else SLOTS * 1100) + 10**6
 
 
 def test_a_file_that_cannot_be_shared_is_one_clear_line(tmp_path: Path) -> None:

@@ -68,6 +68,25 @@ STEPS: dict[str, tuple[Window, list[Step]]] = {
             *((119.5, BACK), (119.5, (False, 3, 0, 1))),
         ],
     ),
+    "hits of one second leave together, the last of them after exactly the window": (
+        Window("w", 100, 60, 900),
+        [
+            *((0.25, (True, 99, 60, 1)), (0.75, (True, 98, 60, 2)), (1, (True, 97, 59.75, 3))),
+            *(
+                (60.25, (True, 96, 0.5, 4)),
+                (60.75, (True, 97, 0.25, 5)),
+                (61, (True, 97, 59.75, 6)),
+            ),
+        ],
+    ),
+    "what is taken back of hits of one second leaves the others": (
+        Window("w", 100, 60, 900),
+        [
+            *((0.25, (True, 99, 60, 1)), (0.5, (True, 98, 60, 2)), (0.5, BACK)),
+            *((2, (True, 98, 58.5, 2)), (2, BACK), (2, BACK), (2, BACK)),
+            (2, (True, 99, 60, 1)),
+        ],
+    ),
     **{
         f"taking back more than was counted gives nothing away, of {size}": (
             Window("w", size, 60, 9),
@@ -100,17 +119,38 @@ async def test_each_call_is_told_its_window_and_its_day(
         assert hits.wait == (1 if expected[0] else max(1, math.ceil(expected[2]))), number
 
 
+@pytest.mark.parametrize(("size", "pause"), [(5, 6), (61, 0.6), (62, 0.6), (300, 0.1)])
 async def test_no_window_ever_holds_more_calls_than_allowed(
-    counting: Counting, clock: Clock
+    counting: Counting, clock: Clock, size: int, pause: float
 ) -> None:
-    window, times = counting.open(Window("w", 5, 60)), list[float]()
-    for pause in np.random.default_rng(1).exponential(6, 1_000):
-        clock.now += round(float(pause), 3)
-        if (await counting.hit((window, "a"))).counted:
+    """A call is refused for less than a second longer than the window asks for, if at all."""
+    window, times = counting.open(Window("w", size, 60)), list[float]()
+    for wait in np.random.default_rng(1).exponential(pause, 2_000):
+        clock.now += round(float(wait), 3)
+        hits = await counting.hit((window, "a"))
+        if hits.counted:
             times.append(clock.now)
+        else:
+            assert len(times) - bisect_right(times, clock.now - 61) >= size
+            assert hits.each[0].left == 0
+            assert 0 < hits.each[0].reset <= 60
 
-    assert all(n - bisect_right(times, at - 60) < 5 for n, at in enumerate(times))
-    assert 200 < len(times) < 800
+    assert all(n - bisect_right(times, at - 60) < size for n, at in enumerate(times))
+    assert 400 < len(times) < 1_900
+
+
+@pytest.mark.parametrize("size", [3, 60, 200])
+async def test_who_waits_as_long_as_told_is_counted(
+    counting: Counting, clock: Clock, size: int
+) -> None:
+    window = counting.open(Window("w", size, 60))
+    while (hits := await counting.hit((window, "a"))).counted:
+        clock.now += round(50 / size, 3)
+
+    clock.now += hits.wait
+
+    assert (await counting.hit((window, "a"))).counted
+    assert hits.wait <= 60
 
 
 async def test_of_calls_at_once_so_many_are_counted_as_fit(counting: Counting) -> None:

@@ -14,6 +14,7 @@ import httpx
 import mcp_types as types
 import orjson
 import pytest
+from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from mcp_server.calls.callers import Caller
@@ -22,7 +23,9 @@ from mcp_server.http.requests import MAX_BODY, Origins
 from mcp_server.mcp.endpoint import McpEndpoint
 from mcp_server.mcp.revisions import ASSUMED, fitting
 from mcp_server.mcp.server import build_server
+from mcp_server.mcp.tool_calls import ToolCall, call_tool
 from mcp_server.mcp.toolsets import FULL
+from mcp_server.operations.services import Services
 from screener.service.app import services_of
 from screener.service.parts import AccountStore
 from screener.settings.settings import Settings
@@ -140,7 +143,9 @@ async def paired(data_dir: Path) -> AsyncIterator[Pair]:
         ours = McpEndpoint(server, FULL, services, origins, SignedIn(caller))
         agents = {"/mcp": ours.respond}
         edge = Edge(no_page, None, agents, at_once=64, is_https=False, docs_url="https://x")
-        stock = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
+        stock = StreamableHTTPSessionManager(
+            _with_tools(services), json_response=True, stateless=True
+        )
 
         async def with_caller(scope: Scope, receive: Any, send: Any) -> None:
             await stock.handle_request({**scope, "caller": caller}, receive, send)
@@ -151,6 +156,26 @@ async def paired(data_dir: Path) -> AsyncIterator[Pair]:
             await stack.enter_async_context(client(edge)),
             await stack.enter_async_context(client(with_caller)),
         )
+
+
+def _with_tools(services: Services) -> Server[Any]:
+    """The SDK's server, which answers calls of tools itself."""
+    server = build_server(services, FULL)
+    unknown = server.get_request_handler("tools/call")
+    assert unknown is not None
+
+    async def answer(context: Any, params: types.CallToolRequestParams) -> Any:
+        tool = FULL.tools.get(params.name)
+        if tool is None:
+            return await unknown.handler(context, params)
+        call = ToolCall.of(tool, FULL, context.params or {}, context.protocol_version)
+        result, _ = await call_tool(call, context.request["caller"], services)
+        if orjson.loads(result).get("resultType") == "input_required":
+            return types.InputRequiredResult.model_validate_json(result)
+        return types.CallToolResult.model_validate_json(result)
+
+    server.add_request_handler("tools/call", types.CallToolRequestParams, answer)
+    return server
 
 
 @asynccontextmanager

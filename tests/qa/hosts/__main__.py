@@ -27,7 +27,7 @@ def main() -> None:
 
 def print_conformance(installed: Installed, night: Path) -> None:
     """Seal the sample night, serve it, run the suite and print each version's outcome."""
-    from screener.commands.nights.nightly import seal_sample
+    from screener.commands.nightly import seal_sample
     from screener.settings.settings import Settings
     from tests.qa.hosts.conformance import CANNOT, check_server, scenarios
     from tests.service import serving

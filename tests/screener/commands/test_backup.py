@@ -16,6 +16,7 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
+import orjson
 import pytest
 import zstandard
 from hypothesis import given
@@ -187,7 +188,7 @@ def held_by(path: Path, body: bytes) -> dict[str, bytes]:
     path.write_bytes(body)
     with ArchiveReader(path) as archive:
         check(archive)
-        return {member.name: member.read() for member in archive.members()}
+        return {member.name: member.read(member.size) for member in archive.members()}
 
 
 def test_a_file_that_goes_on_after_its_contents_is_refused(backup: Path, tmp_path: Path) -> None:
@@ -241,6 +242,39 @@ def test_a_hostile_archive_is_refused_however_right_its_digest(name: str, tmp_pa
     write_archive(path, plain.getvalue())
 
     check_refusal(run(tmp_path / "data", "restore", str(path)), "which no backup has")
+    assert not (tmp_path / "data" / "accounts.sqlite").exists()
+
+
+ACCOUNT = [1, "ada@example.com", "premium", True, None, "2026-01-01T00:00:00Z"]
+NAMES = ["id", "email", "plan", "active", "password_hash", "created_at"]
+ROWS: dict[str, tuple[dict[str, object], str]] = {
+    "a plan": ({"plan": "god"}, "accounts.plan is 'god', which is none of none, premium"),
+    "an address": ({"email": "nobody"}, "accounts.email"),
+    "a long text": ({"password_hash": "x" * 256}, "accounts.password_hash"),
+    "a NUL": ({"email": "a@b.c\0"}, "accounts.email"),
+    "a number": ({"id": "1"}, "accounts.id"),
+    "a negative number": ({"id": -1}, "accounts.id"),
+    "a truth": ({"active": 1}, "accounts.active"),
+    "a time": ({"created_at": 5}, "accounts.created_at"),
+    "a long row": ({"password_hash": "x" * 200_000}, "row of the backup is too large"),
+    "many rows": ({}, "accounts/000001.jsonl in the backup is too large"),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_rows_that_no_command_writes_are_refused_by_name(name: str, tmp_path: Path) -> None:
+    changed, words = ROWS[name]
+    row = orjson.dumps(list((dict(zip(NAMES, ACCOUNT, strict=True)) | changed).values()))
+    number = 40_000 if name == "many rows" else 1
+    body = b"\n".join([orjson.dumps(NAMES), *[row] * number])
+    with (tmp_path / "rows").open("wb") as file:
+        writer = ArchiveWriter(file)
+        writer.add("backup.json", header()[1])
+        writer.add("database/accounts/000001.jsonl", body)
+        writer.end()
+
+    for more in ((), ("--check",)):
+        check_refusal(run(tmp_path / "data", "restore", str(tmp_path / "rows"), *more), words)
     assert not (tmp_path / "data" / "accounts.sqlite").exists()
 
 
@@ -329,7 +363,7 @@ def rewritten(backup: Path, path: Path, suffix: str, change: Callable[[bytes], b
     with ArchiveReader(backup) as archive, path.open("wb") as file:
         writer = ArchiveWriter(file)
         for member in archive.members():
-            body = member.read()
+            body = member.read(member.size)
             writer.add(member.name, change(body) if member.name.endswith(suffix) else body)
         writer.end()
     return path

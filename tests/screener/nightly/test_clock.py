@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from screener.commands.bars_options import BarsOptions
-from screener.commands.nights.nightly import order_of
+from screener.commands.nightly import order_of
 from screener.nightly.night import make_night
 from screener.settings.settings import Settings
 from store.errors import HeldBackError, PublishError

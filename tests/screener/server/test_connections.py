@@ -74,6 +74,18 @@ class Echo:
         await response(200, body or scope["path"].encode())(scope, receive, send)
 
 
+class Counted:
+    """An app that notes which paths it was asked for, in their order."""
+
+    def __init__(self) -> None:
+        self.echo = Echo()
+        self.paths = list[bytes]()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.paths.append(scope["path"].encode())
+        await self.echo(scope, receive, send)
+
+
 @contextmanager
 def started(
     bounds: Bounds = PATIENT, app: App | None = None, **settings: Any
@@ -230,19 +242,39 @@ def test_what_is_not_http_is_refused(patient: int, bytes_sent: bytes) -> None:
     assert status(exchange(patient, bytes_sent)) == 400
 
 
-@pytest.mark.parametrize("protocol", [b"websocket", b"h2c"])
-@pytest.mark.parametrize("body", [b"", b"hello"])
-def test_a_request_for_another_protocol_is_answered_and_nothing_after_it_is_read(
-    patient: int, protocol: bytes, body: bytes
+@pytest.mark.parametrize(
+    "fields",
+    [
+        b"Connection: Upgrade\r\nUpgrade: websocket",
+        b"Connection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAMAAABk\r\nUpgrade: h2c",
+        b"Upgrade: h2c, foo/2\r\nConnection: keep-alive, UPGRADE\r\nX: " + b"x" * 9000,
+    ],
+)
+@pytest.mark.parametrize("cut", [10, 95, None])
+def test_an_upgrade_is_ignored_and_the_body_is_read(
+    patient: int, fields: bytes, cut: int | None
 ) -> None:
-    head = b"POST /path HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: %b\r\n" % protocol
-    length = b"Content-Length: %d\r\n\r\n" % len(body)
+    """Java's own client and `curl --http2` ask for h2c with each request."""
+    head = b"PUT /echo HTTP/1.1\r\nHost: x\r\n%b\r\n" % fields
+    whole = head + b"Content-Length: 5\r\n\r\nhello"
+    chunked = head + b"Transfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n"
 
-    answer = exchange(patient, head + length + body + GET, GET)
+    with connect(patient) as client:
+        for sent in (whole, chunked, head + b"\r\n", whole):
+            client.sendall(sent[:cut])
+            client.sendall(sent[cut:] if cut else b"")
+            answer = read_answer(client)
+            assert status(answer) == 200
+            assert answer.endswith(b"hello" if b"hel" in sent else b"/echo")
+
+
+def test_connection_close_holds_for_a_request_that_asks_for_an_upgrade(patient: int) -> None:
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nConnection: close, Upgrade\r\nUpgrade: h2c\r\n"
+
+    answer = exchange(patient, head + b"Content-Length: 3\r\n\r\nabc" + GET)
 
     assert status(answer) == 200
-    assert answer.endswith(b"/path")
-    assert b"connection: close" in answer
+    assert answer.endswith(b"abc")
 
 
 def test_several_requests_may_be_sent_at_once_and_are_answered_in_order(patient: int) -> None:
@@ -259,14 +291,34 @@ def test_several_requests_may_be_sent_at_once_and_are_answered_in_order(patient:
     ]
 
 
-def test_a_flood_of_requests_on_one_connection_ends_it(
-    patient: int, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("number", [17, 33, 2500])
+@pytest.mark.parametrize("body", [b"", b"a\r\n\r\nb"])
+def test_more_requests_than_may_wait_are_answered_one_by_one(
+    number: int, body: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.INFO):
-        answer = exchange(patient, *[GET * 2000] * 20)
+    app = Counted()
+    paths = [b"/%d" % n for n in range(number)]
+    head = b"POST %b HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%b"
+    sent = b"".join(head % (path, len(body), body) for path in paths)
 
-    assert answer.count(b"HTTP/1.1 200") < 2000
+    with caplog.at_level(logging.INFO), listening(app=app) as port:
+        answers = exchange(port, sent + GET.replace(b"x", b"x\r\nConnection: close"))
+
+    assert app.paths == [*paths, b"/"]
+    assert answers.count(b"HTTP/1.1 200") == number + 1
     assert [r.message for r in caplog.records if r.levelno > logging.INFO] == []
+
+
+def test_requests_behind_a_slow_one_are_not_begun(patient: int) -> None:
+    app = Counted()
+    with listening(app=app) as port, connect(port) as client:
+        client.sendall(BUSY + GET * 3000)
+        assert app.echo.begun.acquire(timeout=30)
+        assert app.paths == [b"/busy"]
+        app.echo.go.set()
+        received = b""
+        while received.count(b"HTTP/1.1 200") < 3001:
+            received += client.recv(65536) or pytest.fail("closed before all were answered")
 
 
 def test_who_sends_nothing_is_disconnected_without_a_word(hasty: int) -> None:

@@ -131,5 +131,5 @@ def test_the_doctor_says_what_a_redis_does_not_keep(redis_server: RedisServer) -
 
 def test_without_a_redis_the_doctor_says_where_calls_are_counted() -> None:
     assert list(limits(Settings())) == [
-        CheckResult("ok", "limits", "counted in the memory of this machine")
+        CheckResult("ok", "limits", "counted in the memory of this machine, 100,000 keys a day")
     ]

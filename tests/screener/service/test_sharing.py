@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from screener.commands.bars_options import BarsOptions
-from screener.commands.nights.nightly import order_of, seal
+from screener.commands.nightly import order_of, seal
 from screener.commands.start import seal_first_night
 from screener.service.sharing import looking
 from screener.settings.settings import Settings, load_settings

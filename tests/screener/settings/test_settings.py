@@ -146,3 +146,19 @@ def test_the_public_address_is_compared_in_lower_case() -> None:
 
     assert settings.url == "https://screener.example.com"
     assert settings.offer.mcp_url == "https://screener.example.com/mcp"
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\t\n"])
+@pytest.mark.parametrize("name", ["data_dir", "privacy", "terms", "host", "metrics_host"])
+def test_a_blank_path_or_host_is_refused(name: str, blank: str) -> None:
+    """A blank path would be the current folder, a blank host every address."""
+    with pytest.raises(SettingsError, match=f"SCREENER_{name.upper()}: must not be blank"):
+        load_settings(**{name: blank})
+
+
+def test_every_number_has_a_bound_and_one_too_large_is_refused() -> None:
+    """A billion calls a minute used to end the start in a traceback."""
+    for name, field in fields().items():
+        if "int" in str(field.annotation) and "Literal" not in str(field.annotation):
+            with pytest.raises(SettingsError, match=f"SCREENER_{name.upper()}: .*less than"):
+                load_settings(**{name: 10**12})

@@ -17,7 +17,7 @@ from PIL import Image
 
 from mcp_server.charts.past import Past, marks_of, past_view
 from screener.commands.bars_options import BarsOptions
-from screener.commands.nights.nightly import order_of, seal
+from screener.commands.nightly import order_of, seal
 from screener.settings.settings import Settings
 from store.ledger.ledger import Ledger
 from store.ledger.served import ServedSetup, TradeKey

@@ -11,7 +11,13 @@ import pytest
 from store.database.database import Database
 from store.errors import StoreError
 from store.folder.checkpoints import Checkpoints
-from store.folder.files import narrow, private_file, private_folder, replace_file
+from store.folder.files import (
+    narrow,
+    private_data_folder,
+    private_file,
+    private_folder,
+    replace_file,
+)
 from store.nights.nights import Nights
 
 
@@ -31,6 +37,54 @@ def test_the_data_folder_is_closed_to_others_whoever_makes_it_first(
     Nights(folder)
 
     assert (mode(folder), mode(folder / "nights")) == (0o700, 0o700)
+
+
+@pytest.mark.parametrize(
+    ("bits", "holds"),
+    [
+        (0o755, ["notes.txt"]),
+        (0o750, ["bars", "README.md"]),
+        (0o1777, []),
+        (0o1777, ["nights"]),
+    ],
+)
+def test_an_open_folder_that_is_not_ours_is_refused_and_left_alone(
+    tmp_path: Path, bits: int, holds: list[str]
+) -> None:
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    for name in holds:
+        (folder / name).mkdir(mode=0o755)
+    folder.chmod(bits)
+
+    with pytest.raises(StoreError, match=r"is not a data folder.*set SCREENER_DATA_DIR"):
+        private_data_folder(folder)
+
+    assert mode(folder) == bits
+    assert all(mode(folder / name) == 0o755 for name in holds)
+
+
+def test_the_current_folder_is_not_taken_unless_it_is_a_data_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tmp_path.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StoreError, match="is not a data folder"):
+        private_data_folder(Path())
+    assert mode(tmp_path) == 0o755
+
+    (tmp_path / "accounts.sqlite").touch()
+
+    assert mode(private_data_folder(Path())) == 0o700
+
+
+@pytest.mark.parametrize("holds", ["lost+found", "bars", "ledger"])
+def test_a_new_volume_and_an_older_data_folder_are_closed(tmp_path: Path, holds: str) -> None:
+    folder = tmp_path / "data"
+    (folder / holds).mkdir(parents=True)
+    folder.chmod(0o777)
+
+    assert mode(private_data_folder(folder)) == 0o700
 
 
 def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:

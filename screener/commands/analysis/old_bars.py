@@ -5,10 +5,10 @@ from __future__ import annotations
 import datetime as dt
 
 from mcp_server.charts.past import Trade
+from screener.commands.analysis.explain import found_in
+from screener.commands.analysis.origin import as_the_night
 from screener.commands.bars_options import BarsOptions
-from screener.commands.nights.explain import found_in
-from screener.commands.nights.nightly import order_of, working
-from screener.commands.nights.origin import as_the_night
+from screener.commands.nightly import order_of, working
 from screener.nightly.bars import to_day
 from screener.nightly.errors import SourceError
 from screener.nightly.plan import plan

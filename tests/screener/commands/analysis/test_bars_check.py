@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from screener.commands.analysis.quality import MOST
 from screener.commands.nights.night import MOST_FINDINGS
-from screener.commands.nights.quality import MOST
 from store.nights.nights import Nights
 from tests.screener.command import Finished, check_refusal, run
 from tests.screener.nightly.series import walk

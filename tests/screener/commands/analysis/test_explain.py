@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from screener.commands.nights.explain import rule_cells
+from screener.commands.analysis.explain import rule_cells
 from screener.nightly.bars import Bars, to_date
 from screener.nightly.detector.events import Rule
 from screener.nightly.detector.kernel.naming import Finding

@@ -53,8 +53,8 @@ def detect(
     With a SYMBOL, print why it has a pattern on a session, or why it has none; only its bars are
     read.
     """
-    from screener.commands.nights.nightly import order_of, working
-    from screener.commands.nights.origin import as_the_night
+    from screener.commands.analysis.origin import as_the_night
+    from screener.commands.nightly import order_of, working
 
     wanted = explain or named
     if (out_file is None) == (wanted is None) or (explain and named):
@@ -66,7 +66,7 @@ def detect(
         if out_file is not None:
             _write_versions(order, out_file, step)
         elif wanted is not None:
-            from screener.commands.nights.explain import print_explanation
+            from screener.commands.analysis.explain import print_explanation
 
             print_explanation(order, wanted)
 
@@ -74,10 +74,10 @@ def detect(
 def _write_versions(order: Order, out_file: Path, step: Step) -> None:
     import orjson
 
-    from screener.commands.nights.quality import left_out
+    from screener.commands.analysis.quality import left_out
+    from screener.commands.analysis.versions import versions
     from screener.nightly.errors import by_code
     from screener.nightly.plan import plan, pool_of
-    from screener.nightly.research import versions
     from store.folder.files import replace_file
 
     planned = plan(order, dt.datetime.now(dt.UTC))
