@@ -17,7 +17,7 @@ import pytest
 from screener.service.app import BASE
 from screener.settings.settings import Settings
 from tests.agent import message
-from tests.contract.test_auth import KEYED, KEYLESS
+from tests.contract.cases import KEYED, KEYLESS
 from tests.service import Service, copy_night, new_key, serving
 
 PER_KEY, PER_ADDRESS, OTHER = 4, 2, 4

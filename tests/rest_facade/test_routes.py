@@ -10,7 +10,7 @@ import pytest
 
 from mcp_server.operations.table import OPERATIONS
 from rest_facade.routes import ROUTES
-from tests.contract.test_errors import check_error
+from tests.contract.codes import check_error
 from tests.screener.process import until
 from tests.service import Service, new_key, serving
 

@@ -1,4 +1,7 @@
-"""What is kept from night to night: a later night has the bytes of one that starts from nothing."""
+"""What is kept from night to night: a later night has the bytes of one that starts from nothing.
+
+Over 400 lines, because every damage is tried on the same pair of nights.
+"""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from mcp_server.http.requests import Header, Receive, Scope, Send
 from mcp_server.http.responses import HttpResponse
 from screener.server.connections import Connection
 from screener.server.door import Bounds, Door
-from tests.screener.server.test_connections import GET, App
+from tests.screener.server.sockets import GET, App
 
 LAST = GET[:-2] + b"Connection: close\r\n\r\n" + b"x" * 200_000
 BODY = b"5\r\nhello\r\n0\r\n\r\n"

@@ -11,7 +11,7 @@ import pytest
 from store.accounts.accounts import Account, Accounts
 from store.accounts.audit import EventKind
 from store.accounts.sessions import Browsers
-from tests.screener.web.browser import PASSWORD, Browser
+from tests.screener.web.browser import FIREFOX, PASSWORD, SAFARI, Browser
 from tests.screener.web.people import (
     authorize_address,
     events_of,
@@ -21,7 +21,6 @@ from tests.screener.web.people import (
     signed_in,
     tokens_of,
 )
-from tests.screener.web.test_activity import FIREFOX, SAFARI
 from tests.service import Service, on_database, serving
 
 HANDLE = re.compile(r'name="end" value="([0-9a-f]+)"')
@@ -108,7 +107,7 @@ def test_ending_everything_leaves_this_browser_alone(service: Service) -> None:
 def test_a_new_password_ends_keys_and_apps_if_that_is_chosen(
     service: Service, chosen: dict[str, str], status: int
 ) -> None:
-    """U13: and every other session in any case."""
+    """Every other session ends in any case."""
     account, new = new_person(service), "a staple for the horse"
     browser, other = signed_in(service, account), signed_in(service, account)
     _, secret = service.keys(lambda keys: keys.create(account.email, "laptop"))

@@ -28,8 +28,7 @@ from tests.screener.market import bars as bars
 from tests.screener.market import data as data
 from tests.screener.market import first as first
 from tests.screener.market import sealed as sealed
-from tests.screener.nightly.series import walk
-from tests.screener.nightly.test_night import write_csv
+from tests.screener.nightly.series import walk, write_csv
 
 PUBLISHED, USAGE, BUSY, HELD_BACK, NOTHING_NEW, DRIFT, WORKERS_DIED = 0, 2, 3, 4, 5, 6, 7
 ROOT = Path(__file__).parents[4]
