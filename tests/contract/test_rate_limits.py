@@ -95,20 +95,6 @@ def test_a_key_has_60_calls_a_minute_over_both_surfaces(
     assert visitor.get(f"{BASE}/families").status_code == 200
 
 
-@pytest.mark.proves("LIM-key")
-def test_more_keys_of_an_account_buy_no_more_calls(live: Service, visitor: httpx.Client) -> None:
-    email = f"reader{next(NUMBERS)}@example.com"
-    first = new_key(live.settings, email)
-    _, second = live.keys(lambda keys: keys.create(email, "second"))
-    _, third = live.keys(lambda keys: keys.create(email, "third"))
-    for key in (first, second):
-        for _ in range(PER_KEY):
-            assert live.get("/me", key=key).status_code == 200
-
-    check_limited(live.get("/me", key=third))
-    assert visitor.get(f"{BASE}/families").status_code == 200
-
-
 @pytest.mark.proves("LIM-key", "ERR-rate_limited")
 def test_the_calls_of_a_day_are_not_forgotten_by_a_restart(data_dir: Path) -> None:
     assert Settings.model_fields["key_per_day"].default == 10_000

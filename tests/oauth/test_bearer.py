@@ -124,17 +124,6 @@ def test_a_token_opens_mcp_and_no_session_id_is_issued_and_a_made_up_one_changes
     assert "mcp-session-id" not in opened.headers
 
 
-def test_an_inactive_account_has_no_valid_token(service: Service) -> None:
-    account = new_person(service)
-    host = new_host(service, account.id)
-    tokens, code = host.tokens(), host.code()
-    service.accounts(lambda accounts: accounts.set_active(account.email, active=False))
-
-    check_refused_everywhere(service, tokens["access_token"])
-    assert host.refresh(tokens["refresh_token"]).json()["error"] == "invalid_grant"
-    assert host.exchange(code).json()["error"] == "invalid_grant"
-
-
 @pytest.mark.proves("OAUTH-expired", "LIM-access-token")
 def test_a_token_that_was_used_until_its_end_is_an_invalid_token_from_then_on(
     tmp_path: Path,

@@ -33,25 +33,6 @@ def test_a_revoked_token_and_an_api_key_are_none(host: Host, service: Service) -
     assert service.get("/me").status_code == 200
 
 
-def test_a_used_refresh_token_ends_its_family_too(host: Host) -> None:
-    old = host.tokens()
-    new = host.refresh(old["refresh_token"]).json()
-
-    assert host.revoke(old["refresh_token"]).status_code == 200
-    assert not host.opens(new["access_token"])
-
-
-def test_other_grants_of_the_client_survive(host: Host) -> None:
-    revoked, other = host.tokens(), host.tokens()
-
-    answer = host.revoke(revoked["access_token"])
-
-    assert not host.opens(revoked["access_token"])
-    assert host.opens(other["access_token"])
-    assert host.refresh(other["refresh_token"]).status_code == 200
-    assert (answer.content, answer.headers["cache-control"]) == (b"", "no-store")
-
-
 def test_no_token_is_told(host: Host) -> None:
     assert error_of(host.revoke("")) == (400, "invalid_request")
 

@@ -46,15 +46,6 @@ def connected(app: App, data: bytes) -> tuple[Connection, list[bytes]]:
     return connection, written
 
 
-@pytest.mark.parametrize("data", [GET, LAST], ids=["one", "last"])
-async def test_the_head_and_the_body_of_an_answer_leave_in_one_write(data: bytes) -> None:
-    connection, written = answering(data)
-    await asyncio.sleep(0)
-
-    assert [each.endswith(b"\r\n\r\n" + BODY) for each in written] == [True]
-    assert connection.timeout_keep_alive_task is None  # the door has a clock for all
-
-
 async def test_a_head_waits_for_a_body_no_longer_than_a_turn_of_the_loop() -> None:
     late = asyncio.Event()
     _, written = answering(GET, late)
