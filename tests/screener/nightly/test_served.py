@@ -85,13 +85,13 @@ def replayed(before: Seen, now: Seen) -> set[TradeKey]:
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Seen]]:
-    """A year of 40 walks, with a night every twenty days."""
+    """A year of 20 walks, with a night every twenty days."""
     folder = made_once(tmp_path_factory, "path", seal_path)
     return folder, pickle.loads((folder / "seen").read_bytes())  # noqa: S301 - our own bytes
 
 
 def seal_path(folder: Path) -> None:
-    order = order_over(folder, {f"S{seed}": walk(BARS, seed=seed) for seed in range(40)})
+    order = order_over(folder, {f"S{seed}": walk(BARS, seed=seed) for seed in range(20)})
     seen = [publish(order, folder / "data", day) for day in sessions_before(LAST, 12, step=20)]
     (folder / "seen").write_bytes(pickle.dumps(seen))
 

@@ -66,7 +66,8 @@ def test_changes_are_grouped_with_their_number_reason_and_price(changed: Service
 
 
 def test_the_page_is_bounded_and_says_how_many_more_there_are(night: Path, tmp_path: Path) -> None:
-    many = [market_changes()[0].model_copy(update={"lineage_id": f"l{n}"}) for n in range(1000)]
+    first = market_changes()[0]
+    many = [first.model_copy(update={"lineage_id": f"l{n}"}) for n in range(1000)]
     copy_night(night, tmp_path)
     reseal(tmp_path, lambda content: write_changes(content, many))
     with closing(active_book(tmp_path)) as book:

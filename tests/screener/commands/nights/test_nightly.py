@@ -169,8 +169,10 @@ def test_a_session_is_settled_so_long_after_its_close(now: str, until: str) -> N
     ],
 )
 def test_an_address_that_cannot_be_used_is_one_line(
-    option: str, given: str, said: str, tmp_path: Path
+    option: str, given: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("screener.nightly.workers.cluster.CONNECT_SECONDS", 1)
+
     done = command.run(tmp_path, "nightly", option, given)
 
     command.check_refusal(done, said, USAGE)
