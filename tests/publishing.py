@@ -14,7 +14,7 @@ from store.nights.nights import Nights
 from store.remote.objects import Objects
 from store.remote.pointer import MOST_BYTES, POINTER, Published, read_published
 from store.remote.shared_nights import SharedNights
-from tests.store.nights.test_nights import write
+from tests.books import write
 
 FIRST = dt.date(2026, 1, 5)
 

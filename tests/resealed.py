@@ -1,22 +1,22 @@
-"""A sealed night with another content: its book is changed and sealed again under its name."""
+"""A sealed night with another content: written anew, and sealed again under its name."""
 
 from __future__ import annotations
 
 import datetime as dt
 import gzip
-import sqlite3
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import orjson
 
-from store.folder.files import digest_file
-from store.ledger.manifest import stamp_path
+from store.ledger.manifest import Manifest, stamp_path
 from store.nights.nights import Nights
 from store.wire.families import Family
 from store.wire.records import Change, ChangeKind, ChangeReason
+from tests.books import Content, Fields, content_of, write_content
 
 SINCE = (dt.date(2012, 10, 2), "20121002-0123456789ab")
 """The session and the version of the night before."""
@@ -38,21 +38,59 @@ OF_KIND: Mapping[ChangeKind, tuple[ChangeReason, ...]] = {
 
 def reseal(
     folder: Path,
-    change_book: Callable[[sqlite3.Connection], None] = lambda _: None,
+    change: Callable[[Content], None] | None = None,
     change_manifest: Callable[[dict[str, Any]], None] = lambda _: None,
 ) -> None:
-    """Change the book and the manifest of a folder's active night, and seal and activate it."""
+    """Change what the book and the manifest of a folder's active night say; seal and activate it
+    under its name."""
     nights = Nights(folder)
     active = nights.check_active()
-    book = nights.folder / active.book.file
-    with closing(sqlite3.connect(book)) as connection, connection:
-        change_book(connection)
-    stamp_path(nights.folder, active).unlink(missing_ok=True)
     fields = active.model_dump(mode="json")
-    fields["book"] |= {"sha256": digest_file(book), "bytes": book.stat().st_size}
+    if change is not None:
+        book = nights.folder / active.book.file
+        with changed(book, active, change, active.as_of_session) as (made, draft):
+            draft.replace(book)
+        fields["counts"] = made.counts.model_dump(mode="json")
+        fields["book"] |= {"sha256": made.book.sha256, "bytes": made.book.bytes}
+    stamp_path(nights.folder, active).unlink(missing_ok=True)
     change_manifest(fields)
     (nights.folder / f"{active.data_version}.json").write_bytes(orjson.dumps(fields))
     nights.pointer.write_bytes(orjson.dumps(fields))
+
+
+def reseal_next(
+    folder: Path,
+    change: Callable[[Content], None],
+    session: dt.date,
+    changes: Sequence[Fields] = (),
+) -> None:
+    """Put the night of a later session into a folder and activate it: with the content of the
+    active one, changed."""
+    nights = Nights(folder)
+    before = nights.check_active()
+    since = {"since_session": before.as_of_session, "since_version": before.data_version}
+
+    def change_and_tell(content: Content) -> None:
+        change(content)
+        content.meta["changes"] = {**since, "changes": list(changes)}
+
+    book = nights.folder / before.book.file
+    with changed(book, before, change_and_tell, session) as (made, draft):
+        draft.replace(nights.folder / made.book.file)
+    (nights.folder / f"{made.data_version}.json").write_bytes(made.encode())
+    nights.pointer.write_bytes(made.encode())
+
+
+@contextmanager
+def changed(
+    book: Path, like: Manifest, change: Callable[[Content], None], session: dt.date
+) -> Iterator[tuple[Manifest, Path]]:
+    """A night with the changed content of a book, and where its own book is within the block."""
+    content = content_of(book)
+    change(content)
+    with TemporaryDirectory(dir=book.parent.parent) as scratch:
+        made = write_content(content, like, Path(scratch), session)
+        yield made, Nights(Path(scratch)).folder / made.book.file
 
 
 def rename_bars(manifest: dict[str, Any]) -> None:
@@ -60,17 +98,30 @@ def rename_bars(manifest: dict[str, Any]) -> None:
     manifest["inputs"]["bars"] = "market"
 
 
-def set_meta(connection: sqlite3.Connection, name: str, value: object) -> None:
-    """Replace a value beside the records of a book."""
-    connection.execute("REPLACE INTO meta VALUES (?, ?)", (name, orjson.dumps(value)))
-
-
-def write_changes(connection: sqlite3.Connection, changes: Sequence[Change]) -> None:
+def write_changes(content: Content, changes: Sequence[Change]) -> None:
     """Replace what changed with a night."""
     rows = [change.model_dump(mode="json") for change in changes]
     since, version = SINCE
-    value = {"since_session": since, "since_version": version, "changes": rows}
-    set_meta(connection, "changes", value)
+    content.meta["changes"] = {"since_session": since, "since_version": version, "changes": rows}
+
+
+def leave_out(content: Content, symbol: str, code: str, sentence: str) -> None:
+    """Make a symbol one that is not covered, by a rule and with its sentence in the report."""
+    content.symbols[symbol] = code
+    content.meta["report"]["refused"] = {code: {symbol: sentence}}
+
+
+def name_all(content: Content, name: str) -> None:
+    """Give every company a name."""
+    for entry in content.universe:
+        entry["name"] = name
+
+
+def forget_lines(content: Content) -> None:
+    """Make a night as they were sealed before history had lines."""
+    for _, rows in content.histories.values():
+        for row in rows:
+            del row["lines"]
 
 
 def market_changes() -> list[Change]:

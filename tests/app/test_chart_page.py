@@ -1,6 +1,6 @@
 """The chart page in Chromium, in a sandboxed frame of two hosts: a plain one and AppBridge.
 
-Longer than other modules: a browser and a night are set up once for all that the page does.
+Over 400 lines, because a browser and a night are set up once for all that the page does.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mcp_server.mcp.app_page import DATA_KEY, PAGE_URI
 from tests.app.hosts import ADDRESS, DRAWN, PLAIN, Host, official_script
 from tests.chromium import launched, profile_of
 from tests.contract.market import active_book
-from tests.mcp_server.mcp.test_server import post
+from tests.mcp_server.mcp.messages import post
 from tests.node import NotInstalledError
 from tests.service import Service
 

@@ -14,8 +14,8 @@ from mcp_server.mcp.server import tools
 from mcp_server.mcp.toolsets import EXTENDED, FULL
 from mcp_server.presentation.offer import Offer
 from mcp_server.presentation.rules import CONTENT_RULES
+from tests.contract.codes import CODES
 from tests.contract.market import write_market
-from tests.contract.test_errors import CODES
 
 OFFER = Offer("https://screener.example.com", ("AAPL", "GOOG", "IBM", "MSFT", "SPY"))
 LISTING = 6_500

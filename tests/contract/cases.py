@@ -136,3 +136,15 @@ MALFORMED = tuple(
     for value in values
 )
 """Calls with a value that an argument does not take, and the name of that argument."""
+
+
+KEYED = (
+    *(("PUT", "/tickers"), ("PATCH", "/tickers"), ("GET", "/tickers"), ("GET", "/me")),
+    *(("GET", "/scan"), ("GET", "/changes"), ("GET", "/tickers/AAPL/chart.png")),
+    *(("GET", f"/tickers/AAPL/{name}") for name in ("patterns", "history", "record")),
+)
+
+KEYLESS = (
+    *("/", "/llms.txt", "/skill.md", "/openapi.json", "/families", "/families/triangle/stats"),
+    *("/universe", "/demo", "/demo/AAPL"),
+)

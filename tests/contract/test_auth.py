@@ -10,17 +10,8 @@ import pytest
 
 from store.accounts.accounts import AccountPlan, Accounts
 from tests.agent import call, connected, texts
+from tests.contract.cases import KEYED, KEYLESS
 from tests.service import Service, new_key, serving
-
-KEYED = (
-    *(("PUT", "/tickers"), ("PATCH", "/tickers"), ("GET", "/tickers"), ("GET", "/me")),
-    *(("GET", "/scan"), ("GET", "/changes"), ("GET", "/tickers/AAPL/chart.png")),
-    *(("GET", f"/tickers/AAPL/{name}") for name in ("patterns", "history", "record")),
-)
-KEYLESS = (
-    *("/", "/llms.txt", "/skill.md", "/openapi.json", "/families", "/families/triangle/stats"),
-    *("/universe", "/demo", "/demo/AAPL"),
-)
 
 
 @pytest.fixture(scope="module")

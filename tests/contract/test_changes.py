@@ -15,8 +15,8 @@ from screener.notify.messages import published, screen
 from store.nights.nights import Nights
 from store.wire.words import NEW_DETECTOR
 from tests.contract.market import active_book
-from tests.contract.test_one_view import words
-from tests.resealed import CHANGES, SINCE, market_changes, reseal, set_meta, write_changes
+from tests.contract.views import words
+from tests.resealed import CHANGES, SINCE, market_changes, reseal, write_changes
 from tests.screener.command import run
 from tests.screener.web.people import new_person, signed_in
 from tests.service import Service, copy_night, serving
@@ -29,7 +29,7 @@ def changed(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
     """A live service over a night with changes of every kind."""
     folder = tmp_path_factory.mktemp("changed")
     copy_night(night, folder)
-    reseal(folder, lambda book: write_changes(book, market_changes()))
+    reseal(folder, lambda content: write_changes(content, market_changes()))
     with serving(folder) as live:
         yield live
 
@@ -107,7 +107,7 @@ def test_a_night_with_none_before_it_says_that_nothing_is_known(service: Service
 def test_a_night_like_the_one_before_it_is_available_and_empty(
     data_dir: Path,
 ) -> None:
-    reseal(data_dir, lambda book: write_changes(book, []))
+    reseal(data_dir, lambda content: write_changes(content, []))
     with serving(data_dir) as live:
         found = page(live)
 
@@ -122,7 +122,7 @@ def test_the_first_night_of_another_detector_says_so_wherever_changes_are_told(
     copy_night(night, tmp_path)
     asked, since = ScanArguments(status="all"), dict(zip(NAMES, SINCE, strict=True))
     record = {**since, "changes": [], "detector_changed": True}
-    reseal(tmp_path, lambda book: set_meta(book, "changes", record))
+    reseal(tmp_path, lambda content: content.meta.update(changes=record))
     with closing(active_book(tmp_path)) as book, closing(active_book(night)) as before:
         entered = screen_changes(asked, book, before)
         said = published("https://here", Nights(tmp_path).check_active(), book, ())

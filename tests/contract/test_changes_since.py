@@ -51,7 +51,7 @@ def chain(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cha
     with closing(active_book(folder)) as book:
         still = book.scan.rows[0]
     found = _changes(still)
-    reseal(folder, lambda book: write_changes(book, found[TONIGHT]))
+    reseal(folder, lambda content: write_changes(content, found[TONIGHT]))
     active, ledger = Nights(folder).check_active(), Ledger(folder)
     for number, (session, lines) in enumerate(found.items(), 1):
         version = f"{session:%Y%m%d}{active.data_version[8:]}"

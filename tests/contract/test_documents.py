@@ -12,7 +12,7 @@ from mcp_server.calls.errors import CATALOGUE
 from mcp_server.filters.kinds import KINDS
 from rest_facade.routes import ROUTES
 from tests.agent import connected
-from tests.contract.test_errors import CODES
+from tests.contract.codes import CODES
 from tests.service import Service
 
 HOUR = "public, max-age=3600"

@@ -15,25 +15,10 @@ from store.accounts.accounts import AccountPlan
 from store.wire.families import Family
 from tests.agent import ERAS, call, connected, texts
 from tests.contract.cases import MALFORMED, REFUSED
+from tests.contract.codes import CODES, check_error
 from tests.contract.market import Market
 from tests.service import Service, new_key
 
-CODES = {
-    "missing_api_key": (401, "Send the header", "connect again and sign in"),
-    "invalid_api_key": (401, "Create a new key", "new key in the settings of the host"),
-    "forbidden": (403, "the same key then works", "the same connection then works"),
-    "ticker_not_tracked": (403, "199 of 200 slots are free", "199 of 200 slots are free"),
-    "rate_limited": (429, "retry once, then back off", "retry once, then back off"),
-    "bad_request": (400, "Correct the named parameter", "Correct the named parameter"),
-    "invalid_symbol": (400, "upper-case exchange symbols", "24 letters, digits and dots"),
-    "unknown_symbol": (400, "/universe", "in place of each unknown one"),
-    "ticker_cap_exceeded": (400, "remove some first", "Ask the user which tickers may go"),
-    "unknown_family": (404, "details.allowed", "Use one of those"),
-    "setup_not_found": (404, "patterns again", "Call get_ticker_patterns"),
-    "chart_unavailable": (404, "from the JSON", "draw the lines from their endpoints"),
-    "not_a_demo_symbol": (404, "details.demo_symbols", "Use one of those"),
-}
-"""The status of each code, and words of its fix over REST and for agents."""
 DETAILS: dict[str, dict[str, Any]] = {
     "invalid_symbol": {"rejected": ["A-B", "é", ""]},
     "unknown_symbol": {"unknown": ["NOPE", "NADA"]},
@@ -45,17 +30,6 @@ DETAILS: dict[str, dict[str, Any]] = {
 
 ROUTE_WORDS = re.compile(r"\b(GET|PUT|PATCH|POST)\b|details\.|/[a-z]")
 """What an agent, which has tools, can do nothing with."""
-
-
-def check_error(answer: httpx.Response, code: str) -> dict[str, Any]:
-    body: dict[str, Any] = answer.json()
-    assert answer.headers["content-type"] == "application/json"
-    assert set(body) - {"details"} == {"error", "message", "fix", "docs_url"}
-    assert all(isinstance(body[name], str) and body[name] for name in set(body) - {"details"})
-    assert "details" not in body or (isinstance(body["details"], dict) and body["details"])
-    assert body["docs_url"].startswith("http")
-    assert (answer.status_code, body["error"]) == (CATALOGUE[code].status, code)
-    return body
 
 
 @pytest.mark.proves("ERR-branch", "VER-2", "ERROR-error")

@@ -6,8 +6,6 @@ Run with `UPDATE_GOLDEN=1` to write the files again.
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,16 +16,9 @@ from mcp_server.mcp.server import tools
 from mcp_server.mcp.toolsets import EXTENDED, FULL
 from mcp_server.presentation.offer import Offer
 from rest_facade.documents import documents
+from tests.contract.golden import check_golden
 
-GOLDEN = Path(__file__).parents[1] / "golden"
 OFFER = Offer("https://screener.example.com", ("AAPL", "GOOG"))
-
-
-def check_golden(name: str, text: str) -> None:
-    path = GOLDEN / name
-    if os.environ.get("UPDATE_GOLDEN"):
-        path.write_text(text, encoding="utf-8")
-    assert text == path.read_text(encoding="utf-8")
 
 
 def pretty(value: Any) -> str:

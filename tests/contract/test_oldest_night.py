@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import zstandard
 
 from rest_facade.routes import ROUTES
 from screener.data.columns import TABLES
@@ -19,26 +17,13 @@ from store.ledger.manifest import SCHEMA_VERSION, read_manifest
 from store.nights.book import Book
 from store.nights.nights import Nights
 from tests.agent import call, connected
+from tests.contract.oldest_night import VERSION, put_oldest
 from tests.screener.command import check_refusal, run
 from tests.screener.web.people import new_person, signed_in
 from tests.service import Service, serving
 
-OLDEST = Path(__file__).with_name("oldest")
-VERSION = "20121003-e15a3f56d151"
-
 ARGUMENTS = {"symbol": "AAPL", "symbols": ["AAPL"], "family": "triangle"}
 """What tools that need an argument are given."""
-
-
-def put_oldest(data: Path) -> Path:
-    """Put the oldest night into a data folder."""
-    nights = data / "nights"
-    nights.mkdir(parents=True, exist_ok=True)
-    packed = (OLDEST / f"{VERSION}.book.zst").read_bytes()
-    (nights / f"{VERSION}.book").write_bytes(zstandard.ZstdDecompressor().decompress(packed))
-    shutil.copy(OLDEST / "manifest.json", nights / f"{VERSION}.json")
-    shutil.copy(OLDEST / "manifest.json", data / "manifest.json")
-    return data
 
 
 @pytest.fixture(scope="module")

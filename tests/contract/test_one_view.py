@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import html
 import io
 import re
 from collections.abc import Iterator, Mapping
@@ -19,9 +18,9 @@ from mcp_server.charts.charts import chart_view
 from screener.web.market.columns import COLUMNS
 from store.nights.book import Book
 from store.wire.view import gain
-from tests.agent import call, connected
 from tests.contract.market import active_book
-from tests.contract.test_oldest_night import put_oldest
+from tests.contract.oldest_night import put_oldest
+from tests.contract.views import SYMBOLS, asked_for, scanned, words
 from tests.screener.command import run
 from tests.screener.web.browser import Browser
 from tests.screener.web.market import make_market
@@ -30,7 +29,22 @@ from tests.service import Service, copy_night, new_key, serving
 
 SINCE = ("entry_price", "entry_date", "gain_pct", "gain_r")
 """Fields of a running setup that nights sealed earlier lack."""
-SYMBOLS = ("AAPL", "GOOG", "IBM", "MSFT")
+
+
+@pytest.fixture(params=["sample", "oldest", "market"], scope="module")
+def live(
+    request: pytest.FixtureRequest, night: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    """The sample night, that of the first version, and a market made of it."""
+    folder = tmp_path_factory.mktemp(request.param)
+    if request.param == "oldest":
+        put_oldest(folder)
+    else:
+        copy_night(night, folder)
+    if request.param == "market":
+        make_market(folder)
+    with serving(folder, open_pages=True) as service:
+        yield service
 
 
 class Expected(NamedTuple):
@@ -77,43 +91,10 @@ class Expected(NamedTuple):
         return f"{abs(self.distance):,.2f}% {'above' if self.distance > 0 else 'below'}"
 
 
-@pytest.fixture(params=["sample", "oldest", "market"], scope="module")
-def live(
-    request: pytest.FixtureRequest, night: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Service]:
-    """The sample night, that of the first version, and a market made of it."""
-    folder = tmp_path_factory.mktemp(request.param)
-    if request.param == "oldest":
-        put_oldest(folder)
-    else:
-        copy_night(night, folder)
-    if request.param == "market":
-        make_market(folder)
-    with serving(folder, open_pages=True) as service:
-        yield service
-
-
 @pytest.fixture
 def book(live: Service) -> Iterator[Book]:
     with closing(active_book(live.settings.data_dir)) as opened:
         yield opened
-
-
-def words(page: str) -> str:
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
-
-
-async def asked_for(live: Service, key: str, tool: str, **arguments: Any) -> dict[str, Any]:
-    """The answer of a tool of the extended address."""
-    async with connected(f"{live.mcp_url}/extended", key) as client:
-        answer = await call(client, tool, **arguments)
-    assert not answer.is_error
-    return dict(answer.structured_content or {})
-
-
-def scanned(live: Service, **asked: Any) -> list[dict[str, Any]]:
-    asked = {"status": "all", "limit": 200, **asked}
-    return list(live.get("/scan", params=asked).json()["setups"])
 
 
 def expected(book: Book, row: Mapping[str, Any]) -> Expected:

@@ -17,8 +17,8 @@ from screener.data.night import open_night
 from store.wire.words import NO_QUALITY, QUALITY, caption
 from tests.agent import call, connected
 from tests.contract.market import active_book
-from tests.contract.test_oldest_night import put_oldest
-from tests.contract.test_one_view import SYMBOLS, asked_for, scanned, words
+from tests.contract.oldest_night import put_oldest
+from tests.contract.views import SYMBOLS, asked_for, scanned, words
 from tests.screener.command import run
 from tests.screener.web.people import new_person, signed_in
 from tests.service import Service, new_key, serving

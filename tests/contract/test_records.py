@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from store.wire.families import Family
+from tests.contract.cases import KEYED, KEYLESS
 from tests.contract.market import Market, active_book
-from tests.contract.test_auth import KEYED, KEYLESS
 from tests.service import TRACKED, Service
 
 SESSION = "2012-10-03"

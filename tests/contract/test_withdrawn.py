@@ -15,7 +15,7 @@ from rest_facade.routes import ROUTES
 from store.nights.nights import Nights
 from tests.screener import command
 from tests.screener.nightly.nights import order_of
-from tests.screener.nightly.test_served import market, publish, sessions_before
+from tests.screener.nightly.published import market, publish, sessions_before
 from tests.screener.web.browser import Browser
 from tests.service import Service, serving
 

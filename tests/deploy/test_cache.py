@@ -14,7 +14,7 @@ from store.accounts.accounts import utc_now
 from store.nights.nights import Nights
 from tests.deploy.proxies import Proxy, needs_nginx, nginx
 from tests.screener.process import until
-from tests.screener.web.test_events import publish
+from tests.screener.web.streams import publish
 from tests.service import Service, copy_night, serving
 
 pytestmark = [pytest.mark.engine, needs_nginx]

@@ -20,8 +20,7 @@ from tests.screener.command import run_process
 from tests.screener.process import free_port, until, workers_of
 from tests.screener.web.browser import Browser
 from tests.screener.web.people import new_person
-from tests.screener.web.streams import stream
-from tests.screener.web.test_events import publish
+from tests.screener.web.streams import publish, stream
 from tests.service import Service, copy_night, new_key
 
 pytestmark = pytest.mark.engine

@@ -18,10 +18,9 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from tests.contract.test_golden import GOLDEN, check_golden
+from tests.contract.golden import GOLDEN, check_golden
+from tests.examples.scripts import EXAMPLES, client
 from tests.examples.shapes import shapes
-from tests.examples.test_examples import EXAMPLES
-from tests.examples.test_shared import client
 from tests.service import Service, new_key, serving
 
 calls = client.calls

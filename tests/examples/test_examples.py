@@ -1,4 +1,7 @@
-"""The examples run against a live service, show data by the rules, and fail in one line."""
+"""The examples run against a live service, show data by the rules, and fail in one line.
+
+Over 400 lines, because every script is run against the same services.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +25,10 @@ import pytest
 
 from screener.nightly.sample import SAMPLE_SESSION
 from tests.conftest import NIGHT_SESSION
+from tests.examples.scripts import DISCLAIMER, EXAMPLES, NOTEBOOK
 from tests.screener.command import Finished
 from tests.service import Service, copy_night, new_key, serving
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
-DISCLAIMER = "Educational chart analysis, not investment advice."
 PYTHON_SCRIPTS = ("agent_report.py", "mcp_demo_to_chart.py", "morning_scan.py")
 SCRIPTS = ("curl_tour.sh", *PYTHON_SCRIPTS)
 SHARED = (
@@ -42,8 +44,6 @@ SHARED = (
 AGENT = "mcp_agent.py"
 """Run by `test_agent`."""
 
-NOTEBOOK = "night.ipynb"
-"""Run by `test_notebook`."""
 
 PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 """Where the tour finds the Python of the tests."""

@@ -11,7 +11,7 @@ import pytest
 from nbclient import NotebookClient
 
 from screener.nightly.sample import SAMPLE_SESSION
-from tests.examples.test_examples import DISCLAIMER, EXAMPLES, NOTEBOOK
+from tests.examples.scripts import DISCLAIMER, EXAMPLES, NOTEBOOK
 
 PATH = EXAMPLES / NOTEBOOK
 

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from tests.examples.scripts import client, errors, setup_words
 from tests.service import Service, new_key, serving
-
-EXAMPLES = Path(__file__).parents[2] / "examples"
-sys.path.insert(0, str(EXAMPLES))  # they are scripts, and no package
-client = importlib.import_module("screener_client")
-"""Imported here, with what it imports, for all tests of examples."""
-errors = importlib.import_module("screener_errors")
-setup_words = importlib.import_module("setup_words")
-sys.path.remove(str(EXAMPLES))
 
 
 def _http(service: Service) -> httpx.Client:

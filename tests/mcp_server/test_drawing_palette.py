@@ -7,18 +7,14 @@ is that of CIELAB, where about 2 can just be seen.
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from PIL import Image
 
 from mcp_server.drawing import THEMES, Look, Theme, draw
 from mcp_server.drawing.canvas import Ink, palette
-from tests.mcp_server.views import view
-
-Floats = npt.NDArray[np.float64]
+from tests.mcp_server.views import XYZ, Floats, contrast, linear, view
 
 SIGHTS = {
     "full": np.eye(3),
@@ -37,7 +33,6 @@ SIGHTS = {
         ]
     ),
 }
-XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
 WHITE = XYZ.sum(axis=1)
 
 TEXTS = (*(Ink.TITLE, Ink.MUTED), *list(Ink)[Ink.LINE :])
@@ -56,18 +51,6 @@ APART = (
     (Ink.SMA_50, Ink.SMA_200),
     *((average, Ink.LINE) for average in (Ink.SMA_20, Ink.SMA_50, Ink.SMA_200)),
 )
-
-
-def linear(colour: Sequence[int]) -> Floats:
-    parts = np.array(list(colour)) / 255
-    light: Floats = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
-    return light
-
-
-def contrast(one: Sequence[int], other: Sequence[int]) -> float:
-    """The contrast ratio of two colours (WCAG 2.2)."""
-    lights = [float(XYZ[1] @ linear(colour)) for colour in (one, other)]
-    return (max(lights) + 0.05) / (min(lights) + 0.05)
 
 
 def lab(light: Floats) -> Floats:

@@ -7,6 +7,7 @@ import datetime as dt
 import io
 import itertools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -105,3 +106,20 @@ def boxes(plan: Layout) -> list[Box]:
     """The boxes of everything that is written on a chart."""
     pills, flags = (pill.box for pill in plan.pills), (flag.box for flag in plan.flags)
     return [*(label.box for label in plan.labels), *pills, *flags]
+
+
+Floats = npt.NDArray[np.float64]
+
+XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+
+
+def linear(colour: Sequence[int]) -> Floats:
+    parts = np.array(list(colour)) / 255
+    light: Floats = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return light
+
+
+def contrast(one: Sequence[int], other: Sequence[int]) -> float:
+    """The contrast ratio of two colours (WCAG 2.2)."""
+    lights = [float(XYZ[1] @ linear(colour)) for colour in (one, other)]
+    return (max(lights) + 0.05) / (min(lights) + 0.05)

@@ -37,7 +37,6 @@ def error_in(host: Host, query: list[tuple[str, str]]) -> tuple[str, list[str] |
 
 @pytest.mark.proves("OAUTH-authorize", "OAUTH-approve")
 def test_an_approval_answers_with_code_state_and_issuer(host: Host) -> None:
-    """A01 to A03."""
     location = host.approve()
     answer = answer_in(location)
 
@@ -51,7 +50,6 @@ def test_an_approval_answers_with_code_state_and_issuer(host: Host) -> None:
     "state", ["0", "a&b=c#d?e+f%20g", "é 名前 \u202e", "x" * 2000, "a\r\nSet-Cookie: b=c", " "]
 )
 def test_the_state_comes_back_unchanged(host: Host, state: str) -> None:
-    """A04."""
     location = host.approve(host.query(state=state))
 
     assert answer_in(location)["state"] == [state]
@@ -60,13 +58,11 @@ def test_the_state_comes_back_unchanged(host: Host, state: str) -> None:
 
 
 def test_without_a_state_none_comes_back(host: Host) -> None:
-    """A05."""
     assert set(answer_in(host.approve(host.query(state=None)))) == {"code", "iss"}
 
 
 @pytest.mark.parametrize("client_id", [None, "", "unknown", "' OR 1=1 --", "\0", "é"])
 def test_an_unknown_client_is_told_on_a_page(host: Host, client_id: str | None) -> None:
-    """A06."""
     with pytest.raises(PageError, match="not registered") as caught:
         host.check(host.query(client_id=client_id))
     assert (caught.value.status, caught.value.retry_after) == (400, None)
@@ -78,7 +74,6 @@ def test_an_unknown_client_is_told_on_a_page(host: Host, client_id: str | None) 
 def test_the_answer_begins_with_the_registered_address_byte_for_byte(
     service: Service, uri: str
 ) -> None:
-    """A11."""
     location = (host := new_host(service, redirect_uris=[uri])).approve(host.query())
 
     assert location.startswith(uri + ("&" if "?" in uri else "?") + "code=")
@@ -86,7 +81,7 @@ def test_the_answer_begins_with_the_registered_address_byte_for_byte(
 
 @pytest.mark.parametrize("uri", [HTTPS + "/", "http://127.0.0.1:33418/callback", "//x", ""])
 def test_an_address_that_is_not_registered_is_told_on_a_page(service: Service, uri: str) -> None:
-    """A07, A08 and A10; which other texts are the same address is proven by test_redirects.py."""
+    """Which other texts are the same address is proven by test_redirects.py."""
     host = new_host(service, redirect_uris=[HTTPS, "https://other.example.com/cb"])
 
     with pytest.raises(PageError, match="address"):
@@ -94,7 +89,6 @@ def test_an_address_that_is_not_registered_is_told_on_a_page(service: Service, u
 
 
 def test_the_address_may_be_left_out_only_when_there_is_one(service: Service, host: Host) -> None:
-    """A12."""
     two = new_host(service, redirect_uris=[CALLBACK, HTTPS])
 
     assert host.check(host.query(redirect_uri=None)).redirect_uri == CALLBACK
@@ -132,13 +126,11 @@ FAULTS: dict[str, tuple[tuple[str, tuple[str | None, ...]], ...]] = {
 def test_any_other_fault_is_told_to_the_client_with_state_and_issuer(
     host: Host, name: str, value: str | None, error: str
 ) -> None:
-    """A13, A14, A16, A18, A20, A23 and A24."""
     assert error_in(host, host.query(**{name: value})) == (error, ["xyz"])
 
 
 @pytest.mark.parametrize("name", ["response_type", "code_challenge", "state", "scope", "anything"])
 def test_a_parameter_twice_is_refused(host: Host, name: str) -> None:
-    """A15."""
     query = [*host.query(scope="patterns", anything="1"), (name, "patterns")]
 
     assert error_in(host, query) == ("invalid_request", None if name == "state" else ["xyz"])
@@ -155,7 +147,6 @@ def test_the_same_resource_may_be_named_again(host: Host) -> None:
 
 @pytest.mark.parametrize("name", ["client_id", "redirect_uri"])
 def test_a_client_or_address_twice_is_told_on_a_page(host: Host, name: str) -> None:
-    """A15."""
     query = host.query()
 
     with pytest.raises(PageError):
@@ -164,7 +155,6 @@ def test_a_client_or_address_twice_is_told_on_a_page(host: Host, name: str) -> N
 
 @pytest.mark.parametrize("scope", [None, "", "patterns", "patterns admin offline_access"])
 def test_no_more_than_the_single_scope_is_granted(host: Host, scope: str | None) -> None:
-    """A17."""
     code = answer_in(host.approve(host.query(scope=scope)))["code"][0]
 
     assert host.exchange(code).json()["scope"] == "patterns"
@@ -172,20 +162,17 @@ def test_no_more_than_the_single_scope_is_granted(host: Host, scope: str | None)
 
 @pytest.mark.parametrize("ending", ["/mcp", "/mcp/", "", "/"])
 def test_the_resource_is_the_agent_endpoint_or_its_origin(host: Host, ending: str) -> None:
-    """A19."""
     assert host.check(host.query(resource=host.service.url + ending))
 
 
 @pytest.mark.parametrize("ending", ["/mcp#x", "/mcp//", "/mcp?x", "/MCP", "/mcpx", ".evil.example"])
 def test_a_resource_that_only_looks_alike_is_refused(host: Host, ending: str) -> None:
-    """A18."""
     query = host.query(resource=host.service.url + ending)
 
     assert error_in(host, query) == ("invalid_target", ["xyz"])
 
 
 def test_each_approval_has_a_code_and_a_grant_of_its_own(host: Host, service: Service) -> None:
-    """A25."""
     codes = {host.code() for _ in range(5)}
     grants = on_database(service, lambda database: Grants(database).unrevoked(host.account_id))
 

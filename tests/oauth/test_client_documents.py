@@ -1,7 +1,4 @@
-"""Client documents: which ids are addresses, what a document must say, how often it is read.
-
-Over 400 lines, because every refusal of the draft is a separate case over the same documents.
-"""
+"""Client documents: which ids are addresses, what a document must say, how often it is read."""
 
 from __future__ import annotations
 

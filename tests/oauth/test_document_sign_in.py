@@ -98,7 +98,7 @@ def test_an_app_signs_in_by_its_document_from_the_first_request_to_revocation(to
 def test_nothing_is_read_and_nobody_is_sent_away_before_sign_in(
     town: Town, changes: dict[str, str]
 ) -> None:
-    """Row A22: not even a broken request leads anywhere but to the sign-in page."""
+    """Not even a broken request leads anywhere but to the sign-in page."""
     client_id = town.net.publish("/anonymous.json", redirect_uris=["https://app.example.com/cb"])
     answer = Browser(town.service).get(authorize_address(client_id, **changes))
 
@@ -130,7 +130,7 @@ def test_a_document_that_cannot_be_used_is_told_to_the_person(town: Town) -> Non
 
 
 def test_deciding_reads_nothing(town: Town) -> None:
-    """C13: the request that was shown is approved, even if the document has changed meanwhile."""
+    """The request that was shown is approved, even if the document has changed meanwhile."""
     account, client_id = new_person(town.service), town.net.publish("/shown.json")
     browser = signed_in(town.service, account)
     form = browser.form(authorize_address(client_id))

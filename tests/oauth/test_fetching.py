@@ -1,4 +1,4 @@
-"""Fetching: row U15 of the security list, against a real https server."""
+"""Fetching of client documents, against a real https server."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ async def test_no_host_with_a_private_address_is_connected(
 
 
 async def test_the_address_that_was_checked_is_the_one_connected() -> None:
-    """U15 and DNS rebinding: a name is resolved once, so a second answer has no effect."""
+    """DNS rebinding: a name is resolved once, so a second answer has no effect."""
     with internet() as net:
         net.server.answers["/client.json"] = response(b"{}")
         fetcher = net.fetcher([PUBLIC], ["127.0.0.1"])

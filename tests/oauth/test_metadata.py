@@ -24,7 +24,6 @@ EVIL = {
 @pytest.mark.proves("OAUTH-server")
 @pytest.mark.proves("OAUTH-discover", "OAUTH-resource")
 def test_a_host_finds_the_way_from_the_challenge_to_the_endpoints(service: Service) -> None:
-    """M01 to M05."""
     challenge = httpx.post(service.mcp_url).headers["www-authenticate"]
     resource = httpx.get(service.url + RESOURCE).json()
     server = httpx.get(resource["authorization_servers"][0] + SERVER).json()
@@ -38,7 +37,6 @@ def test_a_host_finds_the_way_from_the_challenge_to_the_endpoints(service: Servi
 
 
 def test_the_server_says_what_it_offers(service: Service) -> None:
-    """M06."""
     server = httpx.get(service.url + SERVER).json()
 
     assert server["code_challenge_methods_supported"] == ["S256"]
@@ -66,7 +64,6 @@ def test_a_document_is_json_that_caches_may_keep(service: Service, path: str) ->
 def test_other_methods_of_the_agent_endpoint_are_refused_with_the_challenge(
     service: Service, method: str
 ) -> None:
-    """M08."""
     response = httpx.request(method, service.mcp_url)
 
     assert response.status_code == 405
@@ -77,7 +74,6 @@ def test_other_methods_of_the_agent_endpoint_are_refused_with_the_challenge(
 @pytest.mark.parametrize("path", [*DOCUMENTS, "/mcp"])
 @pytest.mark.parametrize("host", [None, "evil.example"])
 def test_no_header_of_a_request_is_reflected(service: Service, path: str, host: str | None) -> None:
-    """M07."""
     headers = {**EVIL, **({"Host": host} if host else {})}
     response = httpx.get(service.url + path, headers=headers)
 

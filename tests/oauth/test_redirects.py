@@ -54,13 +54,11 @@ BAD_REDIRECTS = (
 
 @pytest.mark.parametrize("uri", GOOD_REDIRECTS)
 def test_a_sound_address_may_be_registered(uri: str) -> None:
-    """R03."""
     assert is_acceptable(uri)
 
 
 @pytest.mark.parametrize("uri", BAD_REDIRECTS)
 def test_an_unsound_address_may_not_be_registered(uri: str) -> None:
-    """R04."""
     assert not is_acceptable(uri)
 
 
@@ -81,7 +79,6 @@ def test_an_unsound_address_may_not_be_registered(uri: str) -> None:
     ],
 )
 def test_an_address_that_is_not_the_registered_text_is_another(uri: str) -> None:
-    """A07 and A08."""
     assert is_registered(HTTPS, ["https://other.example.com/cb", HTTPS])
     assert not is_registered(uri, [HTTPS, "https://other.example.com/cb"])
 
@@ -99,7 +96,6 @@ def test_an_address_that_is_not_the_registered_text_is_another(uri: str) -> None
     ],
 )
 def test_on_loopback_any_port_will_do(registered: str, asked: str) -> None:
-    """A09."""
     assert is_registered(asked, [registered])
 
 
@@ -113,7 +109,6 @@ def test_on_loopback_any_port_will_do(registered: str, asked: str) -> None:
     ],
 )
 def test_on_loopback_nothing_but_the_port_may_differ(asked: str) -> None:
-    """A10."""
     assert is_registered("http://127.0.0.1:1/cb", ["http://127.0.0.1/cb"])
     assert not is_registered(asked, ["http://127.0.0.1/cb"])
 

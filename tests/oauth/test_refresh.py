@@ -13,7 +13,7 @@ from tests.service import serving
 
 @pytest.mark.proves("OAUTH-refresh")
 def test_a_refresh_rotates_both_tokens(host: Host) -> None:
-    """F01 to F03; F10: a wider scope is not granted."""
+    """A wider scope is not granted."""
     old = host.tokens()
     response = host.refresh(old["refresh_token"], scope="patterns admin")
     new = response.json()
@@ -30,7 +30,6 @@ def test_a_refresh_rotates_both_tokens(host: Host) -> None:
 def test_a_used_refresh_token_shown_again_ends_the_whole_family(
     host: Host, generation: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """F04 to F06, U06 and U17."""
     family = [host.tokens()]
     for _ in range(2):
         family.append(host.refresh(family[-1]["refresh_token"]).json())
@@ -56,7 +55,6 @@ def test_a_used_refresh_token_shown_again_ends_the_whole_family(
 def test_a_faulty_refresh_costs_no_token(
     host: Host, changes: dict[str, str | None], error: str
 ) -> None:
-    """F09 and F10."""
     refresh_token = host.tokens()["refresh_token"]
 
     assert error_of(host.refresh(refresh_token, **changes)) == (400, error)
@@ -64,7 +62,6 @@ def test_a_faulty_refresh_costs_no_token(
 
 
 def test_each_credential_is_good_for_its_own_purpose_alone(host: Host) -> None:
-    """F11."""
     tokens, code = host.tokens(), host.code()
 
     assert not host.opens(tokens["refresh_token"])
@@ -76,7 +73,6 @@ def test_each_credential_is_good_for_its_own_purpose_alone(host: Host) -> None:
 
 
 def test_an_operator_may_let_a_broken_connection_ask_again(tmp_path: Path) -> None:
-    """Decision 6."""
     with serving(tmp_path, refresh_leeway_seconds=60) as service:
         host = new_host(service)
         old = host.tokens()["refresh_token"]

@@ -26,7 +26,6 @@ RANK = {"client_id": "mine", "is_admin": True, "trusted": True}
 def test_a_public_client_gets_an_id_and_no_secret_and_nothing_that_it_gives_itself(
     service: Service, stated: dict[str, Any]
 ) -> None:
-    """R01, R02, R12, R14 and R15."""
     response = register(service, **stated)
     client = response.json()
 
@@ -48,7 +47,6 @@ def test_a_public_client_gets_an_id_and_no_secret_and_nothing_that_it_gives_itse
 def test_a_client_that_insists_gets_a_secret_of_unreserved_characters(
     service: Service, method: str
 ) -> None:
-    """R13."""
     client = register(service, token_endpoint_auth_method=method).json()
 
     assert client["token_endpoint_auth_method"] == method
@@ -58,7 +56,7 @@ def test_a_client_that_insists_gets_a_secret_of_unreserved_characters(
 
 @pytest.mark.proves("OAUTH-redirects")
 def test_redirect_addresses_are_kept_byte_for_byte_if_all_are_sound(service: Service) -> None:
-    """R03 to R05; which are sound is proven by test_redirects.py."""
+    """Which are sound is proven by test_redirects.py."""
     sound = ["cursor://x/cb", "https://app.example.com:8443/cb?x=1&y=%C3%A9", "http://[::1]"]
     response = register(service, redirect_uris=sound)
 
@@ -76,7 +74,6 @@ def test_redirect_addresses_are_kept_byte_for_byte_if_all_are_sound(service: Ser
     ],
 )
 def test_redirect_addresses_are_a_list_of_1_to_20_strings(service: Service, uris: object) -> None:
-    """R06 and R11."""
     assert error_of(register(service, redirect_uris=uris)) == (400, "invalid_redirect_uri")
 
 
@@ -90,12 +87,10 @@ def test_redirect_addresses_are_a_list_of_1_to_20_strings(service: Service, uris
     ],
 )
 def test_a_body_that_is_no_json_object_is_refused(url: str, body: bytes) -> None:
-    """R07."""
     assert error_of(httpx.post(url, content=body)) == (400, "invalid_client_metadata")
 
 
 def test_a_huge_body_is_refused(url: str) -> None:
-    """R10."""
     assert httpx.post(url, content=b" " * 4 * 1024 * 1024, timeout=30).status_code == 413
 
 
@@ -137,12 +132,10 @@ REFUSED: dict[str, tuple[object, ...]] = {
 def test_metadata_that_cannot_be_honoured_is_refused(
     service: Service, field: str, value: object
 ) -> None:
-    """R08 and R11."""
     assert error_of(register(service, **{field: value})) == (400, "invalid_client_metadata")
 
 
 def test_what_hosts_ask_for_out_of_habit_is_replaced(service: Service) -> None:
-    """R09."""
     device = "urn:ietf:params:oauth:grant-type:device_code"
     grant_types = ["authorization_code", "refresh_token", device]
     client = register(service, grant_types=grant_types, scope="patterns admin").json()
@@ -165,7 +158,6 @@ def test_a_name_is_cleaned_of_what_cannot_be_seen(service: Service, name: str, k
 
 
 def test_credentials_of_a_registration_are_ignored(url: str) -> None:
-    """R16."""
     headers = {"Authorization": "Bearer wrong", "Cookie": "session=x"}
     response = httpx.post(url, json={"redirect_uris": [CALLBACK]}, headers=headers)
 
@@ -177,7 +169,7 @@ def test_credentials_of_a_registration_are_ignored(url: str) -> None:
 def test_a_forwarded_address_registers_only_behind_a_trusted_proxy(
     tmp_path: Path, trusted: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """R17, U16 and U17: limit and log use the forwarded address only from a trusted proxy."""
+    """Limit and log use the forwarded address only from a trusted proxy."""
     with serving(tmp_path, registrations_per_minute=1, trusted_proxies=trusted) as service:
         body = {"client_name": "Test host", "redirect_uris": ["http://127.0.0.1/"]}
         answers = [
@@ -204,7 +196,6 @@ def test_a_registration_counts_before_it_is_read(tmp_path: Path) -> None:
 
 
 def test_what_is_kept_of_an_app_has_at_most_4_kb(service: Service) -> None:
-    """R11."""
     long = ["https://app.example/" + "a" * 1_900] * 2
 
     refused = register(service, redirect_uris=[*long, "https://app.example/" + "b" * 300])

@@ -30,7 +30,7 @@ def basic(credentials: str) -> dict[str, str]:
 
 @pytest.mark.proves("OAUTH-token", "LIM-access-token")
 def test_a_code_becomes_a_pair_of_tokens_that_no_cache_keeps(host: Host) -> None:
-    """T01 to T03, and T25: this resource may be named."""
+    """This resource may be named."""
     response = host.exchange(host.code(), resource=host.service.mcp_url)
 
     assert response.status_code == 200
@@ -45,7 +45,6 @@ def test_a_code_becomes_a_pair_of_tokens_that_no_cache_keeps(host: Host) -> None
 
 
 def test_the_redirect_address_may_be_left_out_but_not_be_another(host: Host) -> None:
-    """T04 and T05."""
     code = host.code()
     other = "http://127.0.0.1:1/callback"
 
@@ -55,7 +54,6 @@ def test_the_redirect_address_may_be_left_out_but_not_be_another(host: Host) -> 
 
 
 def test_on_loopback_the_address_that_was_asked_for_counts(service: Service) -> None:
-    """A09 and T05."""
     host = new_host(service, redirect_uris=["http://localhost/callback"])
     asked = "http://localhost:49152/callback"
     location = host.approve(host.query(redirect_uri=asked))
@@ -82,7 +80,6 @@ def test_on_loopback_the_address_that_was_asked_for_counts(service: Service) -> 
 def test_only_the_verifier_of_the_challenge_redeems(
     host: Host, verifier: str | None, error: str
 ) -> None:
-    """T06."""
     code = host.code()
 
     assert error_of(host.exchange(code, code_verifier=verifier)) == (400, error)
@@ -91,7 +88,6 @@ def test_only_the_verifier_of_the_challenge_redeems(
 
 @pytest.mark.proves("OAUTH-replay")
 def test_a_code_shown_again_revokes_everything_it_issued(host: Host) -> None:
-    """T07 to T09."""
     code = host.code()
     first = host.exchange(code).json()
     second = host.refresh(first["refresh_token"]).json()
@@ -102,7 +98,6 @@ def test_a_code_shown_again_revokes_everything_it_issued(host: Host) -> None:
 
 
 def test_a_foreign_client_gets_nothing_and_revokes_nothing(service: Service, host: Host) -> None:
-    """T11, T12, F08 and V05."""
     foreign, code, refused = new_host(service), host.code(), (400, "invalid_grant")
 
     assert error_of(foreign.exchange(code)) == refused
@@ -141,7 +136,6 @@ FAULTS: dict[str, tuple[tuple[str, tuple[str | None, ...]], ...]] = {
 def test_a_faulty_exchange_is_refused_and_costs_no_code(
     host: Host, name: str, value: str | None, error: str
 ) -> None:
-    """T13 to T15, T20 and T24."""
     code = host.code()
 
     assert error_of(host.exchange(code, **{name: value})) == (400, error)
@@ -150,7 +144,6 @@ def test_a_faulty_exchange_is_refused_and_costs_no_code(
 
 @pytest.mark.parametrize("name", [*FORM, "client_id", "anything"])
 def test_a_parameter_twice_is_refused(host: Host, service: Service, name: str) -> None:
-    """T16."""
     form = {**FORM, "code": host.code(), "client_id": host.client_id, "anything": "1"}
     pairs = [*form.items(), (name, form[name])]
     body = urlencode(pairs)
@@ -162,7 +155,6 @@ def test_a_parameter_twice_is_refused(host: Host, service: Service, name: str) -
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE"])
 @pytest.mark.parametrize("path", ["/oauth/token", "/oauth/register", "/oauth/revoke"])
 def test_only_post_is_offered(service: Service, method: str, path: str) -> None:
-    """T18 and V09."""
     response = httpx.request(method, service.url + path)
 
     assert response.status_code == 405
@@ -185,14 +177,14 @@ def test_only_post_is_offered(service: Service, method: str, path: str) -> None:
 def test_only_a_small_form_in_the_body_is_read(
     service: Service, options: dict[str, Any], status: int
 ) -> None:
-    """T17, T19 and T27: what is read would be told that it names no client."""
+    """What is read would be told that it names no client."""
     assert error_of(post(service, data=FORM)) == (400, "invalid_client")
     assert error_of(post(service, **options)) == (status, "invalid_request")
 
 
 @pytest.mark.parametrize("method", ["client_secret_post", "client_secret_basic"])
 def test_a_client_with_a_secret_must_prove_it(service: Service, method: str) -> None:
-    """U11: hashes are compared, so a secret of any length and any characters can be checked."""
+    """Hashes are compared, so a secret of any length and any characters can be checked."""
     host = new_host(service, token_endpoint_auth_method=method)
     code = host.code()
     form = {**FORM, "code": code}
@@ -218,7 +210,6 @@ def test_a_client_with_a_secret_must_prove_it(service: Service, method: str) -> 
     ],
 )
 def test_a_malformed_basic_header_is_refused(service: Service, header: str) -> None:
-    """T21 and T22."""
     headers = [(b"authorization", header.encode("latin-1"))]
     answer = post(service, data=FORM, headers=headers)
 
@@ -234,12 +225,10 @@ def test_a_client_named_in_two_ways_is_refused(host: Host, service: Service) -> 
 
 
 def test_a_secret_of_a_public_client_is_ignored(host: Host) -> None:
-    """T23."""
     assert host.exchange(host.code(), client_secret="anything").status_code == 200
 
 
 def test_cookies_are_neither_read_nor_set(host: Host, service: Service) -> None:
-    """T26."""
     form = {**FORM, "code": host.code(), "client_id": host.client_id}
     response = post(service, data=form, headers={"Cookie": "session=x"})
 
@@ -260,7 +249,6 @@ def test_a_guess_neither_waits_for_a_writer_nor_becomes_one(tmp_path: Path) -> N
 def test_a_busy_database_is_never_taken_for_a_bad_credential(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """U12."""
     monkeypatch.setattr(engines, "BUSY_SECONDS", 0.1)
     with serving(tmp_path) as service:
         host = new_host(service)

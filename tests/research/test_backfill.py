@@ -16,10 +16,9 @@ from store.ledger.ledger import Ledger
 from store.ledger.served import Line
 from store.ledger.verify import verify
 from store.nights.nights import Nights
-from tests.screener.commands.nights.test_ledger import LAST, SESSIONS, published
+from tests.screener.commands.nights.ledgers import LAST, SESSIONS, published
 from tests.screener.nightly.nights import order_of as lenient
-from tests.screener.nightly.series import daily, walk
-from tests.screener.nightly.test_night import write_csv
+from tests.screener.nightly.series import daily, walk, write_csv
 
 __all__ = ["published"]
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import socket
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mcp_server.operations.table import OPERATIONS
 from rest_facade.routes import ROUTES
-from tests.contract.test_errors import check_error
+from tests.contract.codes import check_error
 from tests.screener.process import until
-from tests.service import Service, new_key, serving
+from tests.service import Service, new_key
 
 
 def test_head_answers_as_get_without_a_body(service: Service) -> None:
@@ -72,25 +71,6 @@ def test_a_body_that_is_cut_short_changes_nothing(
     until(lambda: any(vars(each).get("code") == "bad_request" for each in caplog.records))
     assert service.get("/tickers").json() == before
     assert not [each for each in caplog.records if each.levelname == "ERROR"]
-
-
-@pytest.mark.parametrize("trusted", ["", "127.0.0.1"])
-def test_every_answer_says_what_is_left_to_its_key_or_its_address(
-    tmp_path: Path, trusted: str
-) -> None:
-    """An address that was forwarded counts only from a trusted proxy."""
-    limits: dict[str, Any] = {"key_per_minute": 3, "key_per_day": 50, "keyless_per_minute": 1}
-    with serving(tmp_path, **limits, trusted_proxies=trusted) as small:
-        keyed = small.get("/me")
-        refused = small.get("/tickers/FB/patterns")
-        first = small.get("/families", key="", headers={"X-Forwarded-For": "192.0.2.1"})
-        other = small.get("/families", key="", headers={"X-Forwarded-For": "192.0.2.2"})
-
-    assert keyed.headers["ratelimit-policy"] == '"minute";q=3;w=60, "day";q=50;w=86400'
-    assert keyed.headers["ratelimit"].startswith('"minute";r=2;t=60, "day";r=49;t=')
-    assert refused.headers["ratelimit"].startswith('"minute";r=1;t=')
-    assert first.headers["ratelimit"] == '"keyless-minute";r=0;t=60'
-    assert other.status_code == (200 if trusted else 429)
 
 
 def test_a_change_is_never_answered_as_unchanged(service: Service) -> None:

@@ -11,9 +11,8 @@ import pytest
 from screener.nightly.bars import Bars
 from store.nights.nights import Nights
 from tests.screener.command import run
-from tests.screener.nightly.series import walk, weekdays
+from tests.screener.nightly.series import walk, weekdays, write_csv
 from tests.screener.nightly.shapes import joined, random_walk, wedge_or_triangle
-from tests.screener.nightly.test_night import write_csv
 
 SYMBOLS, BARS = 8, 600
 FIRST_DAY = "2024-03-18"

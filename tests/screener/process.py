@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import signal
 import socket
 import threading
@@ -13,6 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psutil
@@ -114,3 +116,26 @@ def _send(process: ForkServerProcess, number: signal.Signals) -> None:
     if process.is_alive() and process.pid is not None:
         with suppress(ProcessLookupError):  # its end is told a moment after it is gone
             os.kill(process.pid, number)
+
+
+LINE = re.compile(
+    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (DEBUG|INFO|WARNING|ERROR|CRITICAL) [a-z_.]+"
+    r"( \[[0-9a-f]{16}\])?: .+"
+)
+
+
+READY = "/health/ready"
+
+
+def ready(url: str) -> dict[str, Any]:
+    """What a probe of readiness reads, with the status of HTTP."""
+    answer = httpx.get(url + READY, timeout=30)
+    return {"http": answer.status_code, **answer.json()}
+
+
+def parts(url: str) -> set[str]:
+    """The parts that are degraded, of a service that serves."""
+    told = ready(url)
+    assert told["http"] == 200
+    assert told["status"] == ("degraded" if told["degraded"] else "ready")
+    return {one["part"] for one in told["degraded"]}

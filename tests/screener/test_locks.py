@@ -9,19 +9,12 @@ from pathlib import Path
 import pytest
 
 from tests.node import LOCKED_BY_NPM
+from tests.screener.locks import pins
 
 ROOT = Path(__file__).parents[2]
 LOCKS = sorted((ROOT / "locks").glob("*.lock"))
 NPM = [ROOT / folder / "package-lock.json" for folder in LOCKED_BY_NPM]
 WHAT_TESTS_NEED = {"pytest", "mypy", "ruff", "playwright", "hypothesis", "schemathesis"}
-
-
-def pins(lock: Path) -> dict[str, set[str]]:
-    """The versions of each package; a lock for all Pythons may hold two of one."""
-    found: dict[str, set[str]] = {}
-    for name, version in re.findall(r"^([a-z0-9-]+)==(\S+)", lock.read_text(), re.MULTILINE):
-        found.setdefault(name, set()).add(version)
-    return found
 
 
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.stem)

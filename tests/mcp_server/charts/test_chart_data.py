@@ -14,7 +14,6 @@ from mcp_server.charts.chart_data import chart_data
 from mcp_server.charts.charts import chart_view
 from store.nights.book import Book, StoredSetup
 from tests.contract.market import setups_of
-from tests.mcp_server.charts.test_charts import book as book
 
 MOST_KILOBYTES = 40
 

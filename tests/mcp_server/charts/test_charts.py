@@ -6,8 +6,6 @@ import dataclasses
 import io
 import logging
 import sys
-from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import anyio
@@ -17,13 +15,7 @@ from PIL import Image
 from mcp_server.charts.charts import Charts, chart_view
 from mcp_server.drawing import LOOKS
 from store.nights.book import Book
-from tests.contract.market import active_book, setups_of
-
-
-@pytest.fixture(scope="module")
-def book(night: Path) -> Iterator[Book]:
-    with closing(active_book(night)) as opened:
-        yield opened
+from tests.contract.market import setups_of
 
 
 @pytest.mark.proves("PAT-chart-once")

@@ -7,7 +7,7 @@ import pytest
 
 from mcp_server.http.responses import CORS_METHODS
 from rest_facade.routes import ROUTES
-from tests.mcp_server.http.test_edge import FIRST, ask, edge_of, scope_of
+from tests.mcp_server.http.edges import FIRST, ask, edge_of, scope_of
 from tests.service import Service
 
 FOREIGN = {"Origin": "https://evil.example"}
@@ -53,7 +53,7 @@ def words(field: str) -> set[str]:
 def test_a_browser_that_asks_first_is_told_what_a_page_may_send(
     service: Service, path: str, method: str
 ) -> None:
-    """M09: every origin is told the same, credentials are never admitted, nothing is repeated, and
+    """Every origin is told the same, credentials are never admitted, nothing is repeated, and
     no page of the internet is let into a private network.
     """
     answer = preflight(service, path, method)
@@ -74,7 +74,7 @@ def test_a_browser_that_asks_first_is_told_what_a_page_may_send(
 
 @pytest.mark.parametrize("path", PAGES)
 def test_no_page_of_this_site_is_open_to_another(service: Service, path: str) -> None:
-    """M09 and B13: only a person's own visit reaches /authorize."""
+    """Only a person's own visit reaches /authorize."""
     for answer in (
         preflight(service, path, "POST"),
         httpx.get(service.url + path, headers=FOREIGN),
@@ -123,7 +123,7 @@ def test_a_page_may_read_every_answer_and_the_fields_that_it_needs(
     more: dict[str, str],
     status: int,
 ) -> None:
-    """B13; the fields are the same with and without an Origin, so that any cache may keep them."""
+    """The fields are the same with and without an Origin, so that any cache may keep them."""
     for headers in ({}, FOREIGN, {**FOREIGN, "Cookie": "session=x"}):
         answer = httpx.request(method, service.url + path, headers={**headers, **more})
         fields = cors_of(answer)

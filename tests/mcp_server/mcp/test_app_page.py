@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mcp_server.mcp.app_page import DATA_KEY, chart_page
-from tests.mcp_server.test_drawing_palette import contrast
+from tests.mcp_server.views import contrast
 
 APP = Path(str(resources.files("mcp_server.mcp"))) / "app"
 

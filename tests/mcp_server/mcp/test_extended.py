@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from tests.agent import call, connected, texts
-from tests.mcp_server.mcp.test_server import post
+from tests.mcp_server.mcp.messages import post
 from tests.oauth.conversation import answer_in, new_host
 from tests.service import Service, new_key, serving
 

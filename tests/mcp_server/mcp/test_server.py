@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import httpx
 import mcp_types as types
@@ -17,7 +16,8 @@ from store.accounts.keys import Keys
 from store.accounts.usage import UsageLine
 from store.database.database import Database
 from tests.accounts import usage_lines
-from tests.agent import ERAS, INITIALIZE, call, connected, message
+from tests.agent import ERAS, INITIALIZE, call, connected
+from tests.mcp_server.mcp.messages import post
 from tests.service import Service, on_database, serving
 
 OFFER = Offer("https://screener.example.com", ("AAPL", "GOOG"))
@@ -33,13 +33,6 @@ SEVEN = {
     "demo": ["symbol"],
 }
 """The arguments that the interface gives each tool; a client may leave out those with a mark."""
-
-
-def post(url: str, key: str, method: str, **params: Any) -> httpx.Response:
-    headers = {"Accept": "application/json, text/event-stream"}
-    if key:
-        headers["Authorization"] = f"Bearer {key}"
-    return httpx.post(url, json=message(method, **params), headers=headers, timeout=30)
 
 
 def test_no_tool_names_a_parameter_header() -> None:

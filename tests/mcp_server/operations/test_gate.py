@@ -1,7 +1,4 @@
-"""The gate: the order of its checks, what it counts and records, and which answers it keeps.
-
-Over 400 lines, because all of its tests call one gate over one night.
-"""
+"""The gate: the order of its checks, what it counts and records, and which answers it keeps."""
 
 from __future__ import annotations
 

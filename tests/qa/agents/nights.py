@@ -37,7 +37,7 @@ def opened(sample: Path, folder: Path) -> Iterator[Nights]:
 def write_changed_market(sample: Path, folder: Path) -> None:
     """Seal the market of 300 setups with what changed since the night before."""
     write_market(sample, folder)
-    reseal(folder, lambda book: write_changes(book, market_changes()))
+    reseal(folder, lambda content: write_changes(content, market_changes()))
 
 
 def sealed(folder: Path) -> dict[str, Any]:

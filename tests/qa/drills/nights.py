@@ -12,8 +12,7 @@ from store.nights.nights import Nights as Sealed
 from tests.qa.drills.server import Server
 from tests.qa.drills.truth import Truth, served_by
 from tests.screener.command import Finished, run_process
-from tests.screener.nightly.series import walk
-from tests.screener.nightly.test_night import write_csv
+from tests.screener.nightly.series import walk, write_csv
 from tests.screener.process import free_port, until
 from tests.service import TRACKED
 

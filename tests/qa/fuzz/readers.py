@@ -39,7 +39,7 @@ from tests.qa.fuzz.hostile import changed, damaged, encoded, recut
 from tests.qa.fuzz.trial import SLOW
 from tests.screener.nightly.vendor_files import READ, REFUSED, Example
 from tests.screener.nightly.workbooks import workbook
-from tests.store.ledger.test_ledger import files, four, manifest_of
+from tests.store.ledger.ledgers import files, four, manifest_of
 
 MOST_SECONDS = 2.0
 """Of processor time, for one small file."""

@@ -14,7 +14,7 @@ from screener.settings.settings import Settings
 from tests.deploy.activated import managed
 from tests.deploy.load import under_load
 from tests.screener.process import serving_process, until
-from tests.screener.server.test_leaving import listens
+from tests.screener.server.sockets import listens
 from tests.service import copy_night, new_key
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="service managers of Linux")

@@ -23,7 +23,7 @@ from screener.settings.settings import load_settings
 from tests.oauth.conversation import new_host
 from tests.postgres import ENGINES, fresh_database
 from tests.screener.command import environment, run, run_process
-from tests.screener.commands.test_copy import COPY, is_closed, rows_at
+from tests.screener.commands.copies import COPY, is_closed, rows_at
 from tests.screener.process import until
 from tests.screener.web.browser import Browser
 from tests.screener.web.people import new_person, signed_in

@@ -13,8 +13,7 @@ import httpx
 import pytest
 
 from screener.settings.settings import Settings
-from tests.screener.process import Server, serving_process
-from tests.screener.settings.test_logs import LINE
+from tests.screener.process import LINE, Server, serving_process
 from tests.service import copy_night, new_key
 
 UPGRADE = {"Connection": "Upgrade", "Upgrade": "h2c"}

@@ -9,9 +9,8 @@ import httpx
 import psutil
 import pytest
 
-from tests.screener.process import serving_process, until
+from tests.screener.process import parts, serving_process, until
 from tests.screener.scraping import measured
-from tests.screener.service.test_health import parts
 
 
 def test_workers_are_added_up_and_what_one_that_died_has_counted_stays(data_dir: Path) -> None:

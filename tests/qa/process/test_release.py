@@ -16,7 +16,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 
 from release.__main__ import bill, pack, write
 from screener.telemetry.version import VERSION
-from tests.screener.test_locks import pins
+from tests.screener.locks import pins
 
 ROOT = Path(__file__).parents[3]
 

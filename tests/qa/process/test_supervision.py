@@ -17,8 +17,7 @@ import pytest
 from screener.service.supervisor import EXIT_CODE
 from screener.settings.settings import load_settings
 from tests.postgres import PostgresServer, fresh_database
-from tests.screener.process import Server, serving_process, until
-from tests.screener.service.test_health import READY, parts
+from tests.screener.process import READY, Server, parts, serving_process, until
 from tests.service import Service, apart, new_key
 
 AWAY_SECONDS = 10.0

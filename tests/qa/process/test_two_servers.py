@@ -1,4 +1,4 @@
-"""Two serving processes on one database (U14), as behind a load balancer."""
+"""Two serving processes on one database, as behind a load balancer."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def hosts(services: tuple[Service, Service]) -> tuple[Host, Host]:
 
 
 def test_of_many_exchanges_over_both_exactly_one_succeeds(hosts: tuple[Host, Host]) -> None:
-    """U14, T10, T08: the others count as a replay, which revokes the grant in both processes."""
+    """The others count as a replay, which revokes the grant in both processes."""
     code = hosts[0].code()
     with ThreadPoolExecutor(ROUND) as executor:
         answers = list(executor.map(lambda n: hosts[n % 2].exchange(code), range(ROUND)))
@@ -146,7 +146,6 @@ def tickers(service: Service) -> list[dict[str, Any]]:
 def test_a_password_changed_at_one_ends_the_sessions_of_both(
     services: tuple[Service, Service],
 ) -> None:
-    """U13."""
     first, second = services
     person = new_person(first)
     browser = signed_in(first, person)

@@ -16,8 +16,7 @@ from screener.nightly.pool import INLINE
 from store.folder.progress import ProgressFile
 from store.nights.nights import Nights
 from tests.screener.command import run
-from tests.screener.nightly.series import walk
-from tests.screener.nightly.test_night import write_csv
+from tests.screener.nightly.series import walk, write_csv
 from tests.screener.process import Server, serving_process, until
 from tests.screener.web.streams import Event, stream
 from tests.screener.webhook import listening

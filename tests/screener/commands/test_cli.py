@@ -1,7 +1,4 @@
-"""The command line: what it prints, what it exits with, and that a failure loses nothing.
-
-Over 400 lines, because one night is sealed for all commands.
-"""
+"""The command line: what it prints, what it exits with, and that a failure loses nothing."""
 
 from __future__ import annotations
 

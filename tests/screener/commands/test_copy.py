@@ -5,35 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from screener.settings.settings import Settings
-from store.database.database import Database
-from store.errors import DatabaseMovedError
 from tests.screener.command import check_refusal, run
-from tests.service import at_database, new_key
-from tests.store.backup.test_copy import rows_of
-
-COPY = ("db", "copy")
-
-
-def rows_at(url: str) -> dict[str, list[tuple[object, ...]]]:
-    """All rows of all tables that are copied; none where there are no tables yet."""
-
-    async def read(database: Database) -> dict[str, list[tuple[object, ...]]]:
-        return await rows_of(database) if await database.revision() else {}
-
-    return at_database(url, read)
-
-
-def is_closed(url: str) -> bool:
-    """Whether whoever uses the accounts is told that they have moved."""
-
-    async def probe(database: Database) -> bool:
-        try:
-            await database.probe()
-        except DatabaseMovedError:
-            return True
-        return False
-
-    return at_database(url, probe)
+from tests.screener.commands.copies import COPY, rows_at
+from tests.service import new_key
 
 
 def test_the_settings_name_one_side_and_a_path_is_one(tmp_path: Path) -> None:

@@ -22,7 +22,8 @@ from screener.data.night import open_book
 from screener.data.rows import cells_of, names_of, table_rows
 from store.nights.book import Book
 from store.wire.records import PastTrade, SideRecord, TrackRecord
-from tests.resealed import reseal
+from tests.books import Content
+from tests.resealed import name_all, reseal
 from tests.screener.command import COMMAND, check_refusal, environment, run
 from tests.service import Service
 
@@ -179,12 +180,8 @@ def test_what_nights_served_in_advance_is_a_record_of_its_own(data_dir: Path) ->
         "summary": "As served.",
     }
 
-    def keep(connection: sqlite3.Connection) -> None:
-        body = connection.execute("SELECT body FROM families WHERE family = 'triangle'").fetchone()
-        entry = {**orjson.loads(body[0]), "as_served": served}
-        connection.execute(
-            "UPDATE families SET body = ? WHERE family = 'triangle'", (orjson.dumps(entry),)
-        )
+    def keep(content: Content) -> None:
+        content.families["triangle"]["as_served"] = served
 
     reseal(data_dir, keep)
 
@@ -196,15 +193,7 @@ def test_what_nights_served_in_advance_is_a_record_of_its_own(data_dir: Path) ->
 
 
 def test_a_name_of_a_file_is_no_formula_in_a_sheet(data_dir: Path, tmp_path: Path) -> None:
-    def rename(connection: sqlite3.Connection) -> None:
-        universe = connection.execute("SELECT value FROM meta WHERE name = 'universe'").fetchone()
-        entries = orjson.loads(b"{%b}" % universe[0])
-        for entry in entries["symbols"]:
-            entry["name"] = "=cmd|' /C calc'!A0"
-        body = orjson.dumps(entries)[1:-1]
-        connection.execute("UPDATE meta SET value = ? WHERE name = 'universe'", (body,))
-
-    reseal(data_dir, rename)
+    reseal(data_dir, lambda content: name_all(content, "=cmd|' /C calc'!A0"))
     run(data_dir, "export", str(tmp_path / "out"), "--format", "csv")
 
     cells = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import sqlite3
 from pathlib import Path
 from typing import cast
 
@@ -15,6 +14,7 @@ from screener.data.columns import TABLES, TableName, tables
 from screener.data.frames import PANDAS
 from screener.data.night import open_night
 from store.errors import BookError, ManifestError
+from tests.books import Content
 from tests.conftest import NIGHT_SESSION
 from tests.resealed import reseal
 
@@ -52,8 +52,9 @@ def test_a_night_says_which_it_is_and_one_that_was_sealed_before_opens_by_name(n
 
 
 def test_a_night_without_any_row_keeps_the_columns_and_their_types(data_dir: Path) -> None:
-    def empty(book: sqlite3.Connection) -> None:
-        book.executescript("DELETE FROM scan; DELETE FROM evidence; DELETE FROM history")
+    def empty(content: Content) -> None:
+        for kept in (content.scan, content.evidence, content.histories):
+            kept.clear()
 
     reseal(data_dir, empty)
 

@@ -12,7 +12,7 @@ from store.remote.objects import Object, Objects
 from store.remote.pointer import book_object, key_of
 from tests.publishing import Publisher
 from tests.screener.command import Finished, run
-from tests.store.remote.test_follower import Server
+from tests.store.remote.servers import Server
 
 NAMES = ("store of nights", "night of the store", "publishing")
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from screener.nightly.bars import Bars, Floats, to_day
+from screener.nightly.bars import Bars, Floats, to_date, to_day
 from screener.nightly.detector.parameters import Parameters
 from screener.nightly.markets.calendars import calendar_of
 from screener.nightly.results.features import COLUMNS, features
@@ -78,3 +78,18 @@ def write_table(path: Path, series: Mapping[str, Bars]) -> Path:
 
 def prices_of(bars: Bars) -> dict[str, Floats]:
     return {name: getattr(bars, name) for name in ("open", "high", "low", "close", "volume")}
+
+
+def write_csv(path: Path, bars: Bars) -> None:
+    path.parent.mkdir(exist_ok=True)
+    lines = ["Date,Open,High,Low,Close,Volume"]
+    for day, *values in zip(*bars.columns(), strict=True):
+        date = dt.date(1970, 1, 1) + dt.timedelta(days=int(day))
+        lines.append(",".join([date.isoformat(), *(repr(float(value)) for value in values)]))
+    path.write_text("\n".join(lines))
+
+
+def after_a_gap(bars: Bars, number: int, days: int) -> Bars:
+    """The bars, with so many of the last ones after a gap of so many days."""
+    before = weekdays(len(bars) - number, to_date(bars.date[-number]) - dt.timedelta(days=days))
+    return replace(bars, date=np.concatenate([before, bars.date[-number:]]))

@@ -1,6 +1,6 @@
 """The detector: the same as ever, causal, free of scale, and right on ideal patterns.
 
-Longer than other modules: the kernel has one face, `detect`, and is tested through it.
+Over 400 lines, because the kernel has one face, `detect`, and is tested through it.
 """
 
 from __future__ import annotations

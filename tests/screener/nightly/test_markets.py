@@ -1,5 +1,7 @@
 """Other markets: bars as their vendors write them are read by the calendar of their exchange, and
 one night holds several markets, each in its own currency.
+
+Over 400 lines, because the markets are compared in nights that hold them together.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A whole night: causal, deterministic, and every served number traceable to bars.
-
-Over 400 lines, because the night is made once for all of its tests.
-"""
+"""A whole night: causal, deterministic, and every served number traceable to bars."""
 
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ from store.wire.exchanges import NEW_YORK
 from store.wire.records import PastTrade, ScanSetup, Setup
 from tests.conftest import CROWDED, NIGHT_SESSION
 from tests.screener.nightly.nights import source_of
-from tests.screener.nightly.series import LENIENT
+from tests.screener.nightly.series import LENIENT, write_csv
 
 NOW = dt.datetime(2026, 1, 2, 12, tzinfo=dt.UTC)
 
@@ -192,15 +189,6 @@ def test_a_night_never_sees_bars_after_its_session(parameters: Parameters, tmp_p
     assert rows(books["cut"]) == rows(books["whole"]) != []
     for book in books.values():
         book.close()
-
-
-def write_csv(path: Path, bars: Bars) -> None:
-    path.parent.mkdir(exist_ok=True)
-    lines = ["Date,Open,High,Low,Close,Volume"]
-    for day, *values in zip(*bars.columns(), strict=True):
-        date = dt.date(1970, 1, 1) + dt.timedelta(days=int(day))
-        lines.append(",".join([date.isoformat(), *(repr(float(value)) for value in values)]))
-    path.write_text("\n".join(lines))
 
 
 @pytest.mark.proves("HIST-entry_date", "HIST-entry_price", "HIST-hold_bars", "HIST-exit")

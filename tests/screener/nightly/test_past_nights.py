@@ -1,7 +1,6 @@
 """Past nights: what one night served in history, every later night serves too.
 
-Each market has bars that turn bad in some way, one kind of refusal for each symbol. Over 400 lines,
-because every test compares nights over the same flaws.
+Each market has bars that turn bad in some way, one kind of refusal for each symbol.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from store.nights.book import Book
 from store.nights.nights import Nights
 from store.wire.exchanges import NEW_YORK
 from tests.screener.nightly.nights import analysed, book_of, order_over
-from tests.screener.nightly.series import LENIENT, changed, multiplied, walk, weekdays
+from tests.screener.nightly.series import LENIENT, after_a_gap, changed, multiplied, walk
 
 LAST = dt.date(2024, 3, 28)
 NOW = dt.datetime(2024, 4, 2, 12, tzinfo=dt.UTC)
@@ -103,12 +102,6 @@ def stopped(bars: Bars) -> Bars:
 def gapped(bars: Bars) -> Bars:
     """Bars are missing that would have been weeks."""
     return after_a_gap(bars, 2, 14)
-
-
-def after_a_gap(bars: Bars, number: int, days: int) -> Bars:
-    """The bars, with so many of the last ones after a gap of so many days."""
-    before = weekdays(len(bars) - number, to_date(bars.date[-number]) - dt.timedelta(days=days))
-    return replace(bars, date=np.concatenate([before, bars.date[-number:]]))
 
 
 FLAWS: Mapping[str, Callable[[Bars], Bars]] = {

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
@@ -17,15 +16,11 @@ import pytest
 
 from screener.nightly.errors import WorkerError
 from screener.nightly.pool import AHEAD, Pool, batches, local_pool
+from tests.screener.nightly.tasks import where
 
 
 def double(number: int) -> int:
     return 2 * number
-
-
-def where(_number: int) -> int:
-    time.sleep(0.01)
-    return os.getpid()
 
 
 def die(number: int) -> int:
@@ -74,7 +69,7 @@ def test_a_killed_worker_ends_the_run_in_one_sentence() -> None:
 WORKING = """
 from itertools import count
 from screener.nightly.pool import local_pool
-from tests.screener.nightly.test_pool import where
+from tests.screener.nightly.tasks import where
 
 with local_pool(2) as pool:
     for place in pool.run(where, count()):

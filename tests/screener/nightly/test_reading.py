@@ -1,7 +1,4 @@
-"""Reading: dates, numbers, intervals and prices of one file, and what decides between readings.
-
-Over 400 lines, because every rule is tried on the same small file.
-"""
+"""Reading: dates, numbers, intervals and prices of one file, and what decides between readings."""
 
 from __future__ import annotations
 

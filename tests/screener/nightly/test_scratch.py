@@ -18,8 +18,7 @@ from screener.nightly.reading import SortedSource, open_source, silent
 from screener.nightly.workers.scratch import Scratch, scratch_in
 from store.errors import ObjectsError
 from store.remote.objects import Objects
-from tests.screener.nightly.series import walk
-from tests.screener.nightly.test_night import write_csv
+from tests.screener.nightly.series import walk, write_csv
 
 NOW = dt.datetime(2024, 3, 8, 22, tzinfo=dt.UTC)
 

@@ -23,11 +23,10 @@ import orjson
 import pytest
 
 from screener.nightly.bars import Bars, to_date, to_day
-from screener.nightly.cleaning.sessions import last_session, next_session
+from screener.nightly.cleaning.sessions import next_session
 from screener.nightly.detector.detector import walk_on
 from screener.nightly.detector.parameters import Parameters
 from screener.nightly.night import make_night
-from screener.nightly.plan import Order
 from screener.nightly.results.history import Lineages
 from screener.nightly.results.setups import RUNNING_SESSIONS
 from screener.nightly.results.transitions import (
@@ -42,10 +41,8 @@ from screener.nightly.results.transitions import (
 from screener.nightly.series import Series
 from store.errors import WithdrawnError
 from store.ledger.ledger import Ledger, NightEntry
-from store.ledger.manifest import Manifest
 from store.ledger.served import (
     FollowedTrade,
-    Line,
     ServedOutcome,
     ServedSetup,
     SettledTrade,
@@ -62,76 +59,11 @@ from store.wire.records import Change as SealedChange
 from store.wire.words import FEW
 from tests.once import made_once
 from tests.screener.nightly.nights import analysed, book_of, order_of, order_over
-from tests.screener.nightly.series import LENIENT, changed, multiplied, walk
-from tests.screener.nightly.test_night import write_csv
-from tests.screener.nightly.test_past_nights import after_a_gap
-from tests.store.ledger.test_ledger import put
+from tests.screener.nightly.published import BARS, NOW, Seen, market, publish, sessions_before
+from tests.screener.nightly.series import LENIENT, after_a_gap, changed, multiplied, walk
+from tests.store.ledger.ledgers import put
 
 LAST = dt.date(2024, 3, 28)
-NOW = dt.datetime(2024, 4, 2, 12, tzinfo=dt.UTC)
-BARS = 700
-
-
-Change = Mapping[str, Any]
-
-
-def market(folder: Path, seeds: int) -> Path:
-    for seed in range(seeds):
-        write_csv(folder / f"S{seed}.csv", walk(BARS, seed=seed))
-    return folder
-
-
-def sessions_before(last: dt.date, number: int, step: int = 1) -> list[dt.date]:
-    found = [last]
-    while len(found) < number:
-        found.insert(0, last_session(found[0] - dt.timedelta(days=step), NEW_YORK))
-    return found
-
-
-@dataclass(frozen=True)
-class Seen:
-    """A published night: what it served, and what its object says."""
-
-    manifest: Manifest
-    lines: list[Line]
-    changes: list[Change] | None
-    tally: Tally
-
-    def of(self, kind: type[Any]) -> list[Any]:
-        return [line for line in self.lines if isinstance(line, kind)]
-
-    @property
-    def setups(self) -> dict[TradeKey, ServedSetup]:
-        return {setup.key: setup for setup in self.of(ServedSetup)}
-
-    def kinds(self) -> set[tuple[str, str]]:
-        return {(change["change"], change["reason"]) for change in self.changes or ()}
-
-    def changed(self, symbol: str) -> list[tuple[str, str]]:
-        mine = [change for change in self.changes or () if change["symbol"] == symbol]
-        return [(change["change"], change["reason"]) for change in mine]
-
-
-def publish(order: Order, data: Path, session: dt.date) -> Seen:
-    nights = Nights(data)
-    manifest, _ = make_night(replace(order, session=session), nights, now=NOW)
-    name = nights.ledger.names()[-1]
-    head = nights.ledger.head(name)
-    with book_of(nights, manifest) as book:
-        found = book.changes()
-        served = {
-            TradeKey(symbol, setup.fields["lineage_id"], setup.evidence["attempt"])
-            for symbol, setup_id in sorted((view.symbol, view.setup_id) for view in book.scan.rows)
-            if (setup := book.setup(symbol, setup_id))
-        }
-    seen = Seen(
-        manifest,
-        nights.ledger.read(name).lines(),
-        found["changes"] if found else None,
-        head.as_served,  # type: ignore[union-attr]
-    )
-    assert seen.setups.keys() == served, "the object names what the book serves"
-    return seen
 
 
 def replayed(before: Seen, now: Seen) -> set[TradeKey]:
@@ -153,13 +85,13 @@ def replayed(before: Seen, now: Seen) -> set[TradeKey]:
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Seen]]:
-    """A year of 40 walks, with a night every twenty days."""
+    """A year of 20 walks, with a night every twenty days."""
     folder = made_once(tmp_path_factory, "path", seal_path)
     return folder, pickle.loads((folder / "seen").read_bytes())  # noqa: S301 - our own bytes
 
 
 def seal_path(folder: Path) -> None:
-    order = order_over(folder, {f"S{seed}": walk(BARS, seed=seed) for seed in range(40)})
+    order = order_over(folder, {f"S{seed}": walk(BARS, seed=seed) for seed in range(20)})
     seen = [publish(order, folder / "data", day) for day in sessions_before(LAST, 12, step=20)]
     (folder / "seen").write_bytes(pickle.dumps(seen))
 

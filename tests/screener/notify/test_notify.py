@@ -1,4 +1,7 @@
-"""Messages about nights: what they say, to whom, once, in a bounded time, and without secrets."""
+"""Messages about nights: what they say, to whom, once, in a bounded time, and without secrets.
+
+Over 400 lines, because messages of every kind are sent by one sender and read by one receiver.
+"""
 
 from __future__ import annotations
 

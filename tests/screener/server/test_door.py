@@ -9,23 +9,7 @@ import pytest
 from prometheus_client import REGISTRY
 
 from screener.server.door import Bounds, Door
-
-
-class Visitor:
-    """A connection that does nothing."""
-
-    def __init__(self, address: str = "192.0.2.1") -> None:
-        self.address = self.network = address
-        self.is_ended = False
-
-    def is_late(self, now: float) -> bool:
-        return now < 0
-
-    def end_late(self) -> None:
-        raise AssertionError("No time is up.")
-
-    def end(self) -> None:
-        self.is_ended = True
+from tests.screener.server.visitors import Visitor
 
 
 async def test_many_short_connections_leave_one_timer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from screener.server.door import Bounds
 from tests.screener.process import until
-from tests.screener.server.test_connections import (
+from tests.screener.server.sockets import (
     BUSY,
     GET,
     LONG,
@@ -17,6 +17,7 @@ from tests.screener.server.test_connections import (
     Echo,
     busy,
     connect,
+    listens,
     read_answer,
     read_to_end,
     started,
@@ -37,14 +38,6 @@ def stoppable(app: Echo, bounds: Bounds = PATIENT) -> Iterator[tuple[int, Callab
             until(lambda: not listens(port))
 
         yield port, stop
-
-
-def listens(port: int) -> bool:
-    try:
-        connect(port).close()
-    except ConnectionError:
-        return False
-    return True
 
 
 def test_a_request_that_comes_on_an_open_connection_is_answered_as_its_last() -> None:

@@ -13,7 +13,7 @@ from mcp_server.http.requests import Header, Receive, Scope, Send
 from mcp_server.http.responses import HttpResponse
 from screener.server.connections import Connection
 from screener.server.door import Bounds, Door
-from tests.screener.server.test_connections import GET, App
+from tests.screener.server.sockets import GET, App
 
 LAST = GET[:-2] + b"Connection: close\r\n\r\n" + b"x" * 200_000
 BODY = b"5\r\nhello\r\n0\r\n\r\n"
@@ -44,15 +44,6 @@ def connected(app: App, data: bytes) -> tuple[Connection, list[bytes]]:
     connection.connection_made(Mock(asyncio.Transport, **wire))
     connection.data_received(data)
     return connection, written
-
-
-@pytest.mark.parametrize("data", [GET, LAST], ids=["one", "last"])
-async def test_the_head_and_the_body_of_an_answer_leave_in_one_write(data: bytes) -> None:
-    connection, written = answering(data)
-    await asyncio.sleep(0)
-
-    assert [each.endswith(b"\r\n\r\n" + BODY) for each in written] == [True]
-    assert connection.timeout_keep_alive_task is None  # the door has a clock for all
 
 
 async def test_a_head_waits_for_a_body_no_longer_than_a_turn_of_the_loop() -> None:

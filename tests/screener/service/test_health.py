@@ -15,30 +15,25 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
+from screener.service import health
 from screener.service.supervisor import WELL_SECONDS, Loop, Supervisor
 from screener.telemetry.metrics import PARTS
+from store.accounts import usage
 from store.database.database import Database
 from store.folder.layout import DataFolder
 from tests.postgres import PostgresServer, fresh_database
 from tests.resealed import rename_bars, reseal
-from tests.screener.process import until
+from tests.screener.process import READY, parts, ready, until
 from tests.service import Service, apart, copy_night, serving
 
-LIVE, READY = "/health/live", "/health/ready"
+LIVE = "/health/live"
 
 
-def ready(url: str) -> dict[str, Any]:
-    """What a probe of readiness reads, with the status of HTTP."""
-    answer = httpx.get(url + READY, timeout=30)
-    return {"http": answer.status_code, **answer.json()}
-
-
-def parts(url: str) -> set[str]:
-    """The parts that are degraded, of a service that serves."""
-    told = ready(url)
-    assert told["http"] == 200
-    assert told["status"] == ("degraded" if told["degraded"] else "ready")
-    return {one["part"] for one in told["degraded"]}
+@pytest.fixture(autouse=True)
+def _look_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look after the parts ten times as often, and write what was counted as often."""
+    monkeypatch.setattr(health, "LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(usage, "FLUSH_SECONDS", 0.2)
 
 
 def test_a_service_with_its_night_is_live_and_ready(service: Service) -> None:

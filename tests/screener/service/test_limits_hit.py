@@ -23,8 +23,8 @@ from screener.telemetry.metrics import LIMITS
 from screener.web.site.throttle import Throttle, TooManyRefusal
 from tests.contract.market import active_book
 from tests.counting import keyed
-from tests.mcp_server.http.test_edge import ask, scope_of
-from tests.screener.server.test_door import Visitor
+from tests.mcp_server.http.edges import ask, scope_of
+from tests.screener.server.visitors import Visitor
 
 KEYLESS = Caller("192.0.2.1")
 OFTEN = 50

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import subprocess
 import sys
 from types import ModuleType
@@ -22,11 +21,7 @@ from screener.settings.logs import (
 from screener.telemetry.request import Request, current
 from store.database import changes
 from store.remote import follower
-
-LINE = re.compile(
-    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (DEBUG|INFO|WARNING|ERROR|CRITICAL) [a-z_.]+"
-    r"( \[[0-9a-f]{16}\])?: .+"
-)
+from tests.screener.process import LINE
 
 
 class Clock:

@@ -55,7 +55,6 @@ class Vault:
 
 @pytest.mark.timeout(240)  # many password hashes, on a machine that may be busy
 def test_no_secret_is_written_anywhere(night: Path, tmp_path: Path) -> None:
-    """U04 and U05."""
     vault = Vault()
     copy_night(night, tmp_path / "data")
     key = vault.keep(new_key(Settings(data_dir=tmp_path / "data")))

@@ -61,3 +61,11 @@ class Browser(httpx.Client):
         """Fill in the sign-in form."""
         address = f"/sign-in?next={target}" if target else "/sign-in"
         return self.submit(self.form(address, "/sign-in"), email=email, password=password)
+
+
+FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
+
+SAFARI = (
+    "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 "
+    "(KHTML, like Gecko) Version/18.0 Mobile/15E148 Safari/604.1"
+)

@@ -5,17 +5,15 @@ The numbers of evidence that a list shows are those of its rows; the others are 
 
 from __future__ import annotations
 
-import json
-import sqlite3
-from collections.abc import Sequence
+import copy
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 
 from store.wire.view import PlanView, SetupView, gain
+from tests.books import Content
 from tests.contract.market import active_book
 from tests.resealed import reseal
 
@@ -28,26 +26,25 @@ def make_market(folder: Path) -> None:
     reseal(folder, _fill)
 
 
-def _fill(book: sqlite3.Connection) -> None:
-    bodies = [body for (body,) in book.execute("SELECT body FROM scan ORDER BY rank")]
-    rows = [_row(orjson.loads(bodies[n % len(bodies)]), n + 1) for n in range(COPIES * len(bodies))]
-    book.execute("DELETE FROM scan")
-    for row in rows:
-        values = (row["rank"], row["status"], orjson.dumps(row))
-        book.execute("INSERT INTO scan VALUES (?, ?, ?)", values)
-    _keep_setups(book, rows, bodies)
+def _fill(content: Content) -> None:
+    copied = [copy.deepcopy(row) for row in content.scan * COPIES]
+    content.scan = [_row(row, rank) for rank, row in enumerate(copied, 1)]
+    for row, known in zip(content.scan, copied, strict=True):
+        setup, evidence = content.setups[known["setup_id"]]
+        setup = setup | {name: row[name] for name in setup if name in row}
+        content.setups[row["setup_id"]] = setup, evidence
     generator = np.random.default_rng(7)
-    for name, labels, body in book.execute("SELECT * FROM evidence").fetchall():
+    for name, column in content.evidence.items():
         if name in SHOWN:
-            filled = np.array([SHOWN[name](row) for row in rows], "<f8").tobytes()
-        elif labels is None:
-            filled = _numbers(np.tile(np.frombuffer(body, "<f8"), COPIES), generator)
+            content.evidence[name] = np.array([SHOWN[name](row) for row in content.scan], "<f8")
+        elif not isinstance(column, list):
+            content.evidence[name] = _numbers(np.tile(column, COPIES), generator)
         elif name in ("family", "status", "direction"):
-            filled = np.tile(np.frombuffer(body, "<i2"), COPIES).tobytes()
+            content.evidence[name] = column * COPIES
         else:
-            codes = generator.integers(-1, len(json.loads(labels)), len(rows))
-            filled = codes.astype("<i2").tobytes()
-        book.execute("UPDATE evidence SET body = ? WHERE name = ?", (filled, name))
+            labels = sorted({label for label in column if label is not None})
+            codes = generator.integers(-1, len(labels), len(copied))
+            content.evidence[name] = [[*labels, None][code] for code in codes]
 
 
 def _row(row: dict[str, Any], rank: int) -> dict[str, Any]:
@@ -68,21 +65,6 @@ def _row(row: dict[str, Any], rank: int) -> dict[str, Any]:
     }
 
 
-def _keep_setups(
-    book: sqlite3.Connection, rows: Sequence[dict[str, Any]], bodies: Sequence[bytes]
-) -> None:
-    """Keep each copy among the setups, with the entry of the setup that it is a copy of."""
-    for row, body in zip(rows, list(bodies) * COPIES, strict=True):
-        known = (orjson.loads(body)["setup_id"],)
-        stored, evidence = book.execute(
-            "SELECT body, evidence FROM setups WHERE setup_id = ?", known
-        ).fetchone()
-        setup = orjson.loads(stored)
-        setup |= {name: row[name] for name in setup if name in row}
-        values = (row["setup_id"], row["symbol"], orjson.dumps(setup), evidence)
-        book.execute("INSERT INTO setups VALUES (?, ?, ?, ?)", values)
-
-
 def _gain(row: dict[str, Any]) -> float:
     gain = row["expected_gain_pct"]
     return np.nan if gain is None else float(gain)
@@ -101,11 +83,11 @@ SHOWN = {
 """The columns of evidence that a list of setups shows, each from its row."""
 
 
-def _numbers(values: np.ndarray, generator: np.random.Generator) -> bytes:
+def _numbers(values: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     is_flag = bool(np.isin(values[~np.isnan(values)], (0, 1)).all())
     size = len(values)
     drawn = generator.integers(0, 2, size) if is_flag else generator.normal(20, 15, size).round(1)
-    return np.where(generator.random(size) < 0.1, np.nan, drawn).astype("<f8").tobytes()
+    return np.where(generator.random(size) < 0.1, np.nan, drawn)
 
 
 def evidence_of(folder: Path) -> dict[str, np.ndarray]:

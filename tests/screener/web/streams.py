@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx
+
+from store.nights.nights import Nights
+from tests.service import copy_night
 
 
 class Event(NamedTuple):
@@ -40,3 +45,13 @@ def events(lines: Iterator[str]) -> Iterator[Event]:
         elif not line and data:
             yield Event(name, json.loads("\n".join(data)))
             name, data = "", []
+
+
+def publish(night: Path, data_dir: Path) -> str:
+    """Publish the night of another data folder; its version."""
+    copy_night(night, data_dir.parent / "aside")
+    shutil.copytree(night / "nights", data_dir / "nights", dirs_exist_ok=True)
+    (data_dir.parent / "aside" / "manifest.json").replace(data_dir / "manifest.json")
+    manifest = Nights(data_dir).active()
+    assert manifest is not None
+    return manifest.data_version

@@ -11,7 +11,7 @@ import pytest
 from store.accounts.accounts import Account, Accounts
 from store.accounts.audit import EventKind
 from store.accounts.sessions import Browsers
-from tests.screener.web.browser import PASSWORD, Browser
+from tests.screener.web.browser import FIREFOX, PASSWORD, SAFARI, Browser
 from tests.screener.web.people import (
     authorize_address,
     events_of,
@@ -21,7 +21,6 @@ from tests.screener.web.people import (
     signed_in,
     tokens_of,
 )
-from tests.screener.web.test_activity import FIREFOX, SAFARI
 from tests.service import Service, on_database, serving
 
 HANDLE = re.compile(r'name="end" value="([0-9a-f]+)"')
@@ -63,20 +62,6 @@ def test_a_person_sees_every_browser_and_signs_one_out(service: Service) -> None
     assert told == (EventKind.SESSION_ENDED, "owner", "127.0.0.1", FIREFOX)
 
 
-def test_the_browser_of_somebody_else_is_not_signed_out(service: Service) -> None:
-    ada, mallory = new_person(service), new_person(service)
-    hers, other, thief = (signed_in(service, who) for who in (ada, ada, mallory))
-    [handle] = HANDLE.findall(hers.get("/account").text)
-
-    for end in (handle, "", "%", "0" * 16, other.cookies["session"]):
-        answer = thief.submit(thief.form("/account"), end=end)
-        assert answer.status_code == 404
-        assert "nothing was changed" in answer.text
-
-    assert other.get("/account").status_code == 200
-    assert hers.get("/account").status_code == 200
-
-
 def knows(service: Service, browser: Browser, account: Account) -> bool:
     """Whether a browser is known to be the account's."""
     token = browser.cookies["browser"]
@@ -108,7 +93,7 @@ def test_ending_everything_leaves_this_browser_alone(service: Service) -> None:
 def test_a_new_password_ends_keys_and_apps_if_that_is_chosen(
     service: Service, chosen: dict[str, str], status: int
 ) -> None:
-    """U13: and every other session in any case."""
+    """Every other session ends in any case."""
     account, new = new_person(service), "a staple for the horse"
     browser, other = signed_in(service, account), signed_in(service, account)
     _, secret = service.keys(lambda keys: keys.create(account.email, "laptop"))

@@ -10,15 +10,10 @@ from screener.web.account.account import ACTIVITY, EVENTS_A_PAGE, WORDS, agent_n
 from store.accounts.accounts import Account, utc_now
 from store.accounts.audit import Actor, EventKind, note
 from store.database.database import Database
-from tests.screener.web.browser import Browser
+from tests.screener.web.browser import FIREFOX, SAFARI, Browser
 from tests.screener.web.people import authorize_address, events_of, new_app, new_person, signed_in
 from tests.service import Service, on_database
 
-FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
-SAFARI = (
-    "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 "
-    "(KHTML, like Gecko) Version/18.0 Mobile/15E148 Safari/604.1"
-)
 CHROME = (
     "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) "
     "Chrome/130.0.0.0 Safari/537.36"

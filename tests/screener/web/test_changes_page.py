@@ -32,7 +32,7 @@ def changed(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
     """A live service over a night with changes of every kind, two sessions later."""
     folder = tmp_path_factory.mktemp("changed")
     copy_night(night, folder)
-    reseal(folder, lambda book: write_changes(book, market_changes()), rename_bars)
+    reseal(folder, lambda content: write_changes(content, market_changes()), rename_bars)
     with serving(folder, clock=lambda: dt.datetime(2012, 10, 6, tzinfo=dt.UTC)) as live:
         yield live
 
@@ -66,9 +66,10 @@ def test_changes_are_grouped_with_their_number_reason_and_price(changed: Service
 
 
 def test_the_page_is_bounded_and_says_how_many_more_there_are(night: Path, tmp_path: Path) -> None:
-    many = [market_changes()[0].model_copy(update={"lineage_id": f"l{n}"}) for n in range(1000)]
+    first = market_changes()[0]
+    many = [first.model_copy(update={"lineage_id": f"l{n}"}) for n in range(1000)]
     copy_night(night, tmp_path)
-    reseal(tmp_path, lambda book: write_changes(book, many))
+    reseal(tmp_path, lambda content: write_changes(content, many))
     with closing(active_book(tmp_path)) as book:
         groups = groups_of(book, set(), set())
 
@@ -100,7 +101,7 @@ def evening(
     copy_night(night, folder)
     with closing(active_book(folder)) as book:
         views = list(book.scan.rows)
-    reseal(folder, lambda book: write_changes(book, _story(views)), rename_bars)
+    reseal(folder, lambda content: write_changes(content, _story(views)), rename_bars)
     with serving(folder) as live:
         yield signed_in(live, new_person(live)), views
 

@@ -1,4 +1,4 @@
-"""Consent: the rows C05 to C14 and A22 of the security list, on the running service."""
+"""Consent: what a person is asked, and what an answer grants, on the running service."""
 
 from __future__ import annotations
 
@@ -80,7 +80,6 @@ def no_code(answer: httpx.Response) -> bool:
 
 
 def test_refusing_takes_no_password_and_its_form_approves_nothing_any_more(asked: Asked) -> None:
-    """A21."""
     age_sign_in(asked.service, asked.account, 16)
     form = asked.form()
 
@@ -124,7 +123,7 @@ def test_an_approval_takes_a_password_once_the_sign_in_is_old(asked: Asked) -> N
 
 
 def test_an_app_that_was_approved_is_asked_about_again_whatever_the_prompt(asked: Asked) -> None:
-    """A27: signed in or not, a person sees a page and no code is made."""
+    """Signed in or not, a person sees a page and no code is made."""
     assert "code" in parameters(asked.decide())
     for prompt in ("none", "login", "consent", "none none"):
         address = authorize_address(asked.client_id, prompt=prompt)
@@ -141,7 +140,7 @@ def test_an_app_that_was_approved_is_asked_about_again_whatever_the_prompt(asked
 def test_a_long_request_that_carries_line_breaks_puts_nothing_into_headers(
     asked: Asked, name: str
 ) -> None:
-    """A26: six kilobytes through sign-in, consent and the redirect."""
+    """Six kilobytes through sign-in, consent and the redirect."""
     poison = "a\r\nSet-Cookie: planted=1\r\n\r\n<script>" + "x" * 6000
     address = authorize_address(asked.client_id, **{name: poison})
 
@@ -168,7 +167,6 @@ def test_a_long_request_that_carries_line_breaks_puts_nothing_into_headers(
 
 
 def test_the_page_says_who_asks_for_what_and_where_the_code_goes(asked: Asked) -> None:
-    """C07."""
     page = asked.browser.get(asked.address).text
 
     for said in ("Test host", "unverified", "127.0.0.1", asked.account.email, "watchlist"):
@@ -188,7 +186,6 @@ def test_the_page_says_who_asks_for_what_and_where_the_code_goes(asked: Asked) -
     ],
 )
 def test_an_apps_name_is_text_that_hides_nothing(asked: Asked, name: str, shown: str) -> None:
-    """C05 and C06."""
     page = asked.browser.get(authorize_address(new_app(asked.service, name))).text
 
     assert f"<bdi>{shown}" in page
@@ -199,7 +196,7 @@ def test_an_apps_name_is_text_that_hides_nothing(asked: Asked, name: str, shown:
 
 
 def test_an_approval_without_the_pages_token_gives_no_code(asked: Asked) -> None:
-    """C08 to C10, C12 and C14: no token, one of another session, form or signature, and a link."""
+    """No token, one of another session, form or signature, and a link."""
     browser, other = asked.browser, new_asked(asked.service)
     stolen = other.browser.form(asked.address).fields["token"]
     lasting = browser.form("/keys").fields["token"]
@@ -231,7 +228,7 @@ def test_an_approval_from_this_site_is_taken(asked: Asked) -> None:
 
 
 def test_what_was_shown_is_what_is_approved(asked: Asked) -> None:
-    """C13: the app, address, state or challenge changes between the page and the post."""
+    """The app, address, state or challenge changes between the page and the post."""
     changes = {
         "client_id": new_app(asked.service, "Evil", "https://evil.example/cb"),
         "redirect_uri": "https://evil.example/cb",
@@ -274,7 +271,7 @@ def test_no_link_alone_sends_a_visitor_who_signed_in_to_any_site(
 ) -> None:
     """RFC 9700 section 4.11.2: the page names the site, and the person may go on to it.
 
-    A22: and who did not sign in is sent to sign in.
+    A visitor who did not sign in is sent to sign in.
     """
     client_id = new_app(asked.service, "Evil<b>", redirect_uri)
 

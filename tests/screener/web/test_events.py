@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,8 +15,8 @@ from store.accounts.accounts import AccountPlan
 from store.folder.progress import ProgressFile
 from store.nights.nights import Nights
 from tests.screener.web.people import new_person, signed_in
-from tests.screener.web.streams import stream
-from tests.service import Service, copy_night, serving
+from tests.screener.web.streams import publish, stream
+from tests.service import Service, serving
 
 SHARE = MOST // 4
 STRANGER = {"Host": "stranger.example"}
@@ -28,16 +27,6 @@ def private(data_dir: Path) -> Iterator[Service]:
     """A service of a private machine over the sample night."""
     with serving(data_dir, open_pages=True) as live:
         yield live
-
-
-def publish(night: Path, data_dir: Path) -> str:
-    """Publish the night of another data folder; its version."""
-    copy_night(night, data_dir.parent / "aside")
-    shutil.copytree(night / "nights", data_dir / "nights", dirs_exist_ok=True)
-    (data_dir.parent / "aside" / "manifest.json").replace(data_dir / "manifest.json")
-    manifest = Nights(data_dir).active()
-    assert manifest is not None
-    return manifest.data_version
 
 
 def test_an_open_page_is_told_of_the_night_at_once_and_of_the_next_one_when_it_is_out(

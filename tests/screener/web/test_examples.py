@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-import sqlite3
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 
 from mcp_server.charts.past import trades_of
 from store.nights.book import Book
 from store.wire.examples import OF_FAMILY, OF_SYMBOL, at_even_steps
 from store.wire.families import Family
-from tests.resealed import reseal
+from tests.books import Content
+from tests.resealed import forget_lines, reseal
 from tests.screener.web.browser import Browser
 from tests.screener.web.people import new_person, signed_in
 from tests.screener.web.tree import words
@@ -125,12 +124,9 @@ def test_no_other_picture_of_a_past_trade_is_shown_to_who_does_not_track_the_tic
 
 
 def test_a_night_that_was_sealed_before_shows_no_examples(data_dir: Path) -> None:
-    def forget(book: sqlite3.Connection) -> None:
-        book.execute("DELETE FROM meta WHERE name = 'examples'")
-        for symbol, rows in book.execute("SELECT symbol, rows FROM history").fetchall():
-            old = [orjson.loads(row) for row in rows.split(b"\n") if row]
-            bare = [orjson.dumps({k: v for k, v in row.items() if k != "lines"}) for row in old]
-            book.execute("UPDATE history SET rows = ? WHERE symbol = ?", (b"\n".join(bare), symbol))
+    def forget(content: Content) -> None:
+        del content.meta["examples"]
+        forget_lines(content)
 
     reseal(data_dir, forget)
     with serving(data_dir, open_pages=True) as live:

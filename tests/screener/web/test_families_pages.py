@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-import sqlite3
 from collections import Counter
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 from store.nights.book import Book
 from store.wire.families import Family
 from store.wire.method import Distribution
+from tests.books import Content
 from tests.resealed import reseal
 from tests.screener.web.browser import Browser
 from tests.screener.web.tree import words
@@ -98,14 +98,9 @@ def test_an_unknown_family_leads_to_those_that_there_are(service: Service, name:
 
 
 def test_a_night_without_such_counts_says_so(data_dir: Path) -> None:
-    def age(connection: sqlite3.Connection) -> None:
-        method = orjson.loads(
-            connection.execute("SELECT value FROM meta WHERE name = 'method'").fetchone()[0]
-        )
+    def age(content: Content) -> None:
+        method = content.meta["method"]
         del method["distributions"], method["untested"]
-        connection.execute(
-            "UPDATE meta SET value = ? WHERE name = 'method'", (orjson.dumps(method),)
-        )
 
     reseal(data_dir, age)
     with serving(data_dir) as live:

@@ -1,4 +1,4 @@
-"""The page of keys and connected apps: the rows K01 to K04 of the security list."""
+"""The page of keys and connected apps."""
 
 from __future__ import annotations
 
@@ -75,7 +75,6 @@ def test_a_key_tells_when_it_was_used_last_and_by_whom(service: Service) -> None
 
 @pytest.mark.proves("OAUTH-named", "OAUTH-revoke")
 def test_an_approval_stands_among_the_keys_until_it_is_revoked(service: Service) -> None:
-    """B09, K01 and K02."""
     account, client_id = new_person(service), new_app(service, "Claude")
     browser = signed_in(service, account)
     approved = browser.submit(browser.form(authorize_address(client_id)), decision="approve")
@@ -101,7 +100,6 @@ def test_an_approval_stands_among_the_keys_until_it_is_revoked(service: Service)
 
 
 def test_the_key_and_the_app_of_somebody_else_cannot_be_revoked(service: Service) -> None:
-    """K04."""
     ada, mallory = new_person(service), new_person(service)
     browser, thief = signed_in(service, ada), signed_in(service, mallory)
     secret = create(browser)

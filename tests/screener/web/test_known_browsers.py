@@ -110,7 +110,7 @@ def failures(service: Service, account: Account | None) -> list[tuple[str, str, 
 def test_what_the_throttle_refuses_of_an_account_known_or_not_is_recorded_once_in_each_network(
     proxied: Service, ada: Account
 ) -> None:
-    """C21: after so many wrong passwords, the right one is refused too."""
+    """After so many wrong passwords, the right one is refused too."""
     before, networks = len(failures(proxied, None)), ("203.0.113.31", "203.0.113.32")
     for network in networks:
         assert guess(proxied, ada.email, 30, network) == [400] * 20 + [429] * 10

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import io
-import sqlite3
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +24,7 @@ from store.nights.book import Book, Prices
 from store.wire.currency import money
 from tests.conftest import CROWDED, seal_night
 from tests.contract.market import active_book
-from tests.resealed import reseal
+from tests.resealed import forget_lines, reseal
 from tests.screener.web.browser import Browser
 from tests.screener.web.people import new_person, signed_in
 from tests.service import Service, serving
@@ -121,10 +120,7 @@ def test_each_trade_of_a_history_has_a_page_with_its_numbers_and_a_chart_or_why_
 
 
 def test_a_night_without_bars_of_a_symbol_says_so(data_dir: Path) -> None:
-    def drop_prices(book: sqlite3.Connection) -> None:
-        book.execute("DELETE FROM prices")
-
-    reseal(data_dir, drop_prices)
+    reseal(data_dir, lambda content: content.prices.clear())
     with closing(active_book(data_dir)) as book:
         newest = trades(book, "MSFT")[0]
     with serving(data_dir, demo_symbols=("MSFT", "FB")) as live:
@@ -148,14 +144,6 @@ def test_a_trade_that_runs_has_the_lines_of_its_setup(book: Book) -> None:
     lines = past_of(book, "MSFT", trade).lines
     assert lines is not None
     assert lines[0].start[1] == upper["start"]["price"]
-
-
-def without_lines(book: sqlite3.Connection) -> None:
-    """Make a night as they were sealed before history had lines."""
-    for symbol, rows in book.execute("SELECT symbol, rows FROM history").fetchall():
-        old = [orjson.loads(row) for row in rows.split(b"\n") if row]
-        bare = b"\n".join(orjson.dumps({k: v for k, v in r.items() if k != "lines"}) for r in old)
-        book.execute("UPDATE history SET rows = ? WHERE symbol = ?", (bare, symbol))
 
 
 def test_each_past_trade_has_its_lines_as_a_night_served_them_while_it_ran(
@@ -187,7 +175,7 @@ def test_each_past_trade_has_its_lines_as_a_night_served_them_while_it_ran(
 
 
 def test_a_night_that_was_sealed_before_history_had_lines_says_so(data_dir: Path) -> None:
-    reseal(data_dir, without_lines)
+    reseal(data_dir, forget_lines)
     with closing(active_book(data_dir)) as book:
         newest = trades(book, "GOOG")[0]
         assert past_of(book, "GOOG", newest).lines is None

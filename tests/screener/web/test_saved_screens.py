@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-import sqlite3
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from contextlib import closing
@@ -16,7 +15,6 @@ from pathlib import Path
 from urllib.parse import quote
 
 import httpx
-import numpy as np
 import pytest
 
 from mcp_server.operations.arguments import ScanArguments
@@ -30,14 +28,15 @@ from store.nights.nights import Nights
 from store.wire.currency import money
 from store.wire.view import SetupView
 from store.wire.words import state_words
+from tests.books import Content
 from tests.contract.market import active_book
-from tests.resealed import withdraw
+from tests.resealed import reseal_next, withdraw
 from tests.screener.market import FIRST_DAY
 from tests.screener.market import bars as bars
 from tests.screener.market import first as first
 from tests.screener.market import second as second
 from tests.screener.web.browser import Browser
-from tests.screener.web.compared import SESSION, seal_later, seal_next, set_row
+from tests.screener.web.compared import SESSION, seal_later, set_row
 from tests.screener.web.market import COPIES, make_market
 from tests.screener.web.people import age_sign_in, events_of, new_person, signed_in
 from tests.screener.web.tree import Document, words
@@ -67,17 +66,14 @@ def later(
     """A service on the later night: of one lineage nothing is there, another has a new price, and
     a third is a new one in its place."""
 
-    def change_book(book: sqlite3.Connection) -> None:
-        set_row(book, GONE, lineage_id="another")
-        set_row(book, NEW, lineage_id="entered")
-        (body,) = book.execute("SELECT body FROM evidence WHERE name = 'price'").fetchone()
-        prices = np.frombuffer(body, "<f8").copy()
-        prices[LOST - 1] = 1e6
-        book.execute("UPDATE evidence SET body = ? WHERE name = 'price'", (prices.tobytes(),))
+    def change(content: Content) -> None:
+        set_row(content, GONE, lineage_id="another")
+        set_row(content, NEW, lineage_id="entered")
+        content.numbers("price")[LOST - 1] = 1e6
 
     stopped = {"change": "stopped", "reason": "stop", "lineage_id": views[GONE - 1].lineage_id}
     folder = tmp_path_factory.mktemp("later")
-    seal_later(night, folder, change_book, [stopped])
+    seal_later(night, folder, change, [stopped])
     with serving(folder) as live:
         yield live
 
@@ -170,11 +166,11 @@ def test_each_attempt_of_a_formation_enters_and_leaves_by_itself(
     """A second attempt may break out, or end, while the trade of the first runs."""
     first, second = views[NEW - 1], views[GONE - 1]
 
-    def change_book(book: sqlite3.Connection) -> None:
+    def change(content: Content) -> None:
         attempt = {"number": 2, "count": 2}
-        set_row(book, GONE, lineage_id=first.lineage_id, attempt=attempt)
+        set_row(content, GONE, lineage_id=first.lineage_id, attempt=attempt)
 
-    seal_later(night, tmp_path, change_book)
+    seal_later(night, tmp_path, change)
     with closing(active_book(tmp_path)) as later, closing(active_book(night)) as earlier:
         forth = screen_changes(ScanArguments(status="all"), later, earlier)
         back = screen_changes(ScanArguments(status="all"), earlier, later)
@@ -378,7 +374,7 @@ def test_a_feed_tells_of_the_last_ten_nights_for_a_reader_that_was_away(
     days = [SESSION + dt.timedelta(days=number) for number in range(12)]
     for number, day in enumerate(days):
         renamed = partial(set_row, rank=NEW, lineage_id=f"entered{number}")
-        seal_next(tmp_path, renamed, session=day)
+        reseal_next(tmp_path, renamed, day)
     with serving(tmp_path) as live:
         browser = signed_in(live, new_person(live))
         address = feed_of(browser, saved(browser))
@@ -401,7 +397,7 @@ def test_a_setup_that_triggered_is_told_where_it_stays_in_the_screen(
     forms = partial(set_row, rank=traded.rank, status="forming")
     trades = partial(set_row, rank=traded.rank, status="in_progress")
     for number, change in enumerate((forms, trades)):
-        seal_next(tmp_path, change, session=SESSION + dt.timedelta(days=number))
+        reseal_next(tmp_path, change, SESSION + dt.timedelta(days=number))
     with serving(tmp_path) as live:
         browser = signed_in(live, new_person(live))
         path = saved(browser)

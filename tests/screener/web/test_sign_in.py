@@ -1,7 +1,4 @@
-"""Signing in and out: the rows C15 to C21 of the security list, and U13.
-
-Over 400 lines, because these rows all concern one page and share its steps.
-"""
+"""Signing in and out, and what guards both."""
 
 from __future__ import annotations
 
@@ -79,7 +76,6 @@ def test_an_account_whose_plan_lacks_the_scan_is_told_so(service: Service, path:
 
 
 def test_an_off_site_return_target_stays_on_the_site(service: Service) -> None:
-    """C17."""
     person = {"email": new_person(service).email, "password": PASSWORD}
     for target in OFF_SITE:
         browser, posted = Browser(service), Browser(service)
@@ -92,7 +88,7 @@ def test_an_off_site_return_target_stays_on_the_site(service: Service) -> None:
 
 
 def test_signing_in_changes_the_session_id(service: Service) -> None:
-    """C15: a session id that was planted before sign-in gives no access afterwards."""
+    """A session id that was planted before sign-in gives no access afterwards."""
     account = new_person(service)
     browser = Browser(service)
     browser.cookies.set("session", "planted", domain="127.0.0.1")
@@ -109,7 +105,7 @@ def test_signing_in_changes_the_session_id(service: Service) -> None:
 def test_cookies_are_kept_from_scripts_and_other_sites_and_on_https_from_neighbours(
     tmp_path: Path, host: str
 ) -> None:
-    """C16; over http a browser would never send a Secure cookie back."""
+    """Over http a browser would never send a Secure cookie back."""
     url, prefix = (f"https://{host}", "__Host-") if host else ("", "")
     settings: dict[str, Any] = {"public_url": url} if host else {}
     with serving(tmp_path, **settings) as live:
@@ -134,7 +130,7 @@ def test_cookies_are_kept_from_scripts_and_other_sites_and_on_https_from_neighbo
 
 
 def test_a_wrong_password_says_nothing_about_the_account(service: Service) -> None:
-    """C19: known, unknown, inactive, without a password, and no address at all."""
+    """Known, unknown, inactive, without a password, and no address at all."""
     known, inactive = new_person(service), new_person(service)
     service.accounts(lambda accounts: accounts.set_active(inactive.email, active=False))
     attempts = [
@@ -160,7 +156,7 @@ def test_a_wrong_password_says_nothing_about_the_account(service: Service) -> No
 def test_of_five_sign_ins_at_once_from_one_network_one_is_turned_away_and_has_cost_no_guess(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """U10: each hash takes 64 MiB, also for an address that no account has (C20), so few wait."""
+    """Each hash takes 64 MiB, also for an address that no account has, so few wait."""
     go, matches = threading.Event(), passwords._matches
 
     def held(encoded: str, password: str) -> bool:
@@ -192,7 +188,7 @@ def test_of_five_sign_ins_at_once_from_one_network_one_is_turned_away_and_has_co
 def test_a_sign_in_under_way_while_the_password_changes_signs_nobody_in(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """U13: the old password is right when it is verified, but changes before the session starts."""
+    """The old password is right when it is verified, but changes before the session starts."""
     account, browser = new_person(service), Browser(service)
     matches = passwords._matches
 
@@ -213,7 +209,7 @@ def test_a_sign_in_under_way_while_the_password_changes_signs_nobody_in(
 def test_a_forwarded_scheme_and_address_count_only_from_a_trusted_proxy(
     tmp_path_factory: pytest.TempPathFactory, trusted: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """U16 and U17: both for the origin of a form and for the address in the log of attempts."""
+    """Both for the origin of a form and for the address in the log of attempts."""
     with serving(tmp_path_factory.mktemp("proxy"), trusted_proxies=trusted) as live:
         new_person(live)
         browser = Browser(live)

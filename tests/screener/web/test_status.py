@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -65,10 +64,7 @@ def test_every_rule_of_the_nightly_has_words() -> None:
 def told(data_dir: Path, report: dict[str, Any]) -> list[str]:
     """The status of a night with a report, for a stranger and for a member."""
 
-    def write(book: sqlite3.Connection) -> None:
-        book.execute("UPDATE meta SET value = ? WHERE name = 'report'", (json.dumps(report),))
-
-    reseal(data_dir, write)
+    reseal(data_dir, lambda content: content.meta.update(report=report))
     with serving(data_dir) as live:
         member = signed_in(live, new_person(live))
         return [browser.get("/status").text for browser in (Browser(live), member)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 
@@ -23,8 +22,9 @@ from store.accounts.accounts import AccountPlan
 from store.nights.book import Book
 from store.wire.currency import money
 from store.wire.method import Distribution
+from tests.books import Content
 from tests.contract.market import active_book
-from tests.resealed import reseal
+from tests.resealed import leave_out, reseal
 from tests.screener.command import run
 from tests.screener.web.browser import Browser
 from tests.screener.web.people import new_person, signed_in, tracked_by
@@ -237,17 +237,8 @@ def test_a_form_that_is_not_the_pages_changes_nothing(closed: Service) -> None:
 
 
 def test_a_symbol_that_is_left_out_says_why_in_words(data_dir: Path) -> None:
-    def leave_out(connection: sqlite3.Connection) -> None:
-        connection.execute("UPDATE symbols SET covered = 0, reason = 'stale' WHERE symbol = 'FB'")
-        report = orjson.loads(
-            connection.execute("SELECT value FROM meta WHERE name = 'report'").fetchone()[0]
-        )
-        report["refused"] = {"stale": {"FB": "The last bar is <old>."}}
-        connection.execute(
-            "UPDATE meta SET value = ? WHERE name = 'report'", (orjson.dumps(report),)
-        )
-
-    reseal(data_dir, leave_out)
+    sentence = "The last bar is <old>."
+    reseal(data_dir, lambda content: leave_out(content, "FB", "stale", sentence))
     with serving(data_dir, open_pages=True) as live:
         browser = Browser(live)
         stale = "This night does not cover FB (rule stale): the last bar is &lt;old&gt;."
@@ -290,25 +281,18 @@ def test_a_symbol_without_a_setup_says_what_its_best_drawing_lacks_and_shows_it(
             assert f"quality {drawings[symbol]['quality_pct']:.1f}%" in page
             assert sentence in " ".join(run(tmp_path, "show", symbol).stdout.split())
 
-    def forget(connection: sqlite3.Connection) -> None:
-        connection.execute("DROP TABLE nearest")
-
     older = tmp_path / "older"
     copy_night(tmp_path, older)
-    reseal(older, forget)
+    reseal(older, lambda content: content.nearest.clear())
     with serving(older, open_pages=True) as live:
         page = Browser(live).get(f"/symbols/{missing[0]}").text
         assert f"No pattern on {missing[0]} right now, and no trade in progress." in page
 
 
 def test_a_very_long_name_is_cut_wherever_people_read_it(data_dir: Path) -> None:
-    def rename(book: sqlite3.Connection) -> None:
-        (body,) = book.execute("SELECT value FROM meta WHERE name = 'universe'").fetchone()
-        universe = orjson.loads(b"{%b}" % body)
-        for entry in universe["symbols"]:
+    def rename(content: Content) -> None:
+        for entry in content.universe:
             entry["name"] = entry["industry"] = "Zzz \u202e" + "y" * 5_000
-        value = orjson.dumps(universe)[1:-1]
-        book.execute("UPDATE meta SET value = ? WHERE name = 'universe'", (value,))
 
     reseal(data_dir, rename)
     with serving(data_dir, open_pages=True) as live:
@@ -327,14 +311,10 @@ def test_a_very_long_name_is_cut_wherever_people_read_it(data_dir: Path) -> None
 
 
 def test_a_long_history_has_pages(data_dir: Path) -> None:
-    def lengthen(connection: sqlite3.Connection) -> None:
-        rows = connection.execute("SELECT rows FROM history WHERE symbol = 'AAPL'").fetchone()[0]
-        row = rows.split(b"\n")[-1]
+    def lengthen(content: Content) -> None:
+        _, rows = content.histories["AAPL"]
         most = 2 * OCCURRENCES + 1
-        connection.execute(
-            "UPDATE history SET outcomes = ?, rows = ? WHERE symbol = 'AAPL'",
-            ("w" * most, b"\n".join([row] * most)),
-        )
+        content.histories["AAPL"] = "w" * most, [rows[-1]] * most
 
     reseal(data_dir, lengthen)
     with serving(data_dir) as live:

@@ -1,4 +1,7 @@
-"""The walk over all pages without a browser: what every page must be, say and lead to."""
+"""The walk over all pages without a browser: what every page must be, say and lead to.
+
+Over 400 lines, because every rule is tried on the pages that one walk has read.
+"""
 
 from __future__ import annotations
 
@@ -107,7 +110,7 @@ def test_a_page_answers_as_html_in_english_with_one_headline(
 def test_no_page_can_be_framed_sniffed_or_scripted_from_elsewhere(
     page: Page, answers: dict[Page, httpx.Response]
 ) -> None:
-    """C01 to C04: what an account sees is not kept either, and consent leads on to its app."""
+    """What an account sees is not kept either, and consent leads on to its app."""
     fields = answers[page].headers
     parts = (part.strip().partition(" ") for part in fields["content-security-policy"].split(";"))
     policy = {name: value for name, _, value in parts}
@@ -127,7 +130,7 @@ def test_no_page_can_be_framed_sniffed_or_scripted_from_elsewhere(
 def test_no_form_is_taken_from_another_site_or_without_the_token_of_this_browser(
     walk: Walk, documents: dict[Page, Element]
 ) -> None:
-    """C11, C18 and K03, of every form that any page shows."""
+    """Tried on every form that any page shows."""
     forms = {
         (page.who, form.attributes["action"]): form
         for page, document in documents.items()

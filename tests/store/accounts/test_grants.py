@@ -122,7 +122,6 @@ async def test_a_deleted_client_leaves_nothing_behind(house: House) -> None:
 
 
 async def test_clients_nobody_approved_are_swept_after_a_day(house: House) -> None:
-    """U09."""
     await house.grants.add_client("visitor", "Visitor", (CALLBACK,))
     await house.connect()
     house.clock.now += DAY - dt.timedelta(seconds=1)
@@ -260,7 +259,6 @@ async def test_an_approved_client_never_gives_way_and_keeps_no_network(
 
 
 async def test_used_rows_stay_as_long_as_anything_they_issued_can_live(house: House) -> None:
-    """U08."""
     code = await house.approve()
     first = await house.tokens.redeem(code, "host", "challenge", None)
     house.clock.now += 80 * DAY

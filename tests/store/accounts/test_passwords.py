@@ -1,4 +1,4 @@
-"""Password hashes (U10)."""
+"""Password hashes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,6 @@ async def test_without_a_hash_nothing_fits(encoded: str | None) -> None:
 
 
 def test_an_unknown_account_costs_as_much_work_as_a_known_one() -> None:
-    """C20."""
     assert extract_parameters(NOBODY) == RFC_9106_LOW_MEMORY
     assert not PasswordHasher.from_parameters(RFC_9106_LOW_MEMORY).check_needs_rehash(NOBODY)
 
@@ -69,7 +68,7 @@ async def test_hashing_leaves_the_event_loop_free() -> None:
 async def test_of_fifty_at_once_no_more_are_hashed_than_there_are_slots(
     at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """U10: each hash waits until the limit is reached, so that a further one would be noticed."""
+    """Each hash waits until the limit is reached, so that a further one would be noticed."""
     lock, full = threading.Lock(), threading.Barrier(at_once)
     running, most = 0, 0
     matches = module._matches

@@ -1,4 +1,7 @@
-"""Principals: kept until their own account changes, and never used after that."""
+"""Principals: kept until their own account changes, and never used after that.
+
+Over 400 lines, because every change of an account is tried on the same kept principals.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions: how they begin, last and end (U04, U13)."""
+"""Sessions: how they begin, last and end."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Codes and tokens: their lifetimes, and that each can be used only once.
-
-Over 400 lines, because every end of a token is tried on the same grant.
-"""
+"""Codes and tokens: their lifetimes, and that each can be used only once."""
 
 from __future__ import annotations
 
@@ -78,7 +75,6 @@ def test_lifetimes_are_those_that_clients_were_promised() -> None:
 async def test_each_credential_lives_until_its_end(
     database: Database, before_end: dt.timedelta, live: bool
 ) -> None:
-    """U01 to U03."""
     code, pair = await approve(database), await redeemed(database)
 
     def then(kind: Kind) -> Tokens:
@@ -107,7 +103,6 @@ async def run(database: Database, statement: str) -> None:
 async def test_a_failure_between_consuming_and_issuing_costs_no_credential(
     database: Database,
 ) -> None:
-    """U07."""
     code, pair, tokens = await approve(database), await redeemed(database), at(database, START)
     refuse = "BEFORE INSERT ON tokens WHEN NEW.kind = 'refresh' BEGIN SELECT RAISE(ABORT, 'x'); END"
 
@@ -128,7 +123,6 @@ async def test_a_failure_between_consuming_and_issuing_costs_no_credential(
 async def test_of_two_processes_exactly_one_redeems_a_code_and_one_rotates_a_token(
     database: Database, second_process: Database
 ) -> None:
-    """T10, F07 and U14."""
     code, old = await approve(database), await redeemed(database)
     processes = [at(database, START), at(second_process, START)] * 6
 
@@ -253,7 +247,6 @@ async def test_a_rotation_ends_the_access_tokens_of_its_grant_alone(database: Da
 async def test_a_replay_revokes_one_grant_and_is_logged_with_who_showed_it(
     database: Database, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """F12."""
     tokens, code = at(database, START), await approve(database)
     thief = Actor("app", "198.51.100.9", "curl")
     by_code = await tokens.redeem(code, "host", "challenge", None)
@@ -301,7 +294,6 @@ async def test_what_is_revoked_already_is_neither_revoked_nor_told_again(
 async def test_of_two_processes_all_get_the_same_pair_within_the_leeway(
     database: Database, second_process: Database
 ) -> None:
-    """Decision 6, F07."""
     old = await redeemed(database)
     processes = [lenient(database), lenient(second_process)]
 
@@ -314,7 +306,7 @@ async def test_of_two_processes_all_get_the_same_pair_within_the_leeway(
 
 @ON_SQLITE
 async def test_a_dump_does_not_lead_to_what_was_derived(database: Database) -> None:
-    """U04: with the seed and every hash, but without the old token."""
+    """With the seed and every hash, but without the old token."""
     old = await redeemed(database)
     new = await lenient(database).rotate(old.refresh, "host")
     assert new is not None

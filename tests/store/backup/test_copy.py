@@ -23,6 +23,7 @@ from store.database.database import Database
 from store.database.migration import HEAD, close, hold, upgrade
 from store.errors import BackupError, DatabaseError, DatabaseMovedError
 from tests.postgres import ENGINES, fresh_database, until_waiting
+from tests.store.backup.copies import rows_of
 
 ENGINE = pytest.mark.engine
 PAIRS = [
@@ -91,23 +92,6 @@ async def filled(database: Database) -> Database:
         for number in range(99):
             await note(connection, EventKind.SIGN_IN, OPERATOR, utc_now(), 1, "x" * (2 * number))
     return database
-
-
-async def rows_of(database: Database) -> dict[str, list[tuple[object, ...]]]:
-    """All rows of all tables that are copied."""
-    found = {}
-    async with database.snapshot() as connection:
-        for table in tables.metadata.sorted_tables:
-            if table.name not in tables.OWN:
-                rows = await connection.execute(sa.select(table))
-                found[table.name] = sorted(map(in_utc, rows), key=repr)
-    return found
-
-
-def in_utc(row: sa.Row[tuple[object, ...]]) -> tuple[object, ...]:
-    return tuple(
-        each.replace(tzinfo=dt.UTC) if isinstance(each, dt.datetime) else each for each in row
-    )
 
 
 async def test_all_rows_are_copied_and_counted_and_the_copy_goes_on_as_a_new_database_does(

@@ -5,16 +5,13 @@ Over 400 lines, because every way to damage one ledger is tried on the same few 
 
 from __future__ import annotations
 
-import datetime as dt
 import gzip
 import hashlib
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -26,7 +23,6 @@ from hypothesis import strategies as st
 
 from store.errors import LedgerError, ManifestError, WithdrawnError
 from store.ledger.ledger import Ledger, NightEntry
-from store.ledger.manifest import BookFile, Counts, Inputs, Manifest, derive_version
 from store.ledger.objects import (
     LARGEST,
     LONGEST_REASON,
@@ -36,103 +32,24 @@ from store.ledger.objects import (
     decoded,
     encoded,
 )
-from store.ledger.served import Line, ServedOutcome, Tally, Terms
+from store.ledger.served import Tally
 from store.ledger.verify import verify, walk
 from store.nights.nights import Nights
 from store.wire.families import Family
-from store.wire.records import ExitReason
-from tests.store.nights.test_nights import SESSION, write
-
-NOW = dt.datetime(2026, 1, 9, 22, tzinfo=dt.UTC)
-DAY = dt.timedelta(days=1)
-
-
-def manifest_of(number: int, bars: str = "bars") -> Manifest:
-    """The manifest of a night of a session that follows the one of the number before."""
-    session = SESSION + number * DAY
-    inputs = Inputs(
-        bars=bars, bars_sha256=f"{number}", reference_sha256=None, parameters={}, code_version="1"
-    )
-    version = derive_version(session, "test", "", inputs)
-    return Manifest(
-        data_version=version,
-        as_of_session=session,
-        source="test",
-        disclaimer="",
-        schema_version=1,
-        book=BookFile(file=f"{version}.book", sha256=f"{number:064x}", bytes=1),
-        counts=Counts(known=1, covered=1, setups=0, history=0, resolved=0),
-        inputs=inputs,
-    )
-
-
-def outcome(
-    reason: ExitReason,
-    r: float,
-    move: float,
-    attempt: int = 1,
-    entered: dt.date = SESSION + dt.timedelta(days=1),
-) -> ServedOutcome:
-    terms = Terms(entry_date=entered, entry_price=10, stop_price=9, target_price=12)
-    return ServedOutcome(
-        symbol="ABC",
-        lineage_id="a",
-        attempt=attempt,
-        family=Family.TRIANGLE,
-        pattern_type="symmetrical_triangle",
-        direction="bullish",
-        terms=terms,
-        exit_reason=reason,
-        exit_date=SESSION,
-        exit_price=9,
-        move_pct=move,
-        r_multiple=r,
-    )
-
-
-def put(ledger: Ledger, manifest: Manifest, entry: NightEntry) -> None:
-    """Put a night on record, once."""
-    appended = ledger.night(manifest, entry)
-    if appended is None:
-        ledger.note()
-    else:
-        ledger.add(appended)
-
-
-def withdraw(ledger: Ledger, manifest: Manifest, reason: str) -> None:
-    appended = ledger.withdrawal(manifest, reason, NOW)
-    assert appended is not None
-    ledger.add(appended)
-
-
-def append(ledger: Ledger, number: int, *lines: Line, bars: str = "bars") -> Manifest:
-    """Add a night that is compared with the last one before it."""
-    manifest = manifest_of(number, bars)
-    last = ledger.before(manifest.as_of_session, sample=manifest.sample)
-    begun = last[0].as_served if last else Tally.begun(manifest.as_of_session)
-    outcomes = [line for line in lines if isinstance(line, ServedOutcome)]
-    entry = NightEntry(
-        detector=2,
-        method_version=3,
-        published_at=NOW,
-        since=last[0].number if last else None,
-        as_served=begun.plus(outcomes),
-        lines=lines,
-    )
-    put(ledger, manifest, entry)
-    return manifest
-
-
-@cache
-def four() -> Path:
-    """A folder with a ledger of three nights and a withdrawal, each with all that it needs."""
-    folder = Path(mkdtemp())
-    ledger = Ledger(folder)
-    append(ledger, 0)
-    append(ledger, 1, outcome("target", 2.0, 20.0))
-    second = append(ledger, 2, outcome("stop", -1.0, -10.0), outcome("stop", -1.0, -9.0, attempt=2))
-    withdraw(ledger, second, "The bars of one exchange were those of the day before.")
-    return folder
+from tests.books import SESSION, write
+from tests.store.ledger.ledgers import (
+    DAY,
+    NOW,
+    append,
+    files,
+    four,
+    manifest_of,
+    outcome,
+    put,
+    recorded,
+    sealed_alone,
+    withdraw,
+)
 
 
 @pytest.fixture
@@ -143,10 +60,6 @@ def data(tmp_path: Path) -> Path:
 
 def faults(folder: Path) -> list[str]:
     return [fault.file for fault in verify(Ledger(folder)).faults]
-
-
-def files(folder: Path) -> list[Path]:
-    return sorted((folder / "ledger").glob("[!.]*.jsonl.gz"))
 
 
 def test_what_was_appended_verifies_and_adds_up(data: Path) -> None:
@@ -450,13 +363,6 @@ def test_a_damaged_object_is_never_compared_with(data: Path) -> None:
         Ledger(data).before(SESSION + 2 * DAY, sample=False)
 
 
-def recorded(nights: Nights, number: int, **options: Any) -> Manifest:
-    """A night that is sealed, on record and active."""
-    session = SESSION + number * DAY
-    entry = NightEntry(2, 3, NOW, None, Tally.begun(session), [])
-    return write(nights, session=session, entry=entry, **options)
-
-
 def test_a_withdrawn_night_gives_its_place_to_the_one_before_and_never_comes_back(
     tmp_path: Path,
 ) -> None:
@@ -540,26 +446,6 @@ def test_a_night_that_was_sealed_and_not_recorded_is_never_activated(tmp_path: P
     assert nights.activate(before_ledger.data_version) == before_ledger
     nights.ledger.folder.rename(tmp_path / "aside")
     assert nights.activate(second.data_version) == second, "its ledger was moved away"
-
-
-def sealed_alone(nights: Nights, number: int, since: str) -> Manifest:
-    """A night of a run that was killed before it recorded the night."""
-    with pytest.raises(LedgerError), in_the_way(nights.ledger.folder):
-        recorded(nights, number, since=since)
-    (found,) = (night for night in nights.sealed() if night.inputs.since == since)
-    return found
-
-
-@contextmanager
-def in_the_way(folder: Path) -> Iterator[None]:
-    """A file instead of the ledger."""
-    aside = folder.rename(folder.with_name("aside"))
-    folder.write_text("in the way")
-    try:
-        yield
-    finally:
-        folder.unlink()
-        aside.rename(folder)
 
 
 def test_a_night_on_record_that_a_killed_run_did_not_activate_is_activated(tmp_path: Path) -> None:

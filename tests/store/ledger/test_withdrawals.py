@@ -12,8 +12,8 @@ from store.ledger.ledger import NAMED, Ledger
 from store.ledger.objects import LONGEST_REASON
 from store.nights.active_night import ActiveNight
 from store.nights.nights import Nights
+from tests.books import SESSION, write
 from tests.resealed import withdraw
-from tests.store.nights.test_nights import SESSION, write
 
 
 def test_withdrawals_are_read_newest_first_and_the_newest_alone(tmp_path: Path) -> None:

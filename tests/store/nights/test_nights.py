@@ -1,7 +1,4 @@
-"""Sealed nights: published by one replacement, verified byte for byte, rolled back and pruned.
-
-Over 400 lines, because every damage is tried on the same small night.
-"""
+"""Sealed nights: published by one replacement, verified byte for byte, rolled back and pruned."""
 
 from __future__ import annotations
 
@@ -16,58 +13,14 @@ import numpy as np
 import pytest
 
 from store.errors import BookError, ManifestError, PublishError
-from store.ledger.ledger import NightEntry
-from store.ledger.manifest import Inputs, Manifest, read_manifest
+from store.ledger.manifest import Manifest, read_manifest
 from store.nights.active_night import ActiveNight
 from store.nights.book import Book
 from store.nights.nights import Nights
 from store.nights.publish import BookWriter, fall_behind
 from store.wire.families import Family
-from store.wire.records import FamilyEntry, Patterns, TickerRecord
-
-SESSION = dt.date(2026, 1, 2)
-
-
-def write(
-    nights: Nights,
-    *,
-    session: dt.date = SESSION,
-    symbols: int = 3,
-    bars: str = "a",
-    accept_fall: bool = False,
-    families: int = 5,
-    spoil: Callable[[BookWriter], None] = lambda _: None,
-    entry: NightEntry | None = None,
-    since: str | None = None,
-) -> Manifest:
-    """Publish a small night."""
-    inputs = Inputs(
-        bars=bars,
-        bars_sha256=f"{symbols}",
-        reference_sha256=None,
-        parameters={},
-        code_version="1",
-        since=since,
-    )
-    writer = BookWriter(
-        nights,
-        session=session,
-        source="test",
-        disclaimer="Not advice.",
-        inputs=inputs,
-        accept_fall=accept_fall,
-    )
-    with writer:
-        for number in range(symbols):
-            symbol = f"S{number}"
-            writer.add_symbol(symbol, covered=True, reason=None)
-            writer.add_patterns(Patterns(symbol=symbol, available=True, setups=[]))
-            writer.add_history(symbol, "", [])
-        for family in list(Family)[:families]:
-            writer.add_family(FamilyEntry(family=family, label=family.label, track_record=None))
-        writer.add_universe([])
-        spoil(writer)
-        return writer.publish(0, entry=entry)
+from store.wire.records import TickerRecord
+from tests.books import SESSION, write
 
 
 @pytest.fixture

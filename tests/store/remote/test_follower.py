@@ -19,7 +19,7 @@ from store.folder.lock import locked
 from store.ledger.ledger import Ledger
 from store.ledger.manifest import verify_book
 from store.nights.active_night import ActiveNight
-from store.remote.follower import LATE, Follower, Trouble, in_daemon
+from store.remote.follower import LATE, Trouble, in_daemon
 from store.remote.objects import Objects
 from store.remote.pointer import POINTER, book_object, key_of, ledger_object
 from store.remote.pull import SPARE_BYTES
@@ -27,7 +27,8 @@ from tests.faulty import faulty
 from tests.publishing import FIRST, Publisher, spoil
 from tests.s3 import S3Server
 from tests.screener.process import until
-from tests.store.ledger.test_ledger import withdraw
+from tests.store.ledger.ledgers import withdraw
+from tests.store.remote.servers import NOW, Server
 
 
 class Usage(NamedTuple):
@@ -36,9 +37,6 @@ class Usage(NamedTuple):
     total: int
     used: int
     free: int
-
-
-NOW = dt.datetime(2026, 2, 1, 12, tzinfo=dt.UTC)
 
 
 @pytest.fixture
@@ -52,40 +50,6 @@ def folder_publisher(tmp_path: Path) -> Publisher:
     """A machine that publishes into a new shared folder."""
     (tmp_path / "share").mkdir()
     return Publisher(tmp_path / "publisher", (tmp_path / "share").as_uri())
-
-
-class Server:
-    """A machine that follows the store of a publisher into a data folder of its own."""
-
-    def __init__(
-        self, publisher: Publisher, folder: Path, *, kept: int = 3, objects: Objects | None = None
-    ) -> None:
-        self.folder, self.now = folder, NOW
-        objects = objects or Objects(publisher.objects.place)
-        self.follower = Follower(folder, objects, seconds=20, kept=kept, clock=lambda: self.now)
-        self.look = self.follower.look
-
-    @property
-    def trouble(self) -> str:
-        """The kind of the trouble that it tells of, and why; empty without any."""
-        trouble = self.follower.lasting
-        return f"{trouble.kind}: {trouble.why}" if trouble else ""
-
-    @property
-    def books(self) -> set[str]:
-        """The nights whose books it keeps."""
-        return {path.stem for path in (self.folder / "nights").glob("*.book")}
-
-    async def night(self) -> ActiveNight:
-        """The night that it serves, opened anew."""
-        night = ActiveNight(self.folder, source="test", disclaimer="Not advice.")
-        await night.poll()
-        night.close()
-        return night
-
-    async def version(self) -> str | None:
-        """Which night it serves."""
-        return (await self.night()).book.data_version
 
 
 async def test_two_servers_follow_one_store_from_night_to_night(

@@ -35,7 +35,7 @@ from store.remote.pointer import (
     read_published,
 )
 from tests.publishing import Publisher, make
-from tests.store.ledger.test_ledger import sealed_alone
+from tests.store.ledger.ledgers import sealed_alone
 
 NOW = dt.datetime(2026, 2, 1, 12, tzinfo=dt.UTC)
 

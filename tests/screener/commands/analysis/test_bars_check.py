@@ -16,8 +16,7 @@ from screener.commands.analysis.quality import MOST
 from screener.commands.nights.night import MOST_FINDINGS
 from store.nights.nights import Nights
 from tests.screener.command import Finished, check_refusal, run
-from tests.screener.nightly.series import walk
-from tests.screener.nightly.test_night import write_csv
+from tests.screener.nightly.series import walk, write_csv
 
 BARS = 600
 SHORT = [f"T{number:02}" for number in range(MOST + 3)]

@@ -14,7 +14,7 @@ from tests.screener.command import check_refusal, run
 def test_changes_are_listed_under_the_headings_of_an_evening_with_their_reason(
     data_dir: Path,
 ) -> None:
-    reseal(data_dir, lambda book: write_changes(book, market_changes()))
+    reseal(data_dir, lambda content: write_changes(content, market_changes()))
 
     result = run(data_dir, "night", "changes")
 
@@ -37,7 +37,7 @@ def test_changes_are_listed_under_the_headings_of_an_evening_with_their_reason(
 
 
 def test_changes_as_json_are_the_sealed_ones_with_counts(data_dir: Path) -> None:
-    reseal(data_dir, lambda book: write_changes(book, market_changes()))
+    reseal(data_dir, lambda content: write_changes(content, market_changes()))
     active = Nights(data_dir).check_active()
 
     found = json.loads(run(data_dir, "night", "changes", active.data_version, "--json").stdout)
@@ -53,7 +53,7 @@ def test_changes_as_json_are_the_sealed_ones_with_counts(data_dir: Path) -> None
 def test_a_night_with_none_before_it_and_one_without_changes_say_so(data_dir: Path) -> None:
     first = run(data_dir, "night", "changes")
     as_json = json.loads(run(data_dir, "night", "changes", "--json").stdout)
-    reseal(data_dir, lambda book: write_changes(book, []))
+    reseal(data_dir, lambda content: write_changes(content, []))
     same = run(data_dir, "night", "changes")
 
     assert "It was not compared with an earlier night" in first.stdout

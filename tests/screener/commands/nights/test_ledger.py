@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 import shutil
 from pathlib import Path
@@ -15,22 +14,12 @@ from store.ledger.ledger import Ledger
 from store.nights.nights import Nights
 from tests.screener import command
 from tests.screener.command import check_refusal
+from tests.screener.commands.nights.ledgers import LAST, SESSIONS, published
 from tests.screener.nightly.nights import order_of as lenient
-from tests.screener.nightly.test_served import market, publish, sessions_before
-from tests.store.ledger.test_ledger import withdraw
+from tests.screener.nightly.published import publish
+from tests.store.ledger.ledgers import withdraw
 
-LAST = dt.date(2024, 3, 28)
-SESSIONS = sessions_before(LAST, 6)
-
-
-@pytest.fixture(scope="module")
-def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with bars, and a data folder with a night of each session."""
-    folder = tmp_path_factory.mktemp("published")
-    order = lenient(market(folder / "bars", 12))
-    for session in SESSIONS:
-        publish(order, folder / "data", session)
-    return folder
+__all__ = ["published"]
 
 
 @pytest.fixture

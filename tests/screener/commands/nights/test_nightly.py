@@ -28,8 +28,7 @@ from tests.screener.market import bars as bars
 from tests.screener.market import data as data
 from tests.screener.market import first as first
 from tests.screener.market import sealed as sealed
-from tests.screener.nightly.series import walk
-from tests.screener.nightly.test_night import write_csv
+from tests.screener.nightly.series import walk, write_csv
 
 PUBLISHED, USAGE, BUSY, HELD_BACK, NOTHING_NEW, DRIFT, WORKERS_DIED = 0, 2, 3, 4, 5, 6, 7
 ROOT = Path(__file__).parents[4]
@@ -170,8 +169,10 @@ def test_a_session_is_settled_so_long_after_its_close(now: str, until: str) -> N
     ],
 )
 def test_an_address_that_cannot_be_used_is_one_line(
-    option: str, given: str, said: str, tmp_path: Path
+    option: str, given: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("screener.nightly.workers.cluster.CONNECT_SECONDS", 1)
+
     done = command.run(tmp_path, "nightly", option, given)
 
     command.check_refusal(done, said, USAGE)

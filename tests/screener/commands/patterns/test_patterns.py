@@ -9,17 +9,16 @@ import csv
 import io
 import json
 import os
-import sqlite3
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 from PIL import Image
 
 from screener.commands.patterns.setups import print_forming
 from screener.settings.settings import Settings
-from tests.resealed import reseal, set_meta
+from tests.books import Content
+from tests.resealed import leave_out, name_all, reseal
 from tests.screener.command import Finished, check_refusal, environment, run
 from tests.service import Service
 from tests.zygote import start
@@ -46,28 +45,6 @@ def process(folder: Path, home: Path, *arguments: str) -> tuple[bytes, bytes]:
     ended.join(120)
     assert ended.exitcode == 0
     return streams[0].read_bytes(), streams[1].read_bytes()
-
-
-def rename(book: sqlite3.Connection, name: str) -> None:
-    """Give every company of a night a name."""
-    entries = orjson.loads(b"{%b}" % book.execute(UNIVERSE).fetchone()[0])
-    for entry in entries["symbols"]:
-        entry["name"] = name
-    body = orjson.dumps(entries)[1:-1]
-    book.execute("UPDATE meta SET value = ? WHERE name = 'universe'", (body,))
-
-
-UNIVERSE = "SELECT value FROM meta WHERE name = 'universe'"
-
-
-def keep_running(book: sqlite3.Connection) -> None:
-    """Make every setup of a night a running one."""
-    names, codes = book.execute(
-        "SELECT labels, body FROM evidence WHERE name = 'status'"
-    ).fetchone()
-    running = json.loads(names).index("in_progress")
-    body = running.to_bytes(2, "little") * (len(codes) // 2)
-    book.execute("UPDATE evidence SET body = ? WHERE name = 'status'", (body,))
 
 
 @pytest.mark.parametrize(
@@ -170,7 +147,7 @@ def test_a_narrow_terminal_shows_no_win_rate_without_its_trades_and_loss(night: 
 def test_a_name_of_a_file_steers_neither_terminal_nor_spreadsheet(
     data_dir: Path, name: str, begins: str
 ) -> None:
-    reseal(data_dir, lambda book: rename(book, name))
+    reseal(data_dir, lambda content: name_all(content, name))
 
     for arguments in (("scan",), ("scan", "--csv"), ("scan", "--json"), ("show", "GOOG")):
         printed = run(data_dir, *arguments).stdout
@@ -181,7 +158,7 @@ def test_a_name_of_a_file_steers_neither_terminal_nor_spreadsheet(
 
 
 def test_a_long_name_is_cut_with_an_ellipsis(data_dir: Path) -> None:
-    reseal(data_dir, lambda book: rename(book, "x" * 5_000))
+    reseal(data_dir, lambda content: name_all(content, "x" * 5_000))
 
     heading = run(data_dir, "show", "GOOG", COLUMNS="1000").stdout.splitlines()[0]
 
@@ -307,20 +284,12 @@ def test_an_unknown_symbol_is_refused_with_the_nearest_ones(night: Path) -> None
 
 
 def test_a_symbol_that_is_not_covered_is_shown_with_the_reason(data_dir: Path) -> None:
-    def leave_out(book: sqlite3.Connection) -> None:
-        book.execute("UPDATE symbols SET covered = 0, reason = 'behind' WHERE symbol = 'FB'")
-        report = orjson.loads(book.execute(REPORT).fetchone()[0])
-        report["refused"] = {"behind": {"FB": "The last bar is of 2012-10-01."}}
-        set_meta(book, "report", report)
-
-    reseal(data_dir, leave_out)
+    sentence = "The last bar is of 2012-10-01."
+    reseal(data_dir, lambda content: leave_out(content, "FB", "behind", sentence))
 
     printed = words(run(data_dir, "show", "FB").stdout)
     assert "does not cover FB (rule behind): the last bar is of 2012-10-01." in printed
     check_refusal(run(data_dir, "chart", "FB", "--setup", "x"), "FB has no setup")
-
-
-REPORT = "SELECT value FROM meta WHERE name = 'report'"
 
 
 def test_a_chart_is_drawn_of_the_best_setup_into_a_file_that_is_never_overwritten(
@@ -438,10 +407,7 @@ def test_a_symbol_without_a_setup_is_drawn_with_its_past_trades(
 
 
 def test_a_night_without_prices_says_which_setting_keeps_them(data_dir: Path) -> None:
-    def drop_prices(book: sqlite3.Connection) -> None:
-        book.execute("DELETE FROM prices")
-
-    reseal(data_dir, drop_prices)
+    reseal(data_dir, lambda content: content.prices.clear())
 
     check_refusal(run(data_dir, "chart", "MSFT"), "SCREENER_CHART_SYMBOLS")
 
@@ -467,6 +433,9 @@ def test_a_nightly_ends_with_the_best_forming_setups_and_what_shows_more(
 def test_a_nightly_without_a_forming_setup_says_how_many_are_running(
     data_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    def keep_running(content: Content) -> None:
+        content.evidence["status"] = ["in_progress"] * len(content.scan)
+
     reseal(data_dir, keep_running)
 
     print_forming(Settings(data_dir=data_dir))

@@ -1,0 +1,29 @@
+"""What a page and an answer tell of one setup."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+from tests.agent import call, connected
+from tests.service import Service
+
+SYMBOLS = ("AAPL", "GOOG", "IBM", "MSFT")
+
+
+def words(page: str) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+async def asked_for(live: Service, key: str, tool: str, **arguments: Any) -> dict[str, Any]:
+    """The answer of a tool of the extended address."""
+    async with connected(f"{live.mcp_url}/extended", key) as client:
+        answer = await call(client, tool, **arguments)
+    assert not answer.is_error
+    return dict(answer.structured_content or {})
+
+
+def scanned(live: Service, **asked: Any) -> list[dict[str, Any]]:
+    asked = {"status": "all", "limit": 200, **asked}
+    return list(live.get("/scan", params=asked).json()["setups"])

@@ -1,0 +1,32 @@
+"""What `screener db copy` leaves at an address of a database."""
+
+from __future__ import annotations
+
+from store.database.database import Database
+from store.errors import DatabaseMovedError
+from tests.service import at_database
+from tests.store.backup.copies import rows_of
+
+COPY = ("db", "copy")
+
+
+def rows_at(url: str) -> dict[str, list[tuple[object, ...]]]:
+    """All rows of all tables that are copied; none where there are no tables yet."""
+
+    async def read(database: Database) -> dict[str, list[tuple[object, ...]]]:
+        return await rows_of(database) if await database.revision() else {}
+
+    return at_database(url, read)
+
+
+def is_closed(url: str) -> bool:
+    """Whether whoever uses the accounts is told that they have moved."""
+
+    async def probe(database: Database) -> bool:
+        try:
+            await database.probe()
+        except DatabaseMovedError:
+            return True
+        return False
+
+    return at_database(url, probe)
