@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import signal
 import sys
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -19,7 +20,7 @@ from screener.doctor import doctor
 from screener.notify import notify
 from screener.server.process import loading, never_lost
 from screener.settings.console import err, out, plainly, prepare_data_dir, settings
-from screener.settings.errors import EndedError
+from screener.settings.errors import EndedError, usage_error
 from screener.telemetry.version import VERSION
 
 
@@ -33,6 +34,30 @@ class Commands(TyperGroup):
                 return super().invoke(ctx)
         except EndedError as end:
             raise typer.Exit(end.code) from end
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,  # noqa: ANN401 - as typer's
+    ) -> Any:  # noqa: ANN401 - as typer's
+        """Run the command line; a call that it does not understand is told in one line."""
+        given = (args, prog_name, complete_var, False, windows_expand_args)
+        if not standalone_mode:
+            return super().main(*given, **extra)
+        try:
+            code = super().main(*given, **extra)
+        except typer.Abort:
+            err.print("screener: aborted.")
+            code = 1
+        except typer.TyperException as error:
+            if words := usage_error(error):  # none if help was printed instead
+                err.print(f"screener: {words}")
+            code = error.exit_code
+        sys.exit(code)
 
 
 app = typer.Typer(
@@ -117,6 +142,8 @@ def show_settings() -> None:
 
 
 def _plain(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, tuple):
         return ",".join(map(str, value))
     return "" if value is None else str(value)

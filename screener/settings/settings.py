@@ -15,6 +15,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from screener.settings import setting_types
 from screener.settings.errors import SettingsError as SettingsError
+from screener.settings.errors import in_words
 from screener.settings.logs import LogFormat, LogLevel
 from screener.settings.setting_types import (
     Host,
@@ -397,5 +398,6 @@ def load_settings(**overrides: object) -> Settings:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         name = f"SCREENER_{str(first['loc'][0]).upper()}"
-        reason = first["msg"].removeprefix("Value error, ")
-        raise SettingsError(f"{name}: {reason}; `screener settings` lists them all.") from error
+        raise SettingsError(
+            f"{name}: {in_words(error)}; `screener settings` lists them all."
+        ) from error
