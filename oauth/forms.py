@@ -21,7 +21,7 @@ async def read_form(request: Request) -> dict[str, str]:
             has parameters, which logs would keep (RFC 6749 section 3.2).
     """
     if request.url.query:
-        raise InvalidRequestError("Parameters belong in the body, not in the address.")
+        raise InvalidRequestError("Parameters belong in the body, not in the URL.")
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != FORM:
         raise InvalidRequestError(f"The body must be {FORM}.")

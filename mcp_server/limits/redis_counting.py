@@ -216,7 +216,9 @@ class RedisCounting:
     async def _leave(self, why: str) -> None:
         """Note that Redis is away."""
         if self._why in (None, NOT_ASKED):
-            log.warning("The Redis of the limits is away: %s; `screener doctor` says more.", why)
+            log.warning(
+                "The Redis of the limits is away: %s; `screener doctor` shows the reason.", why
+            )
         self._why = why
         # The next look goes to the address anew: another server may have its part by now.
         await self._client.connection_pool.disconnect(inuse_connections=False)

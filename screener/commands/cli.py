@@ -90,7 +90,9 @@ app.command()(notify.notify)
 app.command()(detect.detect)
 app.command()(up.up)
 
-WorkerCount = Annotated[int | None, typer.Option(help="Processes that serve; SCREENER_WORKERS.")]
+WorkerCount = Annotated[
+    int | None, typer.Option(help="Number of serving processes; SCREENER_WORKERS.")
+]
 
 
 def _show_version(wanted: bool) -> None:
@@ -106,12 +108,15 @@ def root(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Breakout chart patterns of a nightly market scan, served to agents over MCP and REST."""
+    """A chart-pattern screener for daily bars, with pages, a REST API and MCP for agents.
+
+    Start with `screener up`.
+    """
 
 
 @app.command("serve")
 def serve_command(host: Host = None, port: Port = None, workers: WorkerCount = None) -> None:
-    """Serve the active night; a new one is noticed within a second."""
+    """Serve the pages, the API and MCP; a new night is served within a second."""
     from screener.server.listening import bind
 
     with loading():
@@ -132,7 +137,7 @@ def serve_command(host: Host = None, port: Port = None, workers: WorkerCount = N
 
 @app.command("settings")
 def show_settings() -> None:
-    """List every setting, its value and what it is for."""
+    """List every setting with its value, default and meaning."""
     chosen = settings()
     for name, field in type(chosen).model_fields.items():
         value, default = _plain(getattr(chosen, name)), _plain(field.default)

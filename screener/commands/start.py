@@ -71,13 +71,12 @@ def greeting(settings: Settings, first: tuple[str, str] | None, *, own_bars: boo
     return (
         f"Serving {offer.public_url}, {session}.\n\n"
         f"Your API key, shown this once:\n\n  {key}\n\n"
-        "To sign in on the pages, for a watchlist and keys, the same:\n\n"
+        "Web sign-in, for a watchlist and keys (also shown only once):\n\n"
         f"  e-mail address  {FIRST_EMAIL}\n  password        {password}\n\n"
-        "Give it to your shell: this waits for you to paste the key, and keeps it out of the "
-        "history:\n"
+        "Give the key to your shell (paste it when this waits; it stays out of the history):\n"
         "  read -rs SCREENER_KEY && export SCREENER_KEY\n\n"
         f"{_of_example(settings, example) if example else _of_own_bars(settings)}"
-        f"Another password: screener account password {FIRST_EMAIL}\n"
+        f"Change the password: screener account password {FIRST_EMAIL}\n"
         "Here `screener` is .venv/bin/screener; `source .venv/bin/activate` makes it a command.\n"
     )
 
@@ -94,9 +93,9 @@ def _example(settings: Settings, night: Manifest | None) -> str | None:
 def _of_example(settings: Settings, symbol: str) -> str:
     offer = settings.offer
     return (
-        "Ask a question with curl:\n"
+        "Get its setups with curl:\n"
         f"  {KEYED_CURL} {offer.base_url}/tickers/{symbol}/patterns\n\n"
-        "Give it to Claude:\n"
+        "Connect Claude Code:\n"
         f"  {_claude_command(offer)}\n\n"
         "Or try it without a key:\n"
         f"  curl {offer.base_url}/demo/{symbol}\n"
@@ -110,12 +109,12 @@ def _of_own_bars(settings: Settings) -> str:
     if offer.extended:
         command = command.replace(offer.mcp_url, offer.extended_url)
     return (
-        "When the night is out, ask for its setups:\n"
+        "When the night is published, get its setups:\n"
         f"  {KEYED_CURL} '{offer.base_url}/scan?status=all'\n\n"
-        "Charts and history are answered for symbols on your list; put some on it:\n"
+        "Charts and history need a symbol on your watchlist; add some:\n"
         f"  {KEYED_CURL} -X PATCH -H 'Content-Type: application/json' "
         f'-d \'{{"add": ["SYMBOL"]}}\' {offer.base_url}/tickers\n\n'
-        "Give it to Claude, with the tools that scan and change the list:\n"
+        "Connect Claude Code, with the tools for the scan and the watchlist:\n"
         f"  {command}\n\n"
     )
 

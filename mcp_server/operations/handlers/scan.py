@@ -246,7 +246,7 @@ def notes(
     if any((view.attempt or 1) > 1 for view in views):
         yield "Rows with an attempt above 1 are later attempts; records count first attempts only."
     if arguments.max_distance_pct is not None and any(v.gain_pct is not None for v in views):
-        yield "max_distance_pct keeps forming setups only; running trades are not filtered by it."
+        yield "max_distance_pct filters forming setups only, not open trades."
     if "reward_to_risk" in _sorted_by(arguments) and any(v.gain_pct is not None for v in views):
         yield "reward_to_risk_left counts from the last close: it is large where the stop is near."
     if _sorted_by(arguments) & set(PRICES) and len({view.currency for view in views}) > 1:

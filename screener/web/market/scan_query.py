@@ -78,8 +78,8 @@ VIEW_PROBLEMS: Mapping[str, str] = {
 """The same of how rows are shown."""
 
 
-UNREADABLE = "The conditions in this address cannot be read. Start again from those below."
-UNKNOWN = "The address names a condition that does not exist. Choose one from the list."
+UNREADABLE = "The conditions in this URL cannot be read. Start again from those below."
+UNKNOWN = "This URL has a condition that does not exist. Choose one from the list."
 TOO_MANY = f"At most {MAX_PREDICATES} conditions can be applied together."
 
 
