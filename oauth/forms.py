@@ -50,8 +50,8 @@ async def body_of(request: Request) -> bytes:
 
 
 def single(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The parameters by name; one without a value counts as absent (RFC 6749 section 3.1). The same
-    `resource` may be named again (RFC 8707 section 2).
+    """The parameters by name; one without a value counts as absent (RFC 6749 section 3.1).
+    `resource` may be repeated with the same value (RFC 8707 section 2).
 
     Raises:
         InvalidRequestError: a parameter appears twice.

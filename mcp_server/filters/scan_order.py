@@ -17,7 +17,7 @@ class Column:
 
     label: str
     name: str
-    """Of the column of the night's evidence."""
+    """Name of the column in the night's evidence."""
     upward: str = "lowest first"
     downward: str = "highest first"
     first: str = "-"

@@ -42,7 +42,7 @@ from screener.telemetry.request import SENT_ID, Request, current
 from store.accounts.audit import MAX_TEXT
 
 MAX_RETURN = 3 * MAX_QUERY
-"""Of the pages that lead back to another one: their query holds its address, encoded again."""
+"""For pages that lead back to another one: their query holds its path, encoded again."""
 RETURNING = ("/sign-in", "/sign-up")
 
 CONNECTION = "connection"

@@ -21,7 +21,7 @@ class Offer:
     registry_name: str | None = None
     """The name in registries, if it does not follow from the address."""
     operator: str | None = None
-    """Who runs the service."""
+    """The operator's name, if it is set."""
     example: str | None = None
     """The demo symbol that examples ask for; the first one if None."""
 

@@ -221,7 +221,7 @@ def _password(from_stdin: bool) -> str:
 
 
 def read_end(text: str, now: dt.datetime) -> dt.datetime:
-    """The end that `--expires` says: a number of days from now, or the end of a day in UTC."""
+    """The time of `--expires`: a number of days from now, or the end of a day in UTC."""
     if days := re.fullmatch(r"([0-9]{1,4})d", text):
         end = now + dt.timedelta(days=int(days[1]))
     else:

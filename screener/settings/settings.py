@@ -62,9 +62,8 @@ Words = Annotated[tuple[T, ...], NoDecode, BeforeValidator(_split)]
 class Settings(BaseSettings):
     """What the operator can set, each with a default that works on one machine.
 
-    One that may hold a password or a token is a `SecretAddress`: it is printed without it wherever
-    settings are printed, and no refusal quotes what was set. The text below each is what
-    `screener settings` says of it.
+    A setting that may hold a password or a token is a `SecretAddress`: it is printed without them,
+    and no error quotes it. `screener settings` prints the text below each setting.
     """
 
     model_config = SettingsConfigDict(
@@ -95,7 +94,7 @@ class Settings(BaseSettings):
     """
     nights_url: StoreAddress | None = None
     """Where nights are published for several machines: s3://BUCKET/PREFIX, gs://, az:// or
-    file:///SHARED/FOLDER; the data folder alone when unset.
+    file:///SHARED/FOLDER; only the data folder when unset.
     """
     nights_seconds: float = Field(default=20, ge=0.2, le=3600)
     """Seconds between two checks of SCREENER_NIGHTS_URL by a server."""
@@ -108,9 +107,9 @@ class Settings(BaseSettings):
     public_url: str | None = None
     """Address that clients use; http://HOST:PORT of the server when unset."""
     operator: str | None = Field(default=None, max_length=200)
-    """Who runs the service and how to reach them, as people read it."""
+    """The operator and how to reach them, as pages show it."""
     privacy: Path | None = None
-    """Markdown file of your privacy page; one that says what is stored when unset."""
+    """Markdown file of your privacy page; a generated one when unset."""
     terms: Path | None = None
     """Markdown file of your terms; short ones when unset."""
     registry_name: str | None = Field(default=None, max_length=200)
@@ -384,7 +383,7 @@ def _nearest(name: str, known: set[str]) -> str | None:
 
 
 def load_settings(**overrides: object) -> Settings:
-    """The settings of the environment, with what the command line says instead.
+    """The settings of the environment, with the options of the command line instead.
 
     Raises:
         SettingsError: one is malformed or misspelt; the text names it.

@@ -673,8 +673,8 @@ class ScanRows(Record):
     (from the trigger or entry) and reward_to_risk_left (from the last close, in_progress),
     expected_r with its scope, sample and placebo_avg_r, the R of random entries, verdict,
     expected_gain_pct (median winning trade; may exceed target_move_pct), and win_rate_pct with
-    win_rate_scope, win_rate_trades and avg_loss_pct; other_attempts: setup_ids of the same pattern;
-    opposite_plan: the second plan of a triangle that may break either way; currency: if not USD.
+    win_rate_scope, win_rate_trades and avg_loss_pct. other_attempts: setup_ids of the same pattern.
+    opposite_plan: the second plan of a triangle that may break either way. currency: if not USD.
     """
 
 

@@ -255,7 +255,7 @@ def win_words(record: RecordView) -> str:
 
 
 def sample_words(view: SetupView, record: RecordView) -> str:
-    """Of which trades a record is, and whether they are too few."""
+    """The trades of a record, and whether they are too few."""
     whose = view.symbol if record.scope == "ticker" else "the family"
     kind = f"{view.direction} " if record.sided else ""
     small = record.sample_size < FEW and record.verdict != "too_few"
@@ -298,7 +298,7 @@ def expected_words(view: SetupView) -> str:
 
 
 def expected_cell(view: SetupView) -> str:
-    """The same in a cell: `+0.289 (+0.272), 674 of family`; empty if nothing is known."""
+    """Its expected R in a cell: `+0.289 (+0.272), 674 of family`; empty if nothing is known."""
     if view.expected_r is None:
         return ""
     random = view.placebo_avg_r

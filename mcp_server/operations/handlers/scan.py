@@ -54,7 +54,7 @@ def scan_body(book: Book, arguments: ScanArguments) -> bytes:
 async def scan_setups(call: Call[ScanSetupsArguments]) -> Answer:
     """One page of the market-wide scan, each row in short unless the full rows are wanted.
 
-    It says how many setups match in each status, so that nobody takes no forming setup for none.
+    It counts the matches of each status: an empty page is then not taken for an empty night.
     """
     book = call.book
     matches, rows, head = _scanned(book, call.arguments)

@@ -255,7 +255,7 @@ def taken_for_crypto(symbols: Sequence[str]) -> Iterator[str]:
 def taken_markets(
     markets: Mapping[str, Sequence[str]], unclear: Mapping[str, Sequence[str]]
 ) -> Iterator[str]:
-    """Which symbols trade by which calendar by their bars alone, and which may by several."""
+    """Symbols by the calendar inferred from their bars, and those that several calendars fit."""
     for calendars, symbols in sorted(unclear.items()):
         yield (
             f"{plural(len(symbols), 'symbol')} not trading on New York's days: "

@@ -43,8 +43,8 @@ def refusing() -> Iterator[None]:
 
 
 def filters_of(texts: Sequence[str]) -> str | None:
-    """The filters of the scan as the API takes them: a JSON array; None without any. What is no
-    filter ends the command with one line that says what would be right.
+    """The filters of the scan as the API takes them: a JSON array; None without any. A text
+    that is not a filter ends the command with one line that shows how to write it.
     """
     return json.dumps([_predicate(text) for text in texts]) if texts else None
 

@@ -95,7 +95,7 @@ PAST_SPARED: Final[Sequence[Mapping[str, str]]] = (
     {"pattern": "family"},
     {"move": ""},
 )
-"""The same of a table of past trades."""
+"""What is left out, or replaced, of a table of past trades."""
 
 
 class SetupTable(NamedTuple):

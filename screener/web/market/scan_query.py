@@ -75,7 +75,7 @@ VIEW_PROBLEMS: Mapping[str, str] = {
     "view": "Choose the table or the charts.",
     "columns": "Choose columns from the list.",
 }
-"""The same of how rows are shown."""
+"""Defaults of how rows are shown."""
 
 
 UNREADABLE = "The conditions in this URL cannot be read. Start again from those below."
@@ -162,7 +162,7 @@ class Query:
         return self.typed["status"] or self.arguments.status
 
     def on(self, status: str) -> Query:
-        """The same on the tab of a status."""
+        """This query on the tab of a status."""
         arguments = self.arguments.model_copy(update={"status": status})
         return replace(self, typed={**self.typed, "status": status}, arguments=arguments)
 
