@@ -163,7 +163,7 @@ _TABLE = (
     ErrorEntry(
         "internal_error",
         500,
-        "The service failed; its log has the reason.",
+        "The service failed; the operator can look into its log.",
         "Retry once; if it persists, tell the operator.",
     ),
     ErrorEntry(

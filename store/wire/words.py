@@ -311,7 +311,8 @@ def expected_cell(view: SetupView) -> str:
 
 def reward_words(view: SetupView) -> str:
     """Its reward to risk; of a running trade that it is what is left from the last close."""
-    return ratio(view.reward_to_risk) + ("" if view.status == "forming" else " left")
+    left = view.status != "forming" and view.reward_to_risk is not None
+    return ratio(view.reward_to_risk) + (" left" if left else "")
 
 
 def rule_words(rule: str, value: float, bound: float) -> tuple[str, str, str]:
