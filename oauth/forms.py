@@ -21,7 +21,7 @@ async def read_form(request: Request) -> dict[str, str]:
             has parameters, which logs would keep (RFC 6749 section 3.2).
     """
     if request.url.query:
-        raise InvalidRequestError("Parameters belong in the body, not in the address.")
+        raise InvalidRequestError("Parameters belong in the body, not in the URL.")
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != FORM:
         raise InvalidRequestError(f"The body must be {FORM}.")
@@ -50,8 +50,8 @@ async def body_of(request: Request) -> bytes:
 
 
 def single(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The parameters by name; one without a value counts as absent (RFC 6749 section 3.1). The same
-    `resource` may be named again (RFC 8707 section 2).
+    """The parameters by name; one without a value counts as absent (RFC 6749 section 3.1).
+    `resource` may be repeated with the same value (RFC 8707 section 2).
 
     Raises:
         InvalidRequestError: a parameter appears twice.

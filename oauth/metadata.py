@@ -39,8 +39,8 @@ PAGE = """<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <meta name="color-scheme" content="light dark">
-<title>An address for agents</title>
-<h1>This address is for agents</h1>
+<title>A URL for agents</title>
+<h1>This URL is for agents</h1>
 <p>It speaks MCP and has no page of its own. Add it to a host such as Claude, which then asks you
 to sign in.</p>
 <p><a href="{docs_url}">How to connect it</a></p>
@@ -229,6 +229,6 @@ class Challenge:
         error = ApiError(
             "method_not_allowed",
             "This is an MCP endpoint: it answers JSON-RPC over POST and keeps no session.",
-            fix=f"Add this address to an MCP host such as Claude; {self._docs_url} says how.",
+            fix=f"Add this URL to an MCP client such as Claude; {self._docs_url} says how.",
         )
         return error_response(error, self._docs_url, headers)

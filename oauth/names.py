@@ -27,7 +27,7 @@ which mean nothing without an emoji."""
 MARKS = 4
 """Most combining marks in a row; Burmese and Tibetan use that many."""
 STACKED = 2
-"""Of these, most that stack above or below a letter: a vowel's mark and a tone's."""
+"""The most marks that stack above or below a letter: a vowel's and a tone's."""
 
 
 def clean(name: str) -> str:

@@ -1,12 +1,13 @@
 """The documents: the map of links, the agent reference, the skill file and the OpenAPI document.
 
-Each is rendered once, when it is first asked for; only the map changes with the night and its age.
+Each is rendered when it is first asked for, and again when the night changes its example; the map
+changes with the night and its age.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 
 import orjson
 
@@ -35,17 +36,18 @@ from store.wire.words import QUALITY
 MARKDOWN = "text/markdown; charset=utf-8"
 
 
-def documents(offer: Offer, quotas: Quotas) -> dict[str, Callable[[], Answer]]:
-    """How the documents that need no envelope are made, by path below the REST base."""
+def documents(quotas: Quotas) -> dict[str, Callable[[Offer], Answer]]:
+    """How the documents that need no envelope are made of an offer, by path below the REST base."""
 
-    def skill() -> Answer:
+    def skill(offer: Offer) -> Answer:
         front = f"---\nname: {NAME}\ndescription: {SUMMARY}\n---\n\n"
         return Answer((front + reference(offer, quotas)).encode(), MARKDOWN)
 
+    once = lru_cache(maxsize=1)
     return {
-        "/llms.txt": cache(lambda: Answer(reference(offer, quotas).encode(), MARKDOWN)),
-        "/skill.md": cache(skill),
-        "/openapi.json": cache(lambda: Answer(orjson.dumps(openapi(offer)))),
+        "/llms.txt": once(lambda offer: Answer(reference(offer, quotas).encode(), MARKDOWN)),
+        "/skill.md": once(skill),
+        "/openapi.json": once(lambda offer: Answer(orjson.dumps(openapi(offer)))),
     }
 
 
@@ -94,6 +96,7 @@ def night_fields(age: Age, withdrawn: Sequence[Withdrawn]) -> bytes:
     return orjson.dumps({"night": age.fields, "withdrawn": withdrawn})
 
 
+@lru_cache(maxsize=1)
 def link_map(offer: Offer, quotas: Quotas) -> bytes:
     """The other fields of `/`."""
     base = offer.base_url

@@ -88,9 +88,8 @@ class Facade:
         self._base = base
         self._below = f"{base}/"
         self._known = Known[tuple[str, bytes], tuple[Operation, Arguments]](MAX_KNOWN)
-        quotas = services.limiter.quotas
-        self._documents = documents(services.offer, quotas)
-        self._links = link_map(services.offer, quotas)
+        self._quotas = services.limiter.quotas
+        self._documents = documents(self._quotas)
         self._table = _table(ROUTES)
 
     def owns(self, path: str) -> bool:
@@ -148,14 +147,16 @@ class Facade:
                 return self._challenge(error)
             raise
         if document is not None:
-            return answer_response(document(), scope["fields"], PUBLIC_HOUR, left)
+            answer = document(self._services.offer_of_night)
+            return answer_response(answer, scope["fields"], PUBLIC_HOUR, left)
         return answer_response(self._map(), scope["fields"], PUBLIC, left)
 
     def _map(self) -> Answer:
         night = self._services.active_night
         age = Age.of(night.book, self._clock().date())
         fields = night_fields(age, night.withdrawn)
-        return Answer(b"%b,%b,%b" % (night.book.envelope, fields[1:-1], self._links[1:]))
+        links = link_map(self._services.offer_of_night, self._quotas)
+        return Answer(b"%b,%b,%b" % (night.book.envelope, fields[1:-1], links[1:]))
 
     async def _nothing(
         self, scope: Scope, code: str, methods: Collection[str] = ()

@@ -22,11 +22,11 @@ QUOTA_HEADERS = {
     name: {"$ref": f"#/components/headers/{name}"} for name in ("RateLimit", "RateLimit-Policy")
 }
 RETRY_AFTER = {"Retry-After": {"$ref": "#/components/headers/Retry-After"}}
-UNCHANGED = {"304": {"description": "The ETag in If-None-Match still matches the answer."}}
+UNCHANGED = {"304": {"description": "The ETag in If-None-Match still matches."}}
 IF_MATCH = {
     "name": "If-Match",
     "in": "header",
-    "description": "The ETag that GET gave; a list that has changed since stays.",
+    "description": "The ETag of GET; a list that has changed since is not overwritten.",
     "schema": {"type": "string"},
 }
 TEXTS = ("text/plain", "text/csv")
@@ -57,7 +57,7 @@ def openapi(offer: Offer) -> Schema:
         "info": {
             "title": TITLE,
             "version": "v1",
-            "summary": "Breakout chart patterns of a nightly market scan.",
+            "summary": "Breakout chart patterns from a nightly market scan.",
             "description": _description(),
             "termsOfService": offer.terms_url,
             "license": {"name": "MIT", "identifier": "MIT"},
@@ -77,9 +77,9 @@ def openapi(offer: Offer) -> Schema:
 def _description() -> str:
     rules = "\n".join(f"{n}. {rule}" for n, rule in enumerate(CONTENT_RULES, 1))
     return (
-        "Everything is sealed once a night and every JSON answer names its session. If a query "
-        "parameter is repeated, its last value counts; unknown ones are ignored.\n\nRules for "
-        f"clients that show the data to people:\n\n{rules}"
+        "Data changes once a night, and every JSON response has its session in `as_of_session`. "
+        "If a query parameter is repeated, its last value counts; unknown ones are ignored."
+        f"\n\nRules for clients that show the data to people:\n\n{rules}"
     )
 
 
@@ -102,7 +102,7 @@ def _error_schema() -> Schema:
             "docs_url": {"type": "string", "format": "uri"},
             "details": {
                 "type": "object",
-                "description": "Present only when there is more to name: rejected, unknown, cap, "
+                "description": "Present only with details to give: rejected, unknown, cap, "
                 "retry_after_seconds, demo_symbols or allowed.",
             },
         },

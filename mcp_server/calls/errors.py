@@ -53,17 +53,17 @@ _TABLE = (
     ErrorEntry(
         "missing_api_key",
         401,
-        "Keyed route called without the Bearer header.",
-        "Send the header `Authorization: Bearer <API_KEY>` on every keyed call.",
+        "This request needs an API key or an access token.",
+        "Send the header `Authorization: Bearer <API_KEY>`.",
         "Ask the user to connect again and sign in, or to set the header `Authorization: Bearer "
-        "<API_KEY>` in the host.",
+        "<API_KEY>` in the client.",
     ),
     ErrorEntry(
         "invalid_api_key",
         401,
         "Unknown, expired or revoked key, or inactive account.",
         "Create a new key and send that one.",
-        "Ask the user for a new key in the settings of the host, or to connect again and sign in.",
+        "Ask the user for a new key in the client's settings, or to connect again and sign in.",
     ),
     ErrorEntry(
         "forbidden",
@@ -77,20 +77,20 @@ _TABLE = (
         403,
         "Patterns, history and charts need a tracked ticker; the account does not track this one.",
         "Add it with PUT or PATCH /tickers (or the tool set_tracked_tickers), then retry.",
-        "Read list_tracked_tickers, call set_tracked_tickers with that whole list plus this "
+        "Call list_tracked_tickers, then set_tracked_tickers with that whole list plus this "
         "symbol, then retry.",
     ),
     ErrorEntry(
         "rate_limited",
         429,
-        "Too many calls with this key or, without one, from this address.",
+        "Too many calls with this key or, without a key, from this IP address.",
         "Wait details.retry_after_seconds, retry once, then back off.",
         "Wait a minute, retry once, then back off.",
     ),
     ErrorEntry(
         "bad_request",
         400,
-        "A parameter is malformed; the message names it.",
+        "A parameter is malformed; see the message.",
         "Correct the named parameter.",
     ),
     ErrorEntry(
@@ -98,23 +98,23 @@ _TABLE = (
         400,
         "A symbol is not 1 to 24 letters, digits and dots; nothing changed.",
         "Use upper-case exchange symbols, as GET /universe has them, in place of details.rejected.",
-        "Call again with the same symbols, but each of those written as at most 24 letters, digits "
-        "and dots; ask the user if you are not sure which is meant.",
+        "Write each rejected symbol as at most 24 letters, digits and dots and call again; ask the "
+        "user if you are not sure.",
     ),
     ErrorEntry(
         "unknown_symbol",
         400,
         "A symbol is well formed but not known; nothing changed.",
         "Check the symbols of details.unknown against GET /universe, or leave them out.",
-        "Call again with the same symbols, but in place of each unknown one the known symbol that "
-        "the user means, or leave it out; ask the user if you are not sure.",
+        "Replace each unknown symbol with the one the user meant, or leave it out, and call again; "
+        "ask the user if you are not sure.",
     ),
     ErrorEntry(
         "ticker_cap_exceeded",
         400,
-        "The tracked list would exceed its cap; nothing changed.",
+        "The watchlist would exceed its cap; nothing changed.",
         "Send at most details.cap symbols, or remove some first.",
-        "Ask the user which tickers may go; never choose on your own.",
+        "Ask the user which tickers to remove; never choose yourself.",
     ),
     ErrorEntry(
         "unknown_family",
@@ -135,7 +135,7 @@ _TABLE = (
         404,
         "The setup exists but cannot be drawn: its price history is not stored.",
         "Present it from the JSON and draw the lines from their endpoints.",
-        "Present it from what get_ticker_patterns gives and draw the lines from their endpoints.",
+        "Present it from the JSON of get_ticker_patterns and draw the lines from their endpoints.",
     ),
     ErrorEntry(
         "not_a_demo_symbol",
@@ -148,17 +148,22 @@ _TABLE = (
     ErrorEntry(
         "precondition_failed",
         412,
-        "The tracked list or the night is not the one you read; nothing changed.",
+        "The watchlist or the night has changed since you read it; nothing was written.",
         "Read GET /tickers again, decide again, and send its new ETag in If-Match.",
-        "Read list_tracked_tickers again before you change the list.",
+        "Call list_tracked_tickers again before you change the list.",
     ),
-    ErrorEntry("not_found", 404, "No such address.", "See the documentation."),
-    ErrorEntry("method_not_allowed", 405, "Method not allowed here.", "Use an allowed method."),
+    ErrorEntry("not_found", 404, "There is nothing at this URL.", "See the documentation."),
+    ErrorEntry(
+        "method_not_allowed",
+        405,
+        "This method is not allowed here.",
+        "Use a method of the Allow header.",
+    ),
     ErrorEntry("payload_too_large", 413, "The body is too large.", "Send a smaller body."),
     ErrorEntry(
         "internal_error",
         500,
-        "The service failed; the operator can see why in its log.",
+        "The service failed; the operator can look into its log.",
         "Retry once; if it persists, tell the operator.",
     ),
     ErrorEntry(
@@ -253,9 +258,9 @@ def no_access(refused: str | None, sent: str) -> ApiError:
     way = "send the header `Authorization: Bearer <API_KEY>`, the key as it is."
     return ApiError(
         "missing_api_key",
-        "There is no usable Bearer.",
+        "The request has no usable Bearer token.",
         fix=f"You sent {sent}; {way}",
-        tool_fix=f"Tell the user that the host sent {sent}; it must {way}",
+        tool_fix=f"Tell the user that the client sent {sent}; it must {way}",
     )
 
 

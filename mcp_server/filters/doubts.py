@@ -28,10 +28,10 @@ def doubt(predicate: Predicate) -> str:
     if kind.takes != "number" or isinstance(value, str | bool):
         return ""
     if value < 0 and kind.name not in SIGNED:
-        keeps = "every setup that has it" if predicate.op in (">", ">=") else "none"
-        return f"{kind.name} is never below 0, so {predicate.words} keeps {keeps}."
+        keeps = "every setup with a value" if predicate.op in (">", ">=") else "none"
+        return f"{kind.name} is never below 0, so {predicate.words} matches {keeps}."
     if 0 < abs(value) < FRACTION and kind.unit in ("%", "0..100"):
-        return f"{kind.name} is in per cent: {value:g} counts as {value:g}%, not {100 * value:g}%."
+        return f"{kind.name} is in percent: {value:g} means {value:g}%, not {100 * value:g}%."
     if kind.unit == "0..100" and value > 100:
         return f"{kind.name} goes from 0 to 100."
     least = DOLLARS.get(kind.name, LEAST_VOLUME if "volume" in kind.name else 0)

@@ -84,36 +84,37 @@ _ROWS = (
     _number(
         "min_win_rate",
         "%",
-        "Win rate of this pattern on this ticker alone, from 5 resolved trades in the setup's "
-        "direction on; with fewer a setup never matches. For the win rate that rows show, use "
+        "Win rate of this pattern on this ticker only, with at least 5 resolved trades in the "
+        "setup's direction; with fewer a setup never matches. For win_rate_pct of rows, use "
         "win_rate.",
         apart=True,
     ),
     _number(
         "min_avg_r",
         "R",
-        "Average R per past trade on this ticker alone, from 5 resolved trades in the setup's "
-        "direction on; with fewer a setup never matches. For what rows show, use min_expected_r.",
+        "Average R per past trade on this ticker only, with at least 5 resolved trades in the "
+        "setup's direction; with fewer a setup never matches. For expected_r of rows, use "
+        "min_expected_r.",
         apart=True,
     ),
-    _number("min_expected_r", "R", "Expected R as rows show it (drift included)."),
+    _number("min_expected_r", "R", "expected_r of rows (expectancy, market drift included)."),
     _number(
         "typical_return",
         "%",
-        "expected_gain_pct of rows: the ticker's median past win, blended with its family's in "
-        "proportion to how much the ticker moves (its ATR). Not an expectation: it leaves losses "
-        "out, and may be beyond the target.",
+        "expected_gain_pct of rows: the ticker's median winning trade, blended with its family's "
+        "in proportion to how much the ticker moves (its ATR). Not an expectation: it leaves "
+        "losses out, and may exceed the target.",
     ),
     _number(
         "min_rr",
         "ratio",
-        "Reward to risk as rows show it: distance to the target divided by distance to the stop, "
-        "from the trigger or, in a running trade, from its entry.",
+        "reward_to_risk of rows: distance to target divided by distance to stop, from the trigger "
+        "or, in an open trade, from its entry.",
     ),
     _number(
         "target_move",
         "%",
-        "Trigger to target, also of a running trade, whose row counts from its entry.",
+        "Trigger to target, also in an open trade, although its row is measured from the entry.",
         apart=True,
     ),
     _number("pre_pattern_move", "%", "Run-up before the pattern."),
@@ -150,11 +151,15 @@ _ROWS = (
     ),
     _choice("industry", INDUSTRIES),
     _choice("country", COUNTRIES),
-    _number("win_rate", "%", "Win rate as rows show it: of the ticker or, usually, its family."),
-    _number("gain", "%", "Gain of a running trade so far; forming setups have none."),
+    _number("win_rate", "%", "win_rate_pct of rows: of the ticker or, usually, its family."),
+    _number("gain", "%", "Open P/L of an open trade; forming setups have none."),
     _number("quality", "%", f"quality_pct of rows. {QUALITY}"),
-    _number("sessions", "sessions", "Since the breakout, 0 on its day; forming setups have none."),
-    _boolean("new", "In this night and not in the night before; no value without one."),
+    _number(
+        "sessions",
+        "sessions",
+        "Trading days since the breakout, 0 on its day; forming setups have none.",
+    ),
+    _boolean("new", "In this night and not in the night before."),
 )
 
 KINDS: Mapping[str, Kind] = MappingProxyType({row.name: row for row in _ROWS})

@@ -17,7 +17,7 @@ class Column:
 
     label: str
     name: str
-    """Of the column of the night's evidence."""
+    """Name of the column in the night's evidence."""
     upward: str = "lowest first"
     downward: str = "highest first"
     first: str = "-"
@@ -28,11 +28,11 @@ COLUMNS: Mapping[str, Column] = {
     "symbol": Column("Symbol", "symbol", "A to Z", "Z to A", ""),
     "distance": Column("Distance", "distance", "nearest first", "farthest first", ""),
     "reward_to_risk": Column("Reward to risk", "reward_to_risk"),
-    "gain": Column("Gain so far", "gain"),
-    "typical_gain": Column("Typical gain if it wins", "typical_return"),
-    "expected_r": Column("Expected R", "min_expected_r"),
+    "gain": Column("Open P/L", "gain"),
+    "typical_gain": Column("Median winning trade", "typical_return"),
+    "expected_r": Column("Expectancy (R)", "min_expected_r"),
     "win_rate": Column("Win rate", "win_rate"),
-    "sample": Column("Sample", "sample", "smallest first", "largest first"),
+    "sample": Column("Trades", "sample", "smallest first", "largest first"),
     "price": Column("Price", "close"),
     "daily_change": Column("Day's change", "daily_change"),
     "market_cap": Column("Market cap", "market_cap", "smallest first", "largest first"),
@@ -42,10 +42,10 @@ COLUMNS: Mapping[str, Column] = {
         "Sessions since the breakout", "sessions", "newest first", "oldest first", ""
     ),
     "trigger": Column("Trigger or entry", "start"),
-    "stop": Column("Way to the stop", "stop_way", "shortest first", "longest first", ""),
-    "target": Column("Way to the target", "target_way", "shortest first", "longest first"),
+    "stop": Column("Distance to stop", "stop_way", "shortest first", "longest first", ""),
+    "target": Column("Distance to target", "target_way", "shortest first", "longest first"),
     NEARNESS: Column(
-        "Within 2% of the trigger or fresh first, then quality; for the nearest take distance",
+        "Within 2% of the trigger or just triggered, then quality; for the nearest take distance",
         NEARNESS,
         "best first",
         "worst first",
@@ -58,7 +58,7 @@ PRICES: Final = ("close", "start")
 """Columns of prices, each in the currency of its setup."""
 
 SORTS: Mapping[str, str] = {
-    RANK: "Rank, largest typical gain first",
+    RANK: "Rank, largest median winning trade first",
     **{
         f"{sign}{name}": f"{column.label}, {words}"
         for name, column in COLUMNS.items()

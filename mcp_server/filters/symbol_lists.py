@@ -65,9 +65,9 @@ def read_list(text: str) -> list[str]:
     words = (cell.strip("\"'$") for cell in (_of_pieces(lines) if cells is None else cells))
     found = dict.fromkeys(word.upper() if word.isascii() else word for word in words if word)
     if not found:
-        raise ApiError("bad_request", "The list names no symbol.")
+        raise ApiError("bad_request", "The list has no symbol.")
     if len(found) > MOST_LISTED:
-        raise ApiError("bad_request", f"A list names at most {MOST_LISTED:,} symbols.")
+        raise ApiError("bad_request", f"A list has at most {MOST_LISTED:,} symbols.")
     return list(found)
 
 

@@ -42,7 +42,7 @@ from screener.telemetry.request import SENT_ID, Request, current
 from store.accounts.audit import MAX_TEXT
 
 MAX_RETURN = 3 * MAX_QUERY
-"""Of the pages that lead back to another one: their query holds its address, encoded again."""
+"""For pages that lead back to another one: their query holds its path, encoded again."""
 RETURNING = ("/sign-in", "/sign-up")
 
 CONNECTION = "connection"
@@ -259,7 +259,9 @@ class Edge:
         """The response to a request that no surface should see."""
         path = scope["path"]
         if host_of(scope) is None:
-            return self._bad(path, 400, "The request must name one host.", "Send one Host field.")
+            return self._bad(
+                path, 400, "The request must have one Host header.", "Send one Host header."
+            )
         most = MAX_RETURN if path in RETURNING else MAX_QUERY
         if len(scope["query_string"]) > most:
             text = f"The query is over {most // 1024} KB."
@@ -321,7 +323,7 @@ def refuse_host(scope: Scope, origins: Origins) -> HttpResponse | None:
     """The refusal of a request for the machine alone that comes under a stranger's name."""
     host = host_of(scope)
     if host is None:
-        return response(400, b"Send one Host field.", TEXT)
+        return response(400, b"Send one Host header.", TEXT)
     if host and not origins.is_harmless(host):
         return response(421, b"Invalid Host header; set SCREENER_ALLOWED_HOSTS.", TEXT)
     return None

@@ -47,8 +47,8 @@ class DisconnectedError(Exception):
 
 
 def join_repeated(fields: dict[bytes, bytes], headers: Iterable[Header]) -> None:
-    """Put all values of a repeated list into its field (RFC 9110 section 5.3). Of other repeated
-    fields the last value stays.
+    """Put all values of a repeated list into its field (RFC 9110 section 5.3). Other repeated
+    fields keep their last value.
     """
     for name in LISTS:
         if name in fields:

@@ -215,7 +215,7 @@ def cors_fields(path: str) -> tuple[Header, ...]:
 def preflight(scope: Scope) -> HttpResponse | None:
     """The response to a browser that asks what a page may send; None for any other request.
 
-    The same bytes for everybody: nothing is looked up, and nothing of the request is repeated.
+    Everybody gets these bytes: nothing is looked up, and nothing of the request is repeated.
     """
     if scope["method"] != "OPTIONS" or ASKED not in scope["fields"]:
         return None

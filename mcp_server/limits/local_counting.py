@@ -57,9 +57,9 @@ SLOTS = 131_072
 KEYS_A_DAY = 100_000
 """So many keys find a slot; the first that found none was the 110,534th of three runs."""
 STRANGERS_BYTES = 16 * 1024 * 1024
-"""Most address space of a window whose buckets give way: strangers can make any number of them."""
+"""Most address space of a window whose buckets give way, because strangers can make any number."""
 STRANGERS_KNOWN = 4_096
-"""Of these so many places are remembered; of buckets that are kept, as many as there are slots."""
+"""Places of such buckets that are remembered; those that are kept have as many as slots."""
 
 Moment = tuple[float, float]
 """One time on two clocks: seconds since some start, which all processes of a machine share and
@@ -88,7 +88,7 @@ class CountersError(StoreError):
 class Counters:
     """The slots of a window: at most `size` hits in any `seconds`, and at most `per_day` a UTC day.
 
-    Of several processes over one file, whoever looks at a slot holds a lock that they share.
+    Processes over one file hold a shared lock while they use a slot.
     """
 
     def __init__(self, window: Window, file: Path | None = None, slots: int = SLOTS) -> None:

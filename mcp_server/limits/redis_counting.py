@@ -33,7 +33,7 @@ from screener.telemetry.metrics import limits_away
 SCRIPT = files(__package__).joinpath("counting.lua").read_text("utf-8")
 
 PREFIX = "{screener:2}:"
-"""Of every key: the braces keep all in one slot, the number is the version of their meaning."""
+"""Prefix of every key: the braces keep all in one slot, the number is the version of the format."""
 
 KNOWN, KNOWN_SECONDS = PREFIX + "known", 2 * SECONDS_A_DAY
 """Is there as long as the calls of the day are known."""
@@ -48,8 +48,8 @@ GRACE_SECONDS = 0.05
 """After that, in which a process that was held up itself reads an answer that has come."""
 
 CONNECTIONS = 8
-"""Of one process; a call has one for the time of its round trip. Who waits for one is told as soon
-as any call has failed."""
+"""Connections of one process; a call has one for its round trip. Waiting calls fail as soon as any
+call has failed."""
 
 MOST_WAITING = 4096
 """Calls of one process that wait for Redis at the same time."""
@@ -216,7 +216,9 @@ class RedisCounting:
     async def _leave(self, why: str) -> None:
         """Note that Redis is away."""
         if self._why in (None, NOT_ASKED):
-            log.warning("The Redis of the limits is away: %s; `screener doctor` says more.", why)
+            log.warning(
+                "The Redis of the limits is away: %s; `screener doctor` shows the reason.", why
+            )
         self._why = why
         # The next look goes to the address anew: another server may have its part by now.
         await self._client.connection_pool.disconnect(inuse_connections=False)

@@ -47,7 +47,9 @@ class Tool:
     def describe(self, offer: Offer) -> str:
         """What it does, for a service with these demo symbols, of which it names four."""
         some, more = ", ".join(offer.demo_symbols[:4]), len(offer.demo_symbols[4:])
-        words = f"{some} and {more} more, which a refusal names" if more else some
+        words = (
+            f"{some} and {more} more; the error for any other symbol lists them" if more else some
+        )
         return self.description.format(demo_symbols=words)
 
     @property
@@ -112,21 +114,21 @@ SEVEN = _named(
         "get_ticker_patterns",
         "Current chart patterns",
         "Every current setup of one tracked ticker: lines, trigger rule, plans (a symmetrical "
-        "triangle has one a direction) and how the same pattern did before. Running trades: stop, "
-        "target, gain_pct and gain_r count from entry_price; R is a multiple of the way to the "
-        "stop. `track_record.family` and `.ticker`: win_rate_pct with sample_size and "
-        "avg_loss_pct; expected_r is avg_r shrunk by 60 trades, and drift is in it: name it only "
-        "beside placebo_avg_r, the R of random entries; lift_r is the trades' R less that of their "
-        "own random entries, verdict what that says. For a triangle read and quote by_direction, "
-        "not the whole record. attempt.number above 1: a later attempt, which records do not "
-        "count. last_close_side beyond: a close that just stays there fires the trigger.",
+        "triangle has one per direction) and past results of the pattern. In open trades stop, "
+        "target, gain_pct and gain_r are measured from entry_price. R is the distance from entry "
+        "to stop. `track_record.family` and `.ticker`: win_rate_pct with sample_size and "
+        "avg_loss_pct. expected_r is avg_r shrunk by 60 trades and includes market drift: give it "
+        "only beside placebo_avg_r, the R of random entries. lift_r is the excess R over random "
+        "entries; verdict judges it. For a triangle quote by_direction, not the whole record. "
+        "attempt.number above 1: a later attempt, not counted in records. last_close_side beyond: "
+        "one more close there fires the trigger.",
         "symbol",
     ),
     _tool(
         "get_pattern_history",
         "Past occurrences",
-        "The first breakout of each past pattern of one tracked ticker, wins and losses alike, "
-        "without later attempts: entry, stop, target, exit, realized_move_pct (positive in the "
+        "The first breakout of each past pattern of one tracked ticker, wins and losses, without "
+        "later attempts: entry, stop, target, exit, realized_move_pct (positive in the "
         "trade's favour), r_multiple (unrealized_r while open). exit_reason delisted: closed at "
         "the last close, a loss. Their setup_ids are not for get_pattern_chart.",
         *("symbol", "limit", "outcome", "family", "since", "until"),
@@ -142,33 +144,33 @@ SEVEN = _named(
     _tool(
         "list_tracked_tickers",
         "Tracked tickers",
-        "Which of my tickers have a setup? Every tracked ticker, in the user's order: whether the "
-        "night covers it and its setups in brief (family, direction, status, attempt, distance to "
-        "the trigger); also how many may be tracked.",
+        "Which of my tickers have a setup? Every ticker of the watchlist, in the user's order: "
+        "whether it was scanned, and its setups in brief (family, direction, status, attempt, "
+        "distance to the trigger); also the cap.",
     ),
     _tool(
         "set_tracked_tickers",
         "Set tracked tickers",
-        "Replace the whole list of tracked tickers, all or nothing; an empty list untracks "
-        "everything. `removed` names what was dropped. This also rewrites the user's Main "
-        "watchlist: read list_tracked_tickers first and keep what should stay.",
+        "Replace the user's whole watchlist, all or nothing; an empty list untracks everything. "
+        "`removed` lists the dropped symbols. Call list_tracked_tickers first and keep what should "
+        "stay.",
         "symbols",
     ),
     _tool(
         "get_family_track_record",
         "Family track record",
-        "How a pattern family did over all daily bars (`backtest_range`): win rate with sample, "
-        "average win and loss, R multiples; placebo_... are of random entries with the same stops "
-        "and targets, lift_r is the difference for the `compared` trades, with its standard error. "
-        "by_direction: each direction of triangles, with a summary of its own. as_served: trades "
-        "that nights served before they ended.",
+        "Past results of a pattern family over all daily bars (`backtest_range`): win rate with "
+        "sample, average win and loss, R multiples. placebo_... belong to random entries with the "
+        "same stops and targets; lift_r is the difference for the `compared` trades, with its "
+        "standard error. by_direction: each direction of triangles, with its own summary. "
+        "as_served: live results, of trades that nights showed before they ended.",
         "family",
     ),
     _tool(
         "demo",
         "Demo",
         "The current setups of one demo symbol ({demo_symbols}), with the chart of the first one; "
-        "needs no key. A host that shows no picture finds it at chart_url.",
+        "needs no key. A client that shows no picture finds it at chart_url.",
         "symbol",
         answers={"setups": {"type": "array", "description": "As in get_ticker_patterns."}},
     ),
@@ -180,7 +182,7 @@ FILTERS: Schema = {
     "description": "Predicates that all must match, such as "
     '{"kind":"rsi","op":"<","value":40}. Numeric kinds take op and value; choices and booleans '
     'value; moving averages, performance and extremes also period ("200", "ytd", "3m" ...). '
-    "A refusal names what a kind takes.",
+    "An error lists what a kind takes.",
     "items": {
         "type": "object",
         "properties": {
@@ -212,8 +214,8 @@ _MORE = _named(
     _tool(
         "get_ticker_record",
         "Track record of a ticker",
-        "How the patterns of one tracked ticker did before, for each family in which it has a "
-        "resolved trade, even without a current setup.",
+        "Past results of one tracked ticker, for each family in which it has a resolved trade, "
+        "even without a current setup.",
         "symbol",
         "family",
     ),
@@ -221,12 +223,11 @@ _MORE = _named(
         "scan_setups",
         "Market-wide scan",
         "The current setups of the whole market, filtered, sorted and paged; no ticker needs to be "
-        "tracked. Rank 1 has the largest expected_gain_pct (median past win, which may exceed "
-        "target_move_pct, the way to this target); that says nothing about the odds: sort by "
-        "-expected_r, and name it only with its scope, sample and placebo_avg_r (random entries). "
-        "Entry is the daily close beyond the moving "
-        "trigger, not a touch. Running trades are left out unless `status` says otherwise; "
-        "`counts` says how many there are.",
+        "tracked. Rank 1 has the largest expected_gain_pct (median winning trade, which may exceed "
+        "target_move_pct, the move to this target). Rank is not about odds: for those sort by "
+        "-expected_r, and give it only with its scope, sample and placebo_avg_r (random entries). "
+        "Entry is the daily close beyond the moving trigger, not a touch. Open trades are listed "
+        "only if `status` asks for them; `counts` counts them.",
         *("family", "direction", "status", "max_distance_pct", "filters", "sort"),
         *("symbols", "tracked", "min_sample", "limit", "offset"),
         "rows",
@@ -236,22 +237,21 @@ _MORE = _named(
     _tool(
         "add_tickers",
         "Add tracked tickers",
-        "Append tickers to the tracked list, all or nothing; the others stay. This also changes "
-        "the Main watchlist.",
+        "Append tickers to the user's watchlist, all or nothing; the others stay.",
         "symbols",
         schemas=_symbols("Symbols to append."),
     ),
     _tool(
         "remove_tickers",
         "Remove tracked tickers",
-        "Remove tickers from the tracked list; the others stay. Also changes the Main watchlist.",
+        "Remove tickers from the user's watchlist; the others stay.",
         "symbols",
         schemas=_symbols("Symbols to drop; untracked ones are ignored."),
     ),
     _tool(
         "get_universe",
         "Covered symbols",
-        "The symbols that the night covers, with name and industry; look them up by symbol, first "
+        "The scanned symbols, with name and industry; look them up by symbol, first "
         "letters, name or industry.",
         *("search", "limit", "offset", "rows"),
         operation="universe",
@@ -261,7 +261,7 @@ _MORE = _named(
     _tool(
         "get_changes",
         "Changes since the night before",
-        "What became of each setup since the night before, or since a session: new, triggered, "
+        "Changes of setups since the night before, or since a session: new, triggered, "
         "stopped, reached or expired, over the whole market, with levels and why; `near`: forming "
         "ones near their trigger, new ones too. If `available` is false, there is no earlier night "
         "to compare with.",

@@ -83,10 +83,11 @@ def left_out(tool: Tool, tools: Mapping[str, Tool], sent: Mapping[str, Any]) -> 
         return None
     hints = (_hint(name[:MAX_WORD], sent[name], tool, tools) for name in asked[:HINTED])
     named = ", ".join(_shown(name) for name in asked[:NAMED])
+    advice = " ".join(dict.fromkeys(filter(None, hints)))
     words = (
-        f"Not applied, since {tool.name} does not take it: {named}. The answer is not narrowed by "
-        f"it; say so, or call again. {' '.join(dict.fromkeys(filter(None, hints)))}".rstrip()
-    )
+        f"Not applied, because {tool.name} does not take it: {named}. The result is not narrowed: "
+        f"tell the user, or call again. {advice}"
+    ).rstrip()
     names, conditions = (
         tuple(name[:MAX_WORD] for name in some[:NAMED]) for some in (unknown, asked)
     )

@@ -241,7 +241,7 @@ class ListArguments(Arguments):
         BeforeValidator(_few),
         Field(description="Only these; all when left out."),
     ] = None
-    tracked: Annotated[bool, Field(description="Only what the account tracks.")] = False
+    tracked: Annotated[bool, Field(description="Only tickers on the watchlist.")] = False
 
 
 class ScanArguments(ListArguments):
@@ -280,7 +280,7 @@ class ScanArguments(ListArguments):
         Choice,
         WithJsonSchema(
             {
-                "description": "`rank` (largest typical gain if it wins first; with status all, "
+                "description": "`rank` (largest median winning trade first; with status all, "
                 "forming first) or a column; a leading - reverses it. Rows without a number come "
                 "last.",
                 "enum": list(SORTS),
@@ -291,7 +291,7 @@ class ScanArguments(ListArguments):
     min_sample: Annotated[
         int | None,
         _clamped(0, MAX_OFFSET),
-        Field(description="Only with so many trades behind the win rate."),
+        Field(description="Only win rates of at least this many trades."),
     ] = None
     limit: Limit = 50
     offset: Offset = 0

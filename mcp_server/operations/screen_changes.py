@@ -1,7 +1,7 @@
 """Screen changes: which setups entered and left a screen since the night before.
 
-The same query selects from both nights, and a setup is known from night to night by its lineage and
-its attempt: a second attempt may begin while the trade of the first still runs.
+One query selects from both nights. A setup is recognized by its lineage and attempt, because a
+second attempt may begin while the trade of the first is open.
 The page of a saved screen, its feed and the notifications of a nightly show the same.
 """
 

@@ -37,6 +37,11 @@ class Services:
     answers: Answers = field(default_factory=Answers)
     directories: PerBook[Directory] = field(default_factory=lambda: PerBook(Directory.of))
 
+    @property
+    def offer_of_night(self) -> Offer:
+        """The offer, with an example that has a setup in the active night if there is one."""
+        return self.offer.with_example(self.active_night.book.scan.counts)
+
     def directory(self, book: Book) -> Directory:
         """The directory of a night, in which symbols are looked up."""
         return self.directories.of(book)

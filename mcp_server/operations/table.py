@@ -122,12 +122,12 @@ _TABLE = (
     Operation(
         "list_tracked_tickers",
         tracked.list_tracked_tickers,
-        "The tracked tickers in the user's order, and the cap.",
+        "The watchlist (tracked tickers) in the user's order, and the cap.",
     ),
     Operation(
         "set_tracked_tickers",
         tracked.set_tracked_tickers,
-        "Replace the whole tracked list, all or nothing.",
+        "Replace the whole watchlist, all or nothing.",
         SymbolsArguments,
         changes=True,
         drops=True,
@@ -188,7 +188,7 @@ _TABLE = (
     Operation(
         "edit_tracked_tickers",
         tracked.edit_tracked_tickers,
-        "Remove tickers from the tracked list, then add others; all or nothing.",
+        "Remove tickers from the watchlist, then add others; all or nothing.",
         EditArguments,
         changes=True,
         drops=True,
@@ -197,7 +197,7 @@ _TABLE = (
     Operation(
         "add_tickers",
         tracked.add_tickers,
-        "Add tickers to the tracked list; all or nothing.",
+        "Add tickers to the watchlist; all or nothing.",
         SymbolsArguments,
         changes=True,
         answers=(records.EditedTickers,),
@@ -205,7 +205,7 @@ _TABLE = (
     Operation(
         "remove_tickers",
         tracked.remove_tickers,
-        "Remove tickers from the tracked list.",
+        "Remove tickers from the watchlist.",
         SymbolsArguments,
         changes=True,
         drops=True,
@@ -214,7 +214,7 @@ _TABLE = (
     Operation(
         "import_tickers",
         tracked.import_tickers,
-        "Add what a list of TradingView, Finviz or a spreadsheet names; the rest is named.",
+        "Add the known symbols of a TradingView, Finviz or CSV list; the others are listed.",
         ImportArguments,
         changes=True,
         answers=(records.ImportedTickers,),
@@ -222,7 +222,7 @@ _TABLE = (
     Operation(
         "export_tickers",
         tracked.export_tickers,
-        "The tracked list as TradingView's text or as CSV.",
+        "The watchlist as TradingView text or as CSV.",
         ExportArguments,
         errors=("bad_request",),
         answers=(records.ExportedTickers,),
@@ -230,7 +230,7 @@ _TABLE = (
     Operation(
         "universe",
         market.universe,
-        "The symbols the night covers, or those that a search finds.",
+        "The scanned symbols, or those that a search finds.",
         UniverseArguments,
         access="keyless",
         sealed=True,

@@ -94,7 +94,7 @@ def _value(host: str, way: Mapping[str, str], offer: Offer) -> str:
         "{demo_url}": offer.demo_url,
         "{extended_url}": offer.extended_url,
         "{base_url}": offer.base_url,
-        "{symbol}": (*offer.demo_symbols, "SYMBOL")[0],
+        "{symbol}": offer.example or (*offer.demo_symbols, "SYMBOL")[0],
     }
     value = way["value"]
     for place, named in places.items():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 PRIVACY_PATH, TERMS_PATH = "/privacy", "/terms"
 
@@ -20,7 +21,17 @@ class Offer:
     registry_name: str | None = None
     """The name in registries, if it does not follow from the address."""
     operator: str | None = None
-    """Who runs the service."""
+    """The operator's name, if it is set."""
+    example: str | None = None
+    """The demo symbol that examples ask for; the first one if None."""
+
+    def with_example(self, setups: Mapping[str, int]) -> Offer:
+        """The offer whose examples ask for a demo symbol with a setup, if any has one.
+
+        `setups` has the number of setups of each symbol of a night.
+        """
+        having = (symbol for symbol in self.demo_symbols if setups.get(symbol))
+        return replace(self, example=next(having, None))
 
     @property
     def docs_url(self) -> str:

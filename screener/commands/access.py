@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from store.accounts.retention import Removed
 
 sessions_app = typer.Typer(no_args_is_help=True, help="List and end browser sign-ins.")
-grants_app = typer.Typer(no_args_is_help=True, help="List and revoke access granted to apps.")
-clients_app = typer.Typer(no_args_is_help=True, help="List and delete agent hosts.")
+grants_app = typer.Typer(
+    no_args_is_help=True, help="List and disconnect the apps of accounts (OAuth grants)."
+)
+clients_app = typer.Typer(no_args_is_help=True, help="List and delete apps (OAuth clients).")
 
 DAYS = re.compile(r"([0-9]{1,5})d")
 
@@ -45,7 +47,7 @@ def end_sessions(email: Email) -> None:
 
 @grants_app.command("list")
 def list_grants() -> None:
-    """List which accounts granted access to which hosts."""
+    """List the apps that accounts have connected."""
 
     async def work(store: AccountStore) -> list[tuple[str, Grant]]:
         emails = {account.id: account.email for account in await store.accounts.all()}
@@ -62,7 +64,7 @@ def list_grants() -> None:
 def revoke_grant(
     prefix: Annotated[str, typer.Argument(help="The grant's 16 characters, as listed.")],
 ) -> None:
-    """Revoke a grant: everything it issued dies at once."""
+    """Disconnect an app from an account: its tokens stop working at once."""
 
     async def work(store: AccountStore) -> bool:
         owners = [g.account_id for g in await store.grants.all_grants() if g.prefix == prefix]
@@ -75,9 +77,9 @@ def revoke_grant(
 
 @clients_app.command("list")
 def list_clients() -> None:
-    """List the agent hosts; nothing they say of themselves is verified.
+    """List the apps (OAuth clients) that may ask for access; their names are not verified.
 
-    A host whose id is an address is known by the document there, read again once it is stale.
+    An app whose id is a URL is described by the document at that URL.
     """
     listed = Table("client", "name", "since", "approved", "document")
     for client in with_store(lambda store: store.grants.clients()):
@@ -91,17 +93,17 @@ def list_clients() -> None:
 def delete_client(
     client_id: Annotated[str, typer.Argument(help="The client's id, as listed.")],
 ) -> None:
-    """Delete a host with everything that accounts granted it."""
+    """Delete an app (OAuth client) and everything that accounts granted it."""
     if not with_store(lambda store: store.grants.delete_client(client_id)):
         fail(f"there is no client {client_id!r}; `screener client list` shows them.")
     err.print(f"{client_id} is deleted.")
 
 
 def purge() -> None:
-    """Remove what is expired, and what is older than SCREENER_AUDIT_DAYS and SCREENER_USAGE_DAYS.
+    """Remove expired rows, audit events and usage lines; the service does this every day.
 
-    The service does the same by itself. Used codes and tokens stay while anything they issued can
-    live, so that showing one again is still noticed.
+    SCREENER_AUDIT_DAYS and SCREENER_USAGE_DAYS set how long events and usage are kept. Used codes
+    and tokens stay while anything they issued is valid, so that reuse is still detected.
     """
 
     async def work(store: AccountStore) -> Removed:
@@ -117,18 +119,24 @@ def purge() -> None:
 
 
 def audit(
-    email: Annotated[str | None, typer.Argument(help="Only this account; all when unset.")] = None,
+    email: Annotated[str | None, typer.Argument(help="Only this account.")] = None,
     kind: Annotated[str | None, typer.Option(help="Only this kind, such as sign_in.")] = None,
     since: Annotated[
-        str | None, typer.Option(help="Only events since then: days, such as 7d, or a UTC date.")
+        str | None, typer.Option(help="Only events since then: 7d, or a UTC date.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Most events.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Number of events.")] = 100,
     before: Annotated[
-        int | None, typer.Option(min=1, max=2**31 - 1, help="Only events below this id.")
+        int | None,
+        typer.Option(min=1, max=2**31 - 1, help="Only events older than the one with this id."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object per line.")
+    ] = False,
 ) -> None:
-    """Show the audit log, newest first; `--before` and the last id give the next page."""
+    """See who signed in and what changed in accounts, newest first.
+
+    For the next page, give the last id to `--before`.
+    """
     from store.accounts.audit import EventKind
 
     if kind is not None and kind not in tuple(EventKind):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 import typer
 
 from screener.settings.console import Table, err, fail, out, prepare_data_dir, settings
-from store.wire.words import harmless
+from store.wire.words import harmless, plural
 
 if TYPE_CHECKING:
     from screener.service.parts import AccountStore
@@ -139,7 +139,7 @@ def delete(
 
 @accounts_app.command("deactivate")
 def deactivate(email: Email) -> None:
-    """Deactivate an account: its keys answer 401 until it is reactivated. Its browsers sign out."""
+    """Deactivate an account: its keys stop working and its browsers are signed out."""
     with_store(lambda store: store.accounts.set_active(email, active=False))
     err.print(f"{email} is now inactive.")
 
@@ -154,16 +154,16 @@ def reactivate(email: Email) -> None:
 @keys_app.command("create")
 def create(
     email: Email,
-    name: Annotated[str, typer.Option(help="What the key is for.")],
+    name: Annotated[str, typer.Option(help="A name to recognize the key by.")],
     expires: Annotated[
         str | None,
-        typer.Option(help="When it expires: after days (90d) or a last day in UTC (2027-01-31)."),
+        typer.Option(help="Expiry: in days (90d), or the last day in UTC (2027-01-31)."),
     ] = None,
     read_only: Annotated[
-        bool, typer.Option("--read-only", help="It cannot change the list of tracked tickers.")
+        bool, typer.Option("--read-only", help="The key cannot change the watchlist.")
     ] = False,
 ) -> None:
-    """Create a key. The secret alone goes to stdout, once; it is not stored."""
+    """Create an API key. Only its secret goes to stdout; it is shown once and not stored."""
     expires_at = read_end(expires, dt.datetime.now(dt.UTC)) if expires else None
     key, secret = with_store(
         lambda store: store.keys.create(email, name, expires_at=expires_at, read_only=read_only)
@@ -173,7 +173,7 @@ def create(
 
 @keys_app.command("replace")
 def replace(prefix: Prefix) -> None:
-    """Revoke a key and create a new one with its name, end and rights."""
+    """Revoke a key and create a new one with the same name, expiry and rights."""
     key, secret = with_store(lambda store: store.keys.replace(prefix))
     _show(key, secret)
 
@@ -198,14 +198,14 @@ def list_keys(email: Email) -> None:
 
 def _counted(deleted: Mapping[str, int]) -> str:
     words = {
-        "keys": "keys",
-        "grants": "connected apps",
-        "watchlist": "tracked tickers",
-        "sessions": "browser sessions",
-        "usage": "lines of usage",
-        "audit": "events",
+        "keys": "key",
+        "grants": "connected app",
+        "watchlist": "tracked ticker",
+        "sessions": "browser session",
+        "usage": "usage line",
+        "audit": "event",
     }
-    return ", ".join(f"{deleted[table]} {word}" for table, word in words.items())
+    return ", ".join(plural(deleted[table], word) for table, word in words.items())
 
 
 def _password(from_stdin: bool) -> str:
@@ -221,7 +221,7 @@ def _password(from_stdin: bool) -> str:
 
 
 def read_end(text: str, now: dt.datetime) -> dt.datetime:
-    """The end that `--expires` says: a number of days from now, or the end of a day in UTC."""
+    """The time of `--expires`: a number of days from now, or the end of a day in UTC."""
     if days := re.fullmatch(r"([0-9]{1,4})d", text):
         end = now + dt.timedelta(days=int(days[1]))
     else:

@@ -15,6 +15,7 @@ import typer
 
 from screener.settings.console import err, fail, out, prepare_data_dir, settings, watched, writing
 from store.folder.files import sync_directory
+from store.wire.words import plural
 
 if TYPE_CHECKING:
     from screener.settings.settings import Settings
@@ -31,15 +32,15 @@ STALE_SECONDS = 86_400
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(help="Where to write it; - is stdout.")],
+    file: Annotated[Path, typer.Argument(help="File to write; - for stdout.")],
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
     """Write accounts, the active night and the ledger to one file, while everything runs.
 
-    In it: all accounts with keys, sign-ins, tracked symbols, usage and audit log; the active night;
-    the ledger with its withdrawals. Not in it: charts and checkpoints, which are made again; bars,
-    settings and other sealed nights. The file is as private as the data folder: keep it so, and on
-    another machine. `screener restore --check FILE` reads it again and compares every byte.
+    It holds the accounts with keys, sign-ins, watchlists, usage and audit log, the active night and
+    the ledger. It does not hold bars, settings and other nights, nor charts and checkpoints, which
+    the service makes again. Keep the file private and on another machine.
+    `screener restore --check FILE` compares every byte.
     """
     import anyio
 
@@ -62,20 +63,18 @@ def backup(
 def restore(
     file: Annotated[Path, typer.Argument(help="A file that `screener backup` wrote.")],
     replace: Annotated[
-        bool, typer.Option("--replace", help="Remove the accounts and nights that are there.")
+        bool, typer.Option("--replace", help="Replace the accounts and nights that are there.")
     ] = False,
-    check: Annotated[
-        bool, typer.Option("--check", help="Only read the file and compare every byte.")
-    ] = False,
+    check: Annotated[bool, typer.Option("--check", help="Only check the file.")] = False,
 ) -> None:
-    """Put a backup in the place of what is there; all of it, or nothing.
+    """Restore a backup completely, or change nothing.
 
-    The whole file is checked before anything is touched. Without --replace, data folder and account
-    database must be empty. It goes into the database of SCREENER_DATABASE_URL, whatever it was made
-    from: SQLite and PostgreSQL can be exchanged so. A backup of an older version is migrated. If it
-    is killed, the old state stands or the new one; run it again, or start the service, to end it.
-    A service that runs goes over to the restored state by itself; restart it, so that it counts the
-    day's calls from there.
+    The whole file is checked first. Without --replace, the data folder and the account database
+    must be empty. The accounts go into the database of SCREENER_DATABASE_URL, so a backup of SQLite
+    can be restored into PostgreSQL and back. A backup of an older version is migrated. If the
+    restore is interrupted, you have either the old state or the new one, never a mix. Run it again,
+    or start the service, to finish. Restart a running service afterwards, so that it counts the
+    day's calls from the restored numbers.
     """
     checked = _checked(file) if check else _restored(settings(), file, replace)
     contents = f"{_contents(checked.header)}; {checked.rows} rows"
@@ -166,4 +165,4 @@ def _contents(header: Header) -> str:
     night = f"night {header.night}" if header.night else "no night"
     schema = f"accounts of schema {header.revision}" if header.revision else "no accounts"
     made = f"{header.made_at:%Y-%m-%d %H:%M} UTC"
-    return f"{schema}, {night}, {header.ledger} objects of the ledger, of {made}"
+    return f"{schema}, {night}, {plural(header.ledger, 'object')} of the ledger, made {made}"

@@ -97,7 +97,7 @@ class BarsOptions:
         typer.Option(
             parser=_adjustment,
             metavar="TEXT",
-            help="What the bars are: split, none (raw) or split+div.",
+            help="How the prices are adjusted: split, none (raw) or split+div.",
         ),
     ] = "split"
     exchange: Annotated[
@@ -105,7 +105,7 @@ class BarsOptions:
         typer.Option(
             parser=_exchange,
             metavar="MIC",
-            help="Where symbols are listed of which nothing else says it, as XNSE.",
+            help="Exchange (MIC, such as XNSE) of symbols that state none.",
         ),
     ] = None
     currency: Annotated[
@@ -113,7 +113,7 @@ class BarsOptions:
         typer.Option(
             parser=_currency,
             metavar="CODE",
-            help="Of prices whose currency nothing else says, as INR, or GBX for pence.",
+            help="Currency of prices that state none, such as INR (GBX for pence).",
         ),
     ] = None
     session: Annotated[
@@ -121,7 +121,7 @@ class BarsOptions:
         typer.Option(
             parser=read_date,
             metavar="YYYY-MM-DD",
-            help="Use no bar after this date, however few symbols reach it.",
+            help="Make the night of this date: no later bar is used.",
         ),
     ] = None
     min_quality: Annotated[
@@ -129,17 +129,15 @@ class BarsOptions:
         typer.Option(
             min=0,
             max=100,
-            help="Quality from which a setup is served; SCREENER_MIN_QUALITY, or the detector's.",
+            help="Lowest quality of a setup, 0 to 100; SCREENER_MIN_QUALITY if unset.",
         ),
     ] = None
-    jobs: Annotated[int | None, typer.Option(min=1, help="Processes; one per core if unset.")] = (
-        None
-    )
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Number of processes; one per core if unset.")
+    ] = None
     executor: Annotated[
         str | None,
-        typer.Option(
-            help="A Dask cluster that does the work, dask://HOST:PORT; this machine if unset."
-        ),
+        typer.Option(help="Dask cluster to use, as dask://HOST:PORT; this machine if unset."),
     ] = None
 
 

@@ -48,7 +48,7 @@ def chart(
     ] = "",
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
-    """Draw the chart of a symbol's setup, of a past trade, or of all of them, as a PNG file.
+    """Save a symbol's chart as a PNG file: a setup, a past trade, or all past trades.
 
     \b
     screener chart AAPL

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import signal
 import sys
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -20,7 +21,7 @@ from screener.doctor import doctor
 from screener.notify import notify
 from screener.server.process import loading, never_lost
 from screener.settings.console import err, out, plainly, prepare_data_dir, settings
-from screener.settings.errors import EndedError
+from screener.settings.errors import EndedError, usage_error
 from screener.telemetry.version import VERSION
 
 
@@ -34,6 +35,30 @@ class Commands(TyperGroup):
                 return super().invoke(ctx)
         except EndedError as end:
             raise typer.Exit(end.code) from end
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,  # noqa: ANN401 - as typer's
+    ) -> Any:  # noqa: ANN401 - as typer's
+        """Run the command line; a call that it does not understand is told in one line."""
+        given = (args, prog_name, complete_var, False, windows_expand_args)
+        if not standalone_mode:
+            return super().main(*given, **extra)
+        try:
+            code = super().main(*given, **extra)
+        except typer.Abort:
+            err.print("screener: aborted.")
+            code = 1
+        except typer.TyperException as error:
+            if words := usage_error(error):  # none if help was printed instead
+                err.print(f"screener: {words}")
+            code = error.exit_code
+        sys.exit(code)
 
 
 app = typer.Typer(
@@ -66,7 +91,9 @@ app.command()(notify.notify)
 app.command()(detect.detect)
 app.command()(up.up)
 
-WorkerCount = Annotated[int | None, typer.Option(help="Processes that serve; SCREENER_WORKERS.")]
+WorkerCount = Annotated[
+    int | None, typer.Option(help="Number of serving processes; SCREENER_WORKERS.")
+]
 
 
 def _show_version(wanted: bool) -> None:
@@ -82,12 +109,15 @@ def root(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Breakout chart patterns of a nightly market scan, served to agents over MCP and REST."""
+    """A chart-pattern screener for daily bars, with pages, a REST API and MCP for agents.
+
+    Start with `screener up`.
+    """
 
 
 @app.command("serve")
 def serve_command(host: Host = None, port: Port = None, workers: WorkerCount = None) -> None:
-    """Serve the active night; a new one is noticed within a second."""
+    """Serve the pages, the API and MCP; a new night is served within a second."""
     from screener.server.listening import bind
 
     with loading():
@@ -108,7 +138,7 @@ def serve_command(host: Host = None, port: Port = None, workers: WorkerCount = N
 
 @app.command("settings")
 def show_settings() -> None:
-    """List every setting, its value and what it is for."""
+    """List every setting with its value, default and meaning."""
     chosen = settings()
     for name, field in type(chosen).model_fields.items():
         value, default = _plain(getattr(chosen, name)), _plain(field.default)
@@ -118,6 +148,8 @@ def show_settings() -> None:
 
 
 def _plain(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, tuple):
         return ",".join(map(str, value))
     return "" if value is None else str(value)

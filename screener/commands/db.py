@@ -35,8 +35,8 @@ T = TypeVar("T")
 def upgrade() -> None:
     """Migrate the account database to this program's schema. Back it up first.
 
-    Every command that uses accounts does that too, as does `screener serve` at its start. It runs
-    once, in one transaction, however many begin it together. There is no way back but a backup.
+    `screener serve` and every command that uses accounts do this by themselves, in one transaction.
+    Only a backup leads back to the older schema.
     """
     from store.database.migration import HEAD
 
@@ -51,8 +51,8 @@ def upgrade() -> None:
 def check() -> None:
     """Check the account database: its schema, its file, and that its rows belong together.
 
-    Nothing is changed. It ends with 0 if all is well, with 1 if there is something to do, and says
-    what. All rows are read, which takes some seconds for a million.
+    It changes nothing. The exit code is 0 if all is well, and 1 if there is something to do, which
+    it prints. It reads all rows: some seconds for a million.
     """
     from store.database.migration import HEAD, why_unknown
     from store.errors import DatabaseMovedError
@@ -84,16 +84,15 @@ def copy(
     origin: Annotated[str, typer.Argument(metavar="FROM", help=NAMED)],
     target: Annotated[str, typer.Argument(metavar="TO", help=NAMED)],
     leave_open: Annotated[
-        bool, typer.Option("--leave-open", help="Let FROM be used afterwards, to try it.")
+        bool, typer.Option("--leave-open", help="Keep FROM open, to try the copy.")
     ] = False,
 ) -> None:
     """Copy all accounts into an empty database, SQLite or PostgreSQL. Stop the service first.
 
-    All of it or nothing. All rows are compared, then FROM is closed, so that no change is lost in
-    it: a service that still runs on it refuses calls with a key. Name TO in SCREENER_DATABASE_URL
-    and start the service. `screener db reopen FROM` takes that back. A password in an argument can
-    be seen by others on this machine: name that database in SCREENER_DATABASE_URL and write -, or
-    keep the password in ~/.pgpass.
+    It copies and compares all rows, or changes nothing. Then it closes FROM: a service that still
+    runs on it refuses calls with a key. Set SCREENER_DATABASE_URL to TO and start the service.
+    `screener db reopen FROM` undoes that. Others on this machine can see a password in an
+    argument: write - for the database in SCREENER_DATABASE_URL, or keep the password in ~/.pgpass.
     """
     from store.backup.copy import copy as copy_rows
 
@@ -113,9 +112,9 @@ def copy(
 
 @db_app.command("reopen")
 def reopen(database: Annotated[str, typer.Argument(metavar="DATABASE", help=NAMED)]) -> None:
-    """Let a database be used again that `screener db copy` has closed.
+    """Go back to a database that `screener db copy` closed.
 
-    What was changed in the copy since then is not in it.
+    It lacks every change made in the copy since then.
     """
     from store.backup.copy import reopen_accounts
 

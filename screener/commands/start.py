@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from contextlib import closing
 
 from mcp_server.presentation.hosts import KEY, install
 from mcp_server.presentation.offer import Offer
+from screener.data.night import open_book
 from screener.server.serving import check_active_night
 from screener.settings.console import watched
 from screener.settings.settings import Settings
@@ -14,7 +16,7 @@ from store.accounts.accounts import FIRST_EMAIL, AccountPlan, Accounts
 from store.accounts.keys import Keys
 from store.accounts.passwords import Passwords
 from store.accounts.watchlist import Watchlist
-from store.ledger.manifest import SAMPLE
+from store.ledger.manifest import SAMPLE, Manifest
 from store.nights.nights import Nights
 
 KEYED_CURL = 'curl -H "Authorization: Bearer $SCREENER_KEY"'
@@ -57,7 +59,7 @@ def greeting(settings: Settings, first: tuple[str, str] | None, *, own_bars: boo
     night = Nights(settings.data_dir).active()
     session = f"session {night.as_of_session}" if night else "no night yet"
     offer = settings.offer
-    of_sample = settings.demo_symbols and not own_bars
+    example = None if own_bars else _example(settings, night)
     if first is None:
         return (
             f"Serving {offer.public_url}, {session}. Your first key and password were shown once, "
@@ -69,24 +71,31 @@ def greeting(settings: Settings, first: tuple[str, str] | None, *, own_bars: boo
     return (
         f"Serving {offer.public_url}, {session}.\n\n"
         f"Your API key, shown this once:\n\n  {key}\n\n"
-        "To sign in on the pages, for a watchlist and keys, the same:\n\n"
+        "Web sign-in, for a watchlist and keys (also shown only once):\n\n"
         f"  e-mail address  {FIRST_EMAIL}\n  password        {password}\n\n"
-        "Give it to your shell: this waits for you to paste the key, and keeps it out of the "
-        "history:\n"
+        "Give the key to your shell (paste it when this waits; it stays out of the history):\n"
         "  read -rs SCREENER_KEY && export SCREENER_KEY\n\n"
-        f"{_of_the_sample(settings) if of_sample else _of_own_bars(settings)}"
-        f"Another password: screener account password {FIRST_EMAIL}\n"
+        f"{_of_example(settings, example) if example else _of_own_bars(settings)}"
+        f"Change the password: screener account password {FIRST_EMAIL}\n"
         "Here `screener` is .venv/bin/screener; `source .venv/bin/activate` makes it a command.\n"
     )
 
 
-def _of_the_sample(settings: Settings) -> str:
+def _example(settings: Settings, night: Manifest | None) -> str | None:
+    """The first demo symbol with a setup in the night; None if none has one."""
+    if night is None:
+        return None
+    with closing(open_book(settings.data_dir)) as book:
+        counts = book.scan.counts
+    return settings.offer.with_example(counts).example
+
+
+def _of_example(settings: Settings, symbol: str) -> str:
     offer = settings.offer
-    symbol = settings.demo_symbols[0]
     return (
-        "Ask a question with curl:\n"
+        "Get its setups with curl:\n"
         f"  {KEYED_CURL} {offer.base_url}/tickers/{symbol}/patterns\n\n"
-        "Give it to Claude:\n"
+        "Connect Claude Code:\n"
         f"  {_claude_command(offer)}\n\n"
         "Or try it without a key:\n"
         f"  curl {offer.base_url}/demo/{symbol}\n"
@@ -100,12 +109,12 @@ def _of_own_bars(settings: Settings) -> str:
     if offer.extended:
         command = command.replace(offer.mcp_url, offer.extended_url)
     return (
-        "When the night is out, ask for its setups:\n"
+        "When the night is published, get its setups:\n"
         f"  {KEYED_CURL} '{offer.base_url}/scan?status=all'\n\n"
-        "Charts and history are answered for symbols on your list; put some on it:\n"
+        "Charts and history need a symbol on your watchlist; add some:\n"
         f"  {KEYED_CURL} -X PATCH -H 'Content-Type: application/json' "
         f'-d \'{{"add": ["SYMBOL"]}}\' {offer.base_url}/tickers\n\n'
-        "Give it to Claude, with the tools that scan and change the list:\n"
+        "Connect Claude Code, with the tools for the scan and the watchlist:\n"
         f"  {command}\n\n"
     )
 

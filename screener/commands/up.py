@@ -24,11 +24,14 @@ Port = Annotated[int | None, typer.Option(help="Port to listen on; SCREENER_PORT
     "min_quality",
 )
 def up(options: BarsOptions, port: Port = None, host: Host = None) -> None:
-    """Start everything: serve at once, make a night of --bars beside it, make a first key.
+    """Start here: serve the pages and the API, scan your --bars, and create a first key.
 
-    The page /screen shows the night in the making and then its patterns. Without --bars the sample
-    night is sealed first if there is no night. On loopback the pages need no account
-    (SCREENER_OPEN_PAGES).
+    The page /screen shows progress, then the setups. Without --bars the sample is scanned if there
+    is no night yet. On your own machine the pages need no account (SCREENER_OPEN_PAGES).
+
+    \b
+    screener up
+    screener up --bars ~/bars
     """
     import anyio
 

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from mcp_server.operations.watchlist import Imported
     from screener.service.parts import AccountStore
 
-watchlist_app = typer.Typer(
-    no_args_is_help=True, help="Import and export an account's watchlist: its tracked tickers."
-)
+watchlist_app = typer.Typer(no_args_is_help=True, help="Import and export an account's watchlist.")
 
 
 @watchlist_app.command("import")
@@ -26,8 +24,9 @@ def import_file(
 ) -> None:
     """Add the symbols of a TradingView or Finviz list, or of a CSV file, to a watchlist.
 
-    What the active night knows is added at the end, as far as there is room; the rest is named.
-    Symbols may have their exchange in front, such as NASDAQ:AAPL; ###SECTION lines are passed over.
+    Known symbols are appended until the list is full. The others are listed, with a suggestion
+    where one is close. Exchange prefixes such as NASDAQ:AAPL are understood, and ###SECTION lines
+    are skipped.
     """
     from mcp_server.filters.directory import Directory
     from mcp_server.filters.symbol_lists import text_of

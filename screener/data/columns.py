@@ -31,7 +31,7 @@ class Column:
     name: str
     type: Type
     unit: str
-    """Of numbers; `currency` is that in which the symbol is quoted."""
+    """Unit of a number; `currency` is the quote currency of the symbol."""
     meaning: str
 
 

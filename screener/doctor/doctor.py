@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def doctor(
     url: Annotated[
         str | None,
-        typer.Option(help="Also ask the running service through its proxy, at this address."),
+        typer.Option(help="Also check the running service and its proxy at this URL."),
     ] = None,
     publishing: Annotated[
         bool,

@@ -25,6 +25,7 @@ from store.ledger.ledger import Ledger
 from store.ledger.manifest import known_book, read_manifest, verify_book
 from store.ledger.objects import NightHead
 from store.nights.book import Book
+from store.wire.words import plural
 
 LEAST_BYTES: Final = 16_000_000
 """With less room on the disk, neither accounts nor logs can grow."""
@@ -150,7 +151,7 @@ def ledger(chosen: Settings) -> Iterator[CheckResult]:
     """Whether the newest object of the ledger is what was written."""
     ledger = Ledger(chosen.data_dir)
     ledger.newest()
-    words = f"{len(ledger.names()):,} objects, the newest unchanged"
+    words = f"{plural(len(ledger.names()), 'object')}, the newest unchanged"
     yield ok("ledger", f"{words}; `screener ledger verify` checks all")
 
 

@@ -22,7 +22,7 @@ FORGED: Final = "192.0.2.77"
 """An address of documentation (RFC 5737), from which no request can come."""
 
 MOST_BYTES: Final = 65_536
-"""Of an answer."""
+"""The most bytes of a response."""
 
 SECONDS: Final = 30.0
 """For which all requests may take, however often a byte of an answer comes."""

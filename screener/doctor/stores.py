@@ -174,7 +174,7 @@ def publishing(chosen: Settings) -> Iterator[CheckResult]:
     """
     objects = objects_of(chosen)
     if objects is None:
-        words = "SCREENER_NIGHTS_URL is unset: nights are published into the data folder alone"
+        words = "SCREENER_NIGHTS_URL is unset: nights are published only into the data folder"
         yield ok("publishing", words)
         return
     name = f"doctor-{uuid.uuid4().hex}.txt"
@@ -196,7 +196,7 @@ def raced(objects: Objects, name: str) -> CheckResult:
     return fault(
         "publishing",
         f"{objects.place} lets two writers replace one object at once, so two nightlies could "
-        "undo each other; use a store with conditional puts, or run one nightly alone.",
+        "undo each other; use a store with conditional puts, or run only one nightly.",
     )
 
 

@@ -399,8 +399,8 @@ def fate_of(cleaned: Cleaned, listing: Listing, window: Window) -> Fate:
 
 
 def _fate(last_day: int | None, last_bar: int, listing: Listing, window: Window) -> Fate:
-    """The same, by the day of the last usable bar, and that of the last one in a series, which is
-    another one if the bars at the end cannot be trusted.
+    """The fate of a listing. `last_day` is the day of the last usable bar; `last_bar` is the last
+    day of a series, which is earlier if the bars at the end cannot be trusted.
     """
     if last_day is not None and last_day >= to_day(window.active_since):
         return Fate.CURRENT

@@ -42,7 +42,7 @@ class SymbolCheck:
 
     symbol: str
     rows: int = 0
-    """Of its files."""
+    """Rows in its files."""
     lost: Mapping[str, int] = field(default_factory=dict)
     """By rule: how many of its rows are no usable bars."""
     bars: int = 0

@@ -10,7 +10,7 @@ has the same bytes. It saves on two levels:
   draws, and the history rows of trades that are over while their formation has no new attempt.
 
 The history rows themselves are not kept twice. They are read from the book of the last night, and
-the memo has their digest. Of a symbol that ended no walk is kept.
+the memo has their digest. A symbol that ended has no walk.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class WalkMemo:
 
     walk: Walk
     digest: bytes
-    """Of what the walk, its facts and its rows depend on."""
+    """Digest of everything that the walk, its facts and its rows depend on."""
     began: Began = "resumed"
     same: bool = True
     """Whether it began with a memo of the same bars and, if that was checked, of the same walk."""
@@ -84,7 +84,7 @@ class SymbolMemo:
     attempts: Rows
     """`KEPT` rows of the newest series, which has the last of the facts; none without a walk."""
     newest: WalkMemo | None
-    """Of the newest series; None of a symbol that ended."""
+    """Memo of the newest series; None for a symbol that ended."""
 
     def encoded(self) -> bytes:
         """The memo as bytes, with a digest."""

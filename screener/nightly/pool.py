@@ -33,7 +33,7 @@ INLINE = 16
 """Up to this many symbols, starting worker processes does not pay."""
 
 INLINE_LATER = 2048
-"""The same, where the results of the last night can be gone on from: 1.5 s of work."""
+"""The limit where the results of the last night can be continued: 1.5 s of work."""
 
 TURN_SECONDS = 0.5
 """How long Ctrl-C may go unheard while a task is under way."""

@@ -15,13 +15,22 @@ NOT_SENT = 1
 
 def notify(
     test: Annotated[
-        bool, typer.Option("--test", help="Send a test to every address, and say which failed.")
+        bool, typer.Option("--test", help="Send a test message to every service.")
     ] = False,
     message: Annotated[
-        str | None, typer.Option(help="Send this text, for example when systemd ended a nightly.")
+        str | None,
+        typer.Option(help="Send this text, for example from systemd when a nightly failed."),
     ] = None,
 ) -> None:
-    """Show what is sent of the active night; with --test or --message, send to SCREENER_NOTIFY."""
+    """Preview the message about the active night; with --test or --message, send one.
+
+    Messages go to the services in SCREENER_NOTIFY when a night is published, held back, fails or is
+    withdrawn.
+
+    \b
+    screener notify
+    screener notify --test
+    """
     from screener.notify import messages
     from screener.notify.send import SENT, check, check_screens, of_night, send
     from store.nights.nights import Nights
@@ -32,6 +41,7 @@ def notify(
     check_screens(chosen.notify_screens)
     if not test and message is None:
         night = of_night(chosen, Nights(chosen.data_dir).check_active())
+        out.print("This is what would be sent:")
         for line in (night.title, *night.lines):
             out.print(line)
         return

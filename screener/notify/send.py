@@ -50,7 +50,7 @@ AT_ONCE: Final = 8
 """Commands that run at once."""
 
 MOST_KILOBYTES: Final = 1024 * 1024
-"""Of memory for a command: who is asked may answer without an end."""
+"""Memory of a command, in KB: a service may respond without end."""
 
 APPRISE: Final = (
     *("/bin/sh", "-c", f'ulimit -d {MOST_KILOBYTES}; exec "$0" "$@"'),

@@ -1,8 +1,8 @@
 """Connections: how long, how large and how many they may be.
 
 uvicorn takes `Connection` by its setting `http`: its own protocol, which follows what the parser
-reports, so that it knows what the client owes at any moment: a head, a body or nothing. Of uvicorn
-it uses names without underscore alone, and tests hold what is not documented of them.
+reports, so that it knows what the client owes at any moment: a head, a body or nothing. It uses
+only public names of uvicorn, and tests hold what is not documented about them.
 
 A connection whose message is refused gets a short answer and is read on for a moment without
 keeping any of it: if a socket is closed with bytes unread, the client may lose the answer (RFC 9112

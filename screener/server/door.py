@@ -54,7 +54,7 @@ class Visitor(Protocol):
 
     address: str
     network: str
-    """Of which the share is counted."""
+    """The network whose share is counted."""
 
     def is_late(self, now: float) -> bool:
         """Whether a time is up."""
@@ -80,14 +80,14 @@ class Door:
         self._trusted = [network for text in trusted for network in _networks(text)]
         self._open: set[Visitor] = set()
         self.waiting: OrderedDict[Visitor, None] = OrderedDict()
-        """Who may give way, as no request of theirs is being answered; the first since longest."""
+        """Visitors without a request under way, which may give way, the longest waiting first."""
         self._held: Counter[str] = Counter()
         self._is_watching = False
 
     def admit(self, visitor: Visitor) -> bool:
-        """Whether there is room; if none is left, who waits longest for a request gives way.
+        """Whether there is room; if none is left, the connection that is idle longest is closed.
 
-        In a network that has its share it is one of its own.
+        If the network of the visitor has its share, one of its own connections is closed.
         """
         if not self._make_room(visitor):
             return False

@@ -40,7 +40,7 @@ SUMMED = frozenset({"process_resident_memory_bytes", "process_open_fds"})
 """What prometheus_client tells of a process, and several hold together."""
 
 BOUNDS = Bounds(idle_seconds=60, unread_seconds=10, connections=32)
-"""Of the connections to this port, which take no place of the service's own."""
+"""Bounds of the connections to this port, which take no place of the service's own."""
 
 WORKER = ".worker"
 """The suffix of a file that has the number of a worker for its name."""

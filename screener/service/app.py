@@ -119,7 +119,7 @@ def build_app(
     routes = [
         *Endpoints(store.grants, store.tokens, clients, resource, services.limiter).routes(others),
         *listing_routes(offer),
-        *web_routes(site, reference=partial(reference, offer, services.limiter.quotas)),
+        *web_routes(site, reference=partial(reference, quotas=services.limiter.quotas)),
         # With a slash, too: to lead from there to here would tell of it.
         *(Route(proxy_echo.PATH + end, echo) for end in ("", "/")),
     ]

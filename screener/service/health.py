@@ -118,7 +118,7 @@ class Health:
     def _night(self, book: Book) -> Iterator[Degraded]:
         now, fault = self._clock(), self._services.active_night.fault
         if book.session is None:
-            unread = "The night cannot be read; the log says why."
+            unread = "The night cannot be read; see the log."
             yield Degraded("night", unread if fault else "There is no night yet.")
         # The sample never gets newer: whoever serves it wants no other night.
         elif not book.sample and Age.of(book, (now - GRACE).date()).missed:
@@ -135,18 +135,18 @@ class Health:
             since = f"{at:%Y-%m-%d %H:%M} UTC" if at else f"the start at {since}"
             words = f"The store of nights has not been reached since {since}"
         elif trouble.kind == "fault":
-            words = "What the store of nights names cannot be fetched, and the log says why"
+            words = "The newest night in the store of nights cannot be fetched; see the log"
         else:
             why = trouble.why or "it is still being fetched"
             words = (
-                f"What the store of nights has named since {since} is not here yet, because {why}"
+                f"A newer night in the store of nights, known since {since}, is not here yet: {why}"
             )
         yield Degraded("nights", f"{words}; {serves}.")
 
     def _parts(self, database_fault: str | None) -> Iterator[Degraded]:
         services = self._services
         if services.active_night.fault and services.active_night.book.session is not None:
-            yield Degraded("new_night", "A new night cannot be opened; the log says why.")
+            yield Degraded("new_night", "A new night cannot be opened; see the log.")
         if database_fault:
             yield Degraded("database", database_fault)
         elif services.usage.is_behind:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MOST_BYTES = 256 * 1024
-"""Of one text of the operator."""
+"""The most bytes of one text of the operator."""
 
 LOOK_SECONDS = 0.5
 """Between two looks at Redis: so long it may count again before it is noticed."""

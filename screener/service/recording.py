@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from screener.nightly.reading import Step
     from screener.nightly.report import Report
 
-FAULT = "The run failed unexpectedly; its terminal or log says more."
+FAULT = "The run failed unexpectedly; see its terminal or log."
 
 
 class RunRecord:
@@ -52,7 +52,7 @@ def recorded(
     dry_run: bool = False,
 ) -> Iterator[RunRecord]:
     """Record a run within the block, and how it ends, while nobody else writes in the data folder;
-    a dry run leaves no record. Of the operator's folders no path is told.
+    a dry run leaves no record. The record has no path of the operator's folders.
 
     Raises:
         BusyError: another process writes in the data folder.

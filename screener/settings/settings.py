@@ -15,6 +15,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from screener.settings import setting_types
 from screener.settings.errors import SettingsError as SettingsError
+from screener.settings.errors import in_words
 from screener.settings.logs import LogFormat, LogLevel
 from screener.settings.setting_types import (
     Address,
@@ -67,9 +68,8 @@ Words = Annotated[tuple[T, ...], NoDecode, BeforeValidator(_split)]
 class Settings(BaseSettings):
     """What the operator can set, each with a default that works on one machine.
 
-    One that may hold a password or a token is a `SecretAddress`: it is printed without it wherever
-    settings are printed, and no refusal quotes what was set. The text below each is what
-    `screener settings` says of it.
+    A setting that may hold a password or a token is a `SecretAddress`: it is printed without them,
+    and no error quotes it. `screener settings` prints the text below each setting.
     """
 
     model_config = SettingsConfigDict(
@@ -100,7 +100,7 @@ class Settings(BaseSettings):
     """
     nights_url: StoreAddress | None = None
     """Where nights are published for several machines: s3://BUCKET/PREFIX, gs://, az:// or
-    file:///SHARED/FOLDER; the data folder alone when unset.
+    file:///SHARED/FOLDER; only the data folder when unset.
     """
     nights_seconds: float = Field(default=20, ge=0.2, le=3600)
     """Seconds between two checks of SCREENER_NIGHTS_URL by a server."""
@@ -113,9 +113,9 @@ class Settings(BaseSettings):
     public_url: str | None = None
     """Address that clients use; http://HOST:PORT of the server when unset."""
     operator: str | None = Field(default=None, max_length=200)
-    """Who runs the service and how to reach them, as people read it."""
+    """The operator and how to reach them, as pages show it."""
     privacy: FilledPath | None = None
-    """Markdown file of your privacy page; one that says what is stored when unset."""
+    """Markdown file of your privacy page; a generated one when unset."""
     terms: FilledPath | None = None
     """Markdown file of your terms; short ones when unset."""
     registry_name: str | None = Field(default=None, max_length=200)
@@ -389,7 +389,7 @@ def _nearest(name: str, known: set[str]) -> str | None:
 
 
 def load_settings(**overrides: object) -> Settings:
-    """The settings of the environment, with what the command line says instead.
+    """The settings of the environment, with the options of the command line instead.
 
     Raises:
         SettingsError: one is malformed or misspelt; the text names it.
@@ -403,5 +403,6 @@ def load_settings(**overrides: object) -> Settings:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         name = f"SCREENER_{str(first['loc'][0]).upper()}"
-        reason = first["msg"].removeprefix("Value error, ")
-        raise SettingsError(f"{name}: {reason}; `screener settings` lists them all.") from error
+        raise SettingsError(
+            f"{name}: {in_words(error)}; `screener settings` lists them all."
+        ) from error

@@ -25,7 +25,7 @@ class Request:
     key_prefix: str = ""
     """The beginning of the key, which is shown to its owner too; never more of it."""
     status: int = 0
-    """Of the response; 0 while there is none."""
+    """Status of the response; 0 while there is none."""
     started: float = field(default_factory=time.perf_counter)
 
     @property

@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from mcp_server.http.responses import PUBLIC_HOUR, HttpResponse
 from mcp_server.operations import screens
-from mcp_server.presentation.offer import PRIVACY_PATH, TERMS_PATH
+from mcp_server.presentation.offer import PRIVACY_PATH, TERMS_PATH, Offer
 from screener.web.about import connect, docs, robots
 from screener.web.account import account, consent, keys, sign_in
 from screener.web.market import (
@@ -33,9 +33,9 @@ from screener.web.site.visit import Visit
 from screener.web.site.visits import Endpoint, Visits
 
 
-def web_routes(site: Site, reference: Callable[[], str]) -> list[Route]:
+def web_routes(site: Site, reference: Callable[[Offer], str]) -> list[Route]:
     """Every page, and the documentation rendered from the agent reference."""
-    visits, offer = Visits(site), site.services.offer
+    visits = Visits(site)
     anyone, members, parts = visits.anyone, visits.members, visits.parts
     routes = [
         Route(home.PATH, anyone(home.show)),
@@ -58,8 +58,8 @@ def web_routes(site: Site, reference: Callable[[], str]) -> list[Route]:
         Route(watchlist.EXPORT_PATH, members(watchlist.export)),
         Route(live.PATH, anyone(_news)),
         Route(method.PATH, partial(method.show, site=site)),
-        _fixed(site, connect.PATH, "connect.html", partial(connect.connect_page, offer)),
-        _fixed(site, docs.PATH, "docs.html", partial(docs.docs_page, offer, reference)),
+        _with_example(site, connect.PATH, "connect.html", connect.connect_page),
+        _with_example(site, docs.PATH, "docs.html", partial(docs.docs_page, reference=reference)),
         _text(site, PRIVACY_PATH, "Privacy", site.policies.privacy),
         _text(site, TERMS_PATH, "Terms", site.policies.terms),
         Route(robots.PATH, robots.robots),
@@ -97,6 +97,17 @@ def _fixed(site: Site, path: str, template: str, make: Callable[[], Context]) ->
 
     async def respond(request: Request) -> HttpResponse:
         return site.pages.public(template, request, PUBLIC_HOUR, make)
+
+    return Route(path, respond)
+
+
+def _with_example(site: Site, path: str, template: str, make: Callable[[Offer], Context]) -> Route:
+    """A page whose examples follow the night."""
+
+    async def respond(request: Request) -> HttpResponse:
+        offer = site.services.offer_of_night
+        chosen = partial(make, offer)
+        return site.pages.public(template, request, PUBLIC_HOUR, chosen, example=offer.example)
 
     return Route(path, respond)
 

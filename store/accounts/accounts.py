@@ -22,7 +22,7 @@ from store.database.tables import columns_of
 from store.errors import AccountError, StalePasswordError
 
 EMAIL = re.compile(r"[!-?A-~]{1,64}@[!-?A-~]{1,189}")
-"""Of a new account: printable ASCII, in which nothing looks like something else or hides."""
+"""E-mail address of a new account: printable ASCII, in which nothing is hidden or looks alike."""
 
 
 LONGEST_NAME: Final = 100
@@ -318,7 +318,7 @@ async def _delete(
     connection: AsyncConnection, table: sa.Table, account_id: int, but: Collection[str] = ()
 ) -> int:
     """Delete the sessions or known browsers of an account, except for that with a token hash of
-    `but`. Who ends all access ends both: one of the browsers may be whose access ends.
+    `but`. Ending all access ends both: one of the browsers may be the intruder's.
     """
     deleted = await connection.execute(
         table.delete().where(table.c.account_id == account_id, table.c.token_hash.not_in(but))

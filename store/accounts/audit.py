@@ -55,7 +55,7 @@ class EventKind(StrEnum):
 
 
 class Actor(NamedTuple):
-    """Who did it, and from where."""
+    """The actor of an event, and the network."""
 
     name: Literal["owner", "operator", "app", "stranger"]
     network: str = ""

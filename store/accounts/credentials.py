@@ -97,7 +97,7 @@ def new_client_secret() -> str:
 
 
 def not_expired(now: dt.datetime) -> sa.ColumnElement[bool]:
-    """Of which keys the end has not come, or which have none."""
+    """The condition of keys that have not expired."""
     return tables.keys.c.expires_at.is_(None) | (tables.keys.c.expires_at > now)
 
 
@@ -131,8 +131,8 @@ async def end_feeds(
     actor: Actor,
     now: dt.datetime,
 ) -> int:
-    """Let the feeds of the screens that fulfil a condition be at no address any more; each leaves
-    an event. Returns how many there were.
+    """Delete the feed URLs of the screens that fulfil a condition; each leaves an event. Returns
+    how many there were.
     """
     screens = tables.screens
     ended = await connection.execute(

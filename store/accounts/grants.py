@@ -75,7 +75,7 @@ class Grants:
         secret: str | None = None,
         network: str = "",
     ) -> Client:
-        """Store a new client. Of its secret, if it has one, only the hash is stored.
+        """Store a new client. Only the hash of its secret is stored, if it has one.
 
         A network that adds too many loses its oldest ones that nobody has approved.
         """
@@ -271,7 +271,7 @@ class Grants:
 async def _use_up(connection: AsyncConnection, form: Form) -> None:
     """Use up a form, in the transaction of what it does. Only its hash is stored.
 
-    Of simultaneous transactions, in any number of processes, one succeeds.
+    If several transactions try at once, in any number of processes, one succeeds.
 
     Raises:
         UsedFormError: the form was used before.

@@ -72,7 +72,7 @@ HOLDER = LookUp(
     .join(tables.accounts, tables.accounts.c.id == tables.keys.c.account_id)
     .where(tables.keys.c.secret_hash == VALUE)
 )
-"""Who holds a key, live or not, as `principal_of` reads it."""
+"""The holder of a key, active or not, as `principal_of` reads it."""
 
 
 def principal_of(rows: Sequence[Sequence[Any]], now: dt.datetime) -> Principal | None:

@@ -40,7 +40,7 @@ class Queue(NamedTuple):
     at_once: int = 2
     waiting: int = 16
     reserved: int = 4
-    """Of the places to wait: those for known browsers only."""
+    """Places to wait that only known browsers have."""
     per_network: int = 4
     """Running and waiting from one network; known browsers are counted apart from others."""
     per_account: int = 2

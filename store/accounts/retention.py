@@ -1,7 +1,7 @@
 """Retention: what is expired, or older than it is kept, is removed from the account database.
 
-Each kind of rows goes in a transaction of its own; one that fails stops no other. Of the audit log
-what strangers did gives way first, so that nobody can push out what others did.
+Each kind of rows goes in a transaction of its own; one that fails stops no other. In the audit
+log the events of strangers give way first, so that nobody can push out those of others.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class Sweeper:
         """Delete the grants whose codes and tokens have all expired.
 
         Used codes and tokens stay as long as their grant, because presenting one again revokes it.
-        Of revoked grants an account keeps so many, since approving and revoking costs it nothing.
+        An account keeps only so many revoked grants, because making them costs it nothing.
         """
         grants, codes, tokens = tables.grants, tables.codes, tables.tokens
         alive = sa.union(

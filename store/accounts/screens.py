@@ -150,14 +150,14 @@ class Screens:
         return None if name is None else secret
 
     async def end_feed(self, account_id: int, number: int, *, actor: Actor) -> bool:
-        """Let a feed be at no address any more; False when there is none."""
+        """Delete the URL of a feed; False when there is none."""
         async with self._database.write() as connection:
             own = _own(account_id, number)
             return bool(await end_feeds(connection, own, actor, self._clock()))
 
     async def of_feed(self, secret: str) -> tuple[Account, SavedScreen] | None:
-        """Whose screen a feed tells of, and the screen; None for any other secret, and while the
-        account is inactive.
+        """The account and the screen of a feed; None for any other secret, and while the account is
+        inactive.
         """
         rows = await self._database.look_up(OF_FEED, hash_secret(secret))
         if not rows:

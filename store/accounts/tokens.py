@@ -1,7 +1,7 @@
 """Codes and tokens of grants: consumed once, rotated, looked up. Only their SHA-256 is stored.
 
-One SQL statement both checks that a credential is unused and marks it as used. Of any number of
-simultaneous requests, in any number of processes, exactly one succeeds.
+One SQL statement both checks that a credential is unused and marks it as used. If any
+number of requests try at once, in any number of processes, exactly one succeeds.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ HOLDER = LookUp(
     .join(tables.tokens, tables.tokens.c.grant_id == tables.grants.c.id)
     .where(tables.tokens.c.token_hash == VALUE, tables.tokens.c.kind == Kind.ACCESS)
 )
-"""Who holds an access token, live or not, as `principal_of` reads it."""
+"""The holder of an access token, active or not, as `principal_of` reads it."""
 
 log = logging.getLogger(__name__)
 

@@ -140,8 +140,8 @@ def _add_night(
     digest = archive.add_file(f"night/{manifest.book.file}", book, manifest.book.bytes)
     if digest != manifest.book.sha256:
         raise BackupError(
-            f"The book {manifest.book.file} is not the one that was sealed; `screener night "
-            "verify` says more. Activate another night, then back up again."
+            f"The book {manifest.book.file} is not the one that was sealed; see `screener "
+            "night verify`. Activate another night, then back up again."
         )
 
 

@@ -39,8 +39,8 @@ UNREADABLE = "Rows of the backup cannot be read."
 
 
 async def chunks(connection: AsyncConnection) -> AsyncIterator[tuple[str, bytes]]:
-    """All rows of all tables, each table after those that its rows name: table and chunk. The same
-    rows give the same chunks, whatever the engine.
+    """All rows of all tables, each table after those that its rows name: table and chunk. Equal
+    rows give equal chunks, whatever the engine.
 
     Raises:
         MissingTablesError: there are no tables, as in a closed database.

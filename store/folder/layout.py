@@ -33,7 +33,7 @@ class DataFolder:
         """Which bars the newest night was made of; for the operator alone."""
         self.accounts = path / "accounts.sqlite"
         self.followed = path / "followed.json"
-        """Of a folder that follows a shared store: what it copied last."""
+        """What a folder that follows a shared store copied last."""
         self.notified = path / "notified"
         self.doctor = path / "doctor.token"
         self.stage = path / STAGE

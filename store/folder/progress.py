@@ -26,10 +26,10 @@ MOST_BYTES: Final = 128 * 1024
 """A larger file is not one that a run wrote."""
 
 MOST_NAMED: Final = 24
-"""Of all that was left out, so many are named; the others are counted."""
+"""The most left-out names that are listed; the others are counted."""
 
 NAMED_FOR_EACH: Final = 6
-"""Of what was left out for one reason, so many are named."""
+"""The most names that are listed for one reason."""
 
 MOST_REASONS: Final = 24
 
@@ -84,13 +84,13 @@ class Progress(BaseModel):
     step: str = ""
     done: int = 0
     total: int = 0
-    """Of the step; 0 where it is not known."""
+    """Total of the step; 0 where it is not known."""
     left: tuple[Left, ...] = ()
     """What was left out so far."""
     message: str = ""
     """Why nothing was published, in one sentence."""
     data_version: str | None = None
-    """Of the night that was published."""
+    """Id of the night that was published."""
 
     @property
     def working(self) -> bool:

@@ -127,7 +127,7 @@ class Newest(Record):
 
 
 NOTHING = Newest(number=0, sha256=None)
-"""Of an empty ledger."""
+"""The newest object of an empty ledger."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,7 @@ class ServedSetup(Keyed):
     entry_date: dt.date | None = None
     entry_price: Price | None = None
     anchor: PricePoint | None = None
-    """Of a running trade, the high of a day of its pattern."""
+    """The high of a day of the pattern, for an open trade."""
     frozen: FollowedTrade | None = None
     """The trade as it was first served, if bars revised since give other terms."""
 

@@ -28,7 +28,7 @@ Report = Callable[[DamageError], None]
 Object = tuple[Name, bytes]
 
 KINDS: Final = {"setup", "followed", "settled", "change", "outcome"}
-"""Of the lines of a night."""
+"""Kinds of the lines of a night."""
 
 
 def _raise(error: DamageError) -> None:
@@ -50,7 +50,7 @@ def walk_objects(
     newest: Callable[[], Newest | None],
     report: Report = _raise,
 ) -> Iterator[Object]:
-    """The same of objects that are read from anywhere, each before the next source is taken.
+    """Verify objects that are read from anywhere, each before the next source is taken.
 
     An object is given after the next one was read. `newest` is what `head.json` says, asked for
     when all are read; None if nobody knows. An object that is reported is not given.

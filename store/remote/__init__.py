@@ -1,1 +1,1 @@
-"""The same nights in a bucket or a shared folder."""
+"""Nights in a bucket or a shared folder."""

@@ -187,9 +187,9 @@ class Follower:
 
 
 async def in_daemon(work: Callable[[], T]) -> T:
-    """The result of work in a thread that does not keep the process from ending: whoever waits for
-    a network may wait long. Who is cancelled meanwhile leaves it to end; what it leaves then is
-    what it leaves when the process is killed.
+    """The result of work in a thread that does not keep the process from ending: a
+    network may take long. If the caller is cancelled, the work ends by itself, and leaves what it
+    would leave if the process were killed.
     """
     future: Future[T] = Future()
     future.set_running_or_notify_cancel()

@@ -171,7 +171,7 @@ class Objects:
 
     def swap(self, name: str, body: bytes, tag: str | None) -> str:
         """Replace the object that has this tag, or make the first one where the tag is None;
-        returns the new tag. Of several writers that know the same tag, one succeeds.
+        returns the new tag. If several writers know the tag, one succeeds.
 
         Raises:
             ConflictError: it has another tag. If the answer of the store was lost, it is read again

@@ -198,7 +198,7 @@ class SharedNights(PulledNights):
 
     def prune(self, keep: int) -> list[str]:
         """Remove all but the newest `keep` nights from the store and the folder, as `Nights.prune`.
-        Of the store goes whatever no pointer names any more, once it has lain there for a day.
+        An object that no pointer names any more is removed from the store after a day.
 
         Raises:
             OvertakenError: another machine published since `pull`; nothing was removed.

@@ -9,8 +9,8 @@ from typing import Any, Final, Literal
 Direction = Literal["bullish", "bearish"]
 
 QUALITY: Final = (
-    "The chance that two chart readers, vision-language models, accept this drawing; it says "
-    "nothing about the outcome."
+    "The chance that two chart readers, vision-language models, accept this drawing; it is "
+    "not about the outcome."
 )
 """What the quality of a setup means, wherever one is shown."""
 

@@ -56,7 +56,7 @@ CHANGE_KINDS: Final[Mapping[ChangeKind, str]] = {
     "triggered": "Triggered",
     "stopped": "Stopped",
     "reached": "Reached the target",
-    "expired": "No longer served",
+    "expired": "No longer listed",
 }
 """The kinds of changes in the order in which they are shown, each with its heading."""
 
@@ -75,7 +75,7 @@ CHANGE_REASONS: Final[Mapping[ChangeReason, str]] = {
     "stop": "the trade ended at its stop",
     "target": "the trade ended at its target",
     "delisted": "the listing ended",
-    "too_old": "the trade still runs, but is too old to be served",
+    "too_old": "the trade is still open, but too old to be listed",
     "missed": "it broke out too far or before its trigger was announced: there was no trade",
     "invalidated": "a close beyond the other line",
     "superseded": "another setup took its place",
@@ -94,7 +94,7 @@ LEFT_OUT: Final[Mapping[str, str]] = {
     "duplicate_symbol": "a second name for one symbol",
     "no_bars": "there are no bars for it",
     "unreadable_file": "its file cannot be read",
-    "differing_rows": "rows of one day differ, and nothing says which is right",
+    "differing_rows": "rows of one day differ, so the right one is unknown",
     "parted_files": "its files do not go on from one another",
     "undated_rows": "one of its newest rows has no readable date",
     "other_interval": "its bars are not daily",

@@ -146,9 +146,9 @@ class Method(Record):
     symbols: Count
     """Symbols whose bars were analysed."""
     ended: Count
-    """Of these, symbols whose bars stop before the session, for whatever reason."""
+    """Symbols whose bars stop before the session, for whatever reason."""
     delisted: Count = 0
-    """Of the ended ones, symbols whose bars end where the reference says that their listing did."""
+    """Ended symbols whose bars end where their listing does in the reference."""
     delisted_trades: Count = 0
     """Trades that closed at the last close of a delisted symbol; they count as losses."""
     open_trades: Count

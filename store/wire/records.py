@@ -216,18 +216,18 @@ class TrackRecord(Record):
     """Average R multiple per trade."""
     expected_r: Number = Field(
         json_schema_extra=short(
-            "avg_r shrunk with the weight of 60 trades: of a family towards zero, of a ticker "
-            "towards the family's in the setup's direction; drift is in it: compare placebo_avg_r."
+            "avg_r shrunk with the weight of 60 trades: a family toward zero, a ticker toward its "
+            "family in the setup's direction. It includes market drift: compare placebo_avg_r."
         )
     )
-    """Average R, each trade within -3 and 10, shrunk with the weight of 60 trades: of a family
-    towards zero; of a ticker, in the direction of its setup, towards the family's in that
-    direction. Drift is in it: compare placebo_avg_r.
+    """Expectancy: average R, each trade capped to -3 and 10, shrunk with the weight of 60 trades. A
+    family is shrunk toward zero, a ticker toward its family in the direction of its setup. It
+    includes market drift: compare placebo_avg_r.
     """
     profit_factor: Number | None = Field(json_schema_extra=short())
     """Null when there was no loss."""
     avg_hold_bars: Number = Field(json_schema_extra=short("Daily bars to the exit, won or lost."))
-    """Daily bars from entry to exit, of wins and losses together."""
+    """Average of daily bars from entry to exit, over wins and losses."""
     backtest_range: Annotated[list[dt.date], Field(min_length=2, max_length=2)]
     detector: int | None = Field(
         default=None, json_schema_extra=short("Version of the pattern detector.")
@@ -242,11 +242,12 @@ class TrackRecord(Record):
     if there are none.
     """
     placebo_win_rate_pct: Share | None = Field(
-        default=None, json_schema_extra=short("Of random entries with the same stops and targets.")
+        default=None,
+        json_schema_extra=short("Result of random entries with the same stops and targets."),
     )
     """How often random entries with the same stops and targets reached the target."""
     placebo_avg_r: Number | None = Field(
-        default=None, json_schema_extra=short("Of the same random entries.")
+        default=None, json_schema_extra=short("Average R of these random entries.")
     )
     """Average R of these random entries."""
     lift_r: Number | None = None
@@ -319,27 +320,29 @@ class Setup(Record):
     """
     entry_price: Price | None = Field(
         default=None,
-        json_schema_extra=short("Of a running trade: stop, target and gain count from here."),
+        json_schema_extra=short(
+            "Entry of an open trade; stop, target and gain are measured from it."
+        ),
     )
-    """Close of the breakout bar, where a running trade began; null while forming. Its stop, target
-    and gain count from here, not from `trigger_price`.
+    """Close of the breakout bar, the entry of an open trade; null while forming. Stop, target and
+    gain are measured from here, not from `trigger_price`.
     """
     entry_date: dt.date | None = None
     """Session of the entry."""
     gain_pct: Percent | None = Field(
-        default=None, json_schema_extra=short("Of a running trade so far, positive in its favour.")
+        default=None, json_schema_extra=short("Open P/L, positive in the trade's favour.")
     )
-    """Gain of a running trade at the last close, percent of `entry_price`, positive in its favour;
+    """Open P/L at the last close, percent of `entry_price`, positive in the trade's favour;
     null while forming.
     """
-    gain_r: Number | None = Field(default=None, json_schema_extra=short("The same as R."))
-    """The same as a multiple of the distance from entry to stop."""
-    currency: Currency = Field(default=DOLLARS, json_schema_extra=short("Of all prices."))
-    """Of all prices: an ISO 4217 code, or `GBX` for pence."""
+    gain_r: Number | None = Field(default=None, json_schema_extra=short("Open P/L in R."))
+    """Open P/L as a multiple of the distance from entry to stop."""
+    currency: Currency = Field(default=DOLLARS, json_schema_extra=short("Currency of all prices."))
+    """Currency of all prices: an ISO 4217 code, or `GBX` for pence."""
     quality_pct: Share | None = Field(
         default=None,
-        description=f"{QUALITY} A running trade keeps that of its trigger; null in nights of an "
-        "older detector.",
+        description=f"{QUALITY} An open trade keeps the quality of its trigger; null in nights of "
+        "an older detector.",
         json_schema_extra=short(QUALITY),
     )
 
@@ -348,19 +351,18 @@ class ScanSetup(Setup):
     """A row of the market-wide scan: a setup with its rank and the numbers behind the rank."""
 
     rank: Annotated[int, Field(ge=1)]
-    """1 has the largest `expected_gain_pct`; that says nothing about the odds."""
+    """1 has the largest `expected_gain_pct`, which is not about the odds."""
     expected_gain_pct: Percent | None
-    """Typical gain if it wins, percent: the ticker's median past win, blended with its family's. It
-    may be more than this setup's target allows: see `target_move_pct`.
+    """Median winning trade, percent: of the ticker, blended with its family's. It may exceed the
+    move to this setup's target: see `target_move_pct`.
     """
     win_rate_pct: Share | None
     win_rate_trades: Count
     distance_to_trigger_pct: Percent
-    """How far the last close is from the trigger, percent; what a running trade has gained is
-    `gain_pct`.
+    """Distance from the last close to the trigger, percent; for an open trade see `gain_pct`.
     """
     target_move_pct: Percent | None = None
-    """From the trigger, or the entry of a running trade, to the target, percent; null in nights
+    """From the trigger, or the entry of an open trade, to the target, percent; null in nights
     sealed before rows had it.
     """
 
@@ -437,7 +439,7 @@ class Envelope(Record):
             {
                 "description": "Identifier of the nightly manifest that the records were sealed "
                 "in; null before the first night.",
-                **short("Identifies the night."),
+                **short("Id of the night."),
             }
         ),
     ]
@@ -505,14 +507,14 @@ class History(Record):
     count: Count
     total: Count
     currency: Currency = Field(default=DOLLARS, json_schema_extra=short())
-    """Of all prices."""
+    """Currency of all prices."""
 
 
 class AsServed(Record):
-    """The record of trades that nights served before they ended, by the ledger of nights: what
-    callers could see in advance, beside the backtest of `track_record`.
+    """Live results, by the ledger of nights: trades that nights published before they ended.
+    `track_record` is the backtest.
 
-    Left out are trades that ran already on the first night, and those that triggered and ended
+    It leaves out trades that were open on the first night, and trades that triggered and ended
     between two nights. A trade whose symbol left the bars stays open.
     """
 
@@ -526,7 +528,7 @@ class AsServed(Record):
     avg_loss_pct: Loss
     avg_r: Number
     open: Count = Field(json_schema_extra=short("Not resolved, even if the symbol left the bars."))
-    """Served trades that are not resolved, even if the symbol left the bars."""
+    """Trades that are not resolved, even if the symbol left the bars."""
     first_session: dt.date
     """The first night of the ledger."""
     last_session: dt.date
@@ -543,7 +545,7 @@ class FamilyEntry(Record):
     as_served: AsServed | None = Field(
         default=None,
         json_schema_extra=short(
-            "Record of trades that nights served before they ended; null until 30 are resolved."
+            "Live results: trades that nights published before they ended; null below 30."
         ),
     )
     """The record of trades that nights served before they ended, unlike the backtest of
@@ -670,18 +672,17 @@ class ScanRows(Record):
     entry_date (in_progress), last_close, trigger_price, stop_price, target_price, reward_to_risk
     (from the trigger or entry) and reward_to_risk_left (from the last close, in_progress),
     expected_r with its scope, sample and placebo_avg_r, the R of random entries, verdict,
-    expected_gain_pct (median past win; may exceed target_move_pct, the way to this target), and
-    win_rate_pct with win_rate_scope, win_rate_trades and avg_loss_pct; other_attempts: setup_ids of
-    the same formation; opposite_plan: of a triangle that may break either way; currency: of all
-    prices, if not USD.
+    expected_gain_pct (median winning trade; may exceed target_move_pct), and win_rate_pct with
+    win_rate_scope, win_rate_trades and avg_loss_pct. other_attempts: setup_ids of the same pattern.
+    opposite_plan: the second plan of a triangle that may break either way. currency: if not USD.
     """
 
 
 class Change(Record):
-    """What became of a setup since the night before."""
+    """A change of a setup since the night before."""
 
     change: ChangeKind
-    """`expired`: no longer served, even if the trade still runs."""
+    """`expired`: no longer listed, even if the trade is still open."""
     reason: ChangeReason
     """Why; the agent reference explains each."""
     symbol: Symbol
@@ -691,45 +692,45 @@ class Change(Record):
     direction: Direction
     lineage_id: str
     setup_id: str | None
-    """This night's id; null if no longer served."""
+    """This night's id; null if no longer listed."""
     attempt: Annotated[int, Field(ge=1)]
     """Which attempt of the lineage."""
     session: dt.date | None
-    """Of the breakout or the exit, if there was one."""
+    """Day of the breakout or the exit, if there was one."""
     price: Price | None
     """Entry or exit price."""
     currency: Currency = DOLLARS
-    """Of `price`."""
+    """Currency of `price`."""
     r_multiple: Number | None
-    """Of a trade that ended."""
+    """Result of a trade that ended."""
     quality_pct: Share | None = None
-    """As this night serves the setup; null if no longer served."""
+    """Quality in this night; null if no longer listed."""
     last_close: Price | None = None
-    """This night's, of a setup that the night has bars of; null for a trade that ended. Levels are
-    as this night serves the setup or, if it does not any more, as they were served last. All are
-    null in nights sealed before changes had them.
+    """This night's close where it has bars of the symbol; null for a trade that ended. The levels
+    are this night's or, if it is no longer listed, the last ones. All are null in nights that are
+    older than these fields.
     """
     trigger_price: Price | None = None
     """While forming."""
     entry_price: Price | None = None
-    """Of a trade."""
+    """Entry of a trade."""
     stop_price: Price | None = None
     target_price: Price | None = None
     distance_to_trigger_pct: Percent | None = None
     """While forming: from the last close to the trigger, without a sign."""
     gain_pct: Percent | None = None
-    """Of a trade so far, or to its exit, positive in its favour."""
+    """P/L of a trade, open or at its exit, positive in its favour."""
 
 
 class ToldChange(Change):
     """A change as answers tell it."""
 
     heading: ChangeHeading
-    """Where its formation stands in an evening's list: it stands under one heading only."""
+    """Its heading in the list of an evening; each pattern is listed once."""
     why: str
     """`reason` in words."""
     night: dt.date
-    """The session of the night that found it."""
+    """Session of the night that found it."""
 
 
 class Changes(Record):
@@ -740,8 +741,8 @@ class Changes(Record):
     since_session: dt.date | None
     since_version: str | None
     detector_changed: bool = False
-    """Whether the night before is of another detector: then `new` and `expired` are not told, since
-    they would be the work of the detector.
+    """Whether the night before had another detector: then `new` and `expired` are not listed,
+    because the detector would cause them.
     """
     change: ChangeKind | None
     """The kind asked for; null for all."""
@@ -771,7 +772,7 @@ class KeyView(Record):
     expires_at: dt.datetime | None
     """When the key stops working; null if never, or for a connected app."""
     read_only: bool
-    """Whether it cannot change the list of tracked tickers."""
+    """Whether it cannot change the watchlist."""
 
 
 class LimitsView(Record):
@@ -781,7 +782,7 @@ class LimitsView(Record):
     requests_per_minute: Count
     requests_per_day: Count
     account_requests_per_minute: Count
-    """Of all keys and apps together."""
+    """All keys and apps together."""
     account_requests_per_day: Count
 
 

@@ -145,7 +145,7 @@ class SetupView:
     pattern_end: str
     as_of: str
     currency: str
-    """Of all its prices; dollars in a night that was sealed without one."""
+    """Currency of all its prices; dollars in a night that was sealed without one."""
     last_close: float
     last_close_side: CloseSide | None
     trigger_rule: str
@@ -153,16 +153,16 @@ class SetupView:
     entry_date: str | None
     sessions_running: int | None
     gain_pct: float | None
-    """Of a running trade so far, percent of the entry price, positive in its favour."""
+    """Open P/L, percent of the entry price, positive in the trade's favour."""
     gain_r: float | None
-    """The same as a multiple of its risk."""
+    """Open P/L as a multiple of the risk."""
     distance_pct: float | None
-    """Of a forming setup: the price move from the last close to the trigger, percent, signed."""
+    """While forming: the move from the last close to the trigger, percent, signed."""
     record: RecordView | None
     expected_r: float | None
     """Expected R of the ticker, shrunk towards the family's, in the direction of the setup."""
     expected_r_scope: str | None
-    """Whose trades it is of, `ticker` or `family`, in the direction of the setup."""
+    """The trades behind it: of the `ticker` or the `family`, in the direction of the setup."""
     expected_r_trades: int | None
     placebo_avg_r: float | None
     """Average R of the random entries of the family, in the direction of the setup."""

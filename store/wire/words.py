@@ -35,24 +35,26 @@ VERDICTS: Final[Mapping[Verdict | None, str]] = {
 }
 """What each verdict says."""
 
-NO_QUALITY: Final = "A night of an older detector tells no quality, so no filter by it matches."
+NO_QUALITY: Final = (
+    "This night has no quality values, because its detector was older; no quality filter matches."
+)
 """What is said of a night whose setups have none."""
 
 NEW_DETECTOR: Final = (
-    "This is the first night of another version of the detector. What is new and what is no longer "
-    "served is not told, since it would be the work of the detector and not of the market."
+    "This is the first night of a new version of the detector. New and expired setups are not "
+    "listed, because the new detector would cause them and not the market."
 )
 
 RANK: Final = (
-    "Rank 1 has the largest typical gain if the trade wins, which favours volatile symbols; rank "
-    "says nothing of how often such trades win."
+    "Rank 1 has the largest median winning trade. That favours volatile symbols and is not a win "
+    "rate."
 )
 """What a rank means, wherever one is shown."""
 
 
 NEARNESS: Final = (
-    "Setups within 2% of their trigger lead, then the other forming ones, then triggered trades, "
-    "the newest first; among them those of the best quality."
+    "Setups within 2% of their trigger come first, then other forming setups, then open trades, "
+    "newest first. Within each group the best quality comes first."
 )
 """What the order of pages means."""
 
@@ -76,6 +78,11 @@ def named(names: Sequence[str], most: int = FEW_NAMES) -> str:
     """Some names in one line, and how many more there are."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+def plural(number: int, noun: str, nouns: str = "") -> str:
+    """A number with its noun: `1 symbol`, `1,529 symbols`; `nouns` is a plural of its own form."""
+    return f"{number:,} {noun if number == 1 else nouns or f'{noun}s'}"
 
 
 def large_dollars(value: float) -> str:
@@ -113,7 +120,7 @@ def signed(value: float) -> str:
 
 def ratio(value: float | None) -> str:
     """A reward as a multiple of its risk."""
-    return "none" if value is None else f"{value:,.2f}"
+    return "\N{EN DASH}" if value is None else f"{value:,.2f}"
 
 
 def half_units(value: float) -> str:
@@ -132,7 +139,7 @@ def age_words(sessions: int | None) -> str:
         return ""
     if sessions == 0:
         return "broke out this session"
-    return f"broke out {sessions} session{'' if sessions == 1 else 's'} ago"
+    return f"broke out {plural(sessions, 'session')} ago"
 
 
 def attempt_words(number: int | None, count: int | None) -> str:
@@ -194,7 +201,7 @@ def gain_words(view: SetupView) -> str:
 def place_words(view: SetupView) -> str:
     """How it stands: the gain of its trade so far, or the distance to its trigger."""
     gained = gain_words(view)
-    return f"{gained} since the entry" if gained else distance_words(view)
+    return f"open P/L {gained}" if gained else distance_words(view)
 
 
 def quality_words(view: SetupView) -> str:
@@ -239,8 +246,8 @@ def served_words(row: Mapping[str, Any]) -> str:
 
 
 def win_words(record: RecordView) -> str:
-    """The share of wins with its interval: `42.56% won (95% interval 37.00% to 48.31%)`."""
-    share = f"{percent(record.win_rate_pct)} won"
+    """The share of wins with its interval: `win rate 42.56% (95% interval 37.00% to 48.31%)`."""
+    share = f"win rate {percent(record.win_rate_pct)}"
     if record.win_rate_ci95 is None:
         return share
     low, high = map(percent, record.win_rate_ci95)
@@ -248,13 +255,12 @@ def win_words(record: RecordView) -> str:
 
 
 def sample_words(view: SetupView, record: RecordView) -> str:
-    """Of which trades a record is, and whether they are too few."""
+    """The trades of a record, and whether they are too few."""
     whose = view.symbol if record.scope == "ticker" else "the family"
     kind = f"{view.direction} " if record.sided else ""
     small = record.sample_size < FEW and record.verdict != "too_few"
     few = ", too few to say anything" if small else ""
-    trades = "trade" if record.sample_size == 1 else "trades"
-    return f"{record.sample_size:,} {kind}{trades} of {whose}{few}"
+    return f"{plural(record.sample_size, f'{kind}trade')} of {whose}{few}"
 
 
 def loss_words(record: RecordView) -> str:
@@ -284,15 +290,15 @@ def expected_words(view: SetupView) -> str:
         return ""
     number = view.expected_r_trades or 0
     own = view.expected_r_scope == "ticker"
-    whose = f"{view.symbol}, drawn towards the family's" if own else "the family"
-    trades = f"{number:,} {view.direction} {'trade' if number == 1 else 'trades'} of {whose}"
+    whose = f"{view.symbol}, shrunk toward the family's" if own else "the family"
+    trades = f"{plural(number, f'{view.direction} trade')} of {whose}"
     random = view.placebo_avg_r
     beside = "" if random is None else f" (random entries {signed(random)})"
-    return f"expected R {signed(view.expected_r)}{beside} from {trades}"
+    return f"expectancy {signed(view.expected_r)} R{beside} from {trades}"
 
 
 def expected_cell(view: SetupView) -> str:
-    """The same in a cell: `+0.289 (+0.272), 674 of family`; empty if nothing is known."""
+    """Its expected R in a cell: `+0.289 (+0.272), 674 of family`; empty if nothing is known."""
     if view.expected_r is None:
         return ""
     random = view.placebo_avg_r
@@ -305,7 +311,8 @@ def expected_cell(view: SetupView) -> str:
 
 def reward_words(view: SetupView) -> str:
     """Its reward to risk; of a running trade that it is what is left from the last close."""
-    return ratio(view.reward_to_risk) + ("" if view.status == "forming" else " left")
+    left = view.status != "forming" and view.reward_to_risk is not None
+    return ratio(view.reward_to_risk) + (" left" if left else "")
 
 
 def rule_words(rule: str, value: float, bound: float) -> tuple[str, str, str]:
@@ -345,13 +352,13 @@ def examples_words(found: Mapping[str, Any]) -> str:
     won = sum(row["outcome"] == "win" for row in found["shown"])
     average = found["avg_loss_pct"]
     loss = "no loss" if average is None else f"average loss {change(average)}"
-    those = f"trade{'' if trades == 1 else 's'} that ended and whose bars the night keeps"
+    those = f"{plural(trades, 'resolved trade')} with stored bars"
     if shown == trades:
-        return f"All {trades:,} {those}: {wins:,} reached the target; {loss}."
+        return f"All {those}: {wins:,} reached the target; {loss}."
     return (
-        f"{shown} of the {trades:,} {those}. Nobody picks them: they lie at even steps in the list "
-        f"of wins and then losses, each by date of entry. So {won} of these {shown} reached the "
-        f"target, as {wins:,} of the {trades:,} did; {loss}."
+        f"{shown} of the {those}, picked by rule: every nth in the list of wins and then losses, "
+        f"each by date of entry. {won} of these {shown} reached the target, as {wins:,} of the "
+        f"{trades:,} did; {loss}."
     )
 
 

@@ -33,11 +33,11 @@ def test_the_tools_are_what_was_reviewed() -> None:
 
 @pytest.mark.parametrize("path", ["/openapi.json", "/llms.txt"])
 def test_the_documents_are_what_was_reviewed(path: str) -> None:
-    text = documents(OFFER, Quotas())[path]().body.decode()
+    text = documents(Quotas())[path](OFFER).body.decode()
     check_golden(path[1:], pretty(json.loads(text)) if path.endswith(".json") else text)
 
 
 def test_the_openapi_document_is_valid() -> None:
-    document = json.loads(documents(OFFER, Quotas())["/openapi.json"]().body)
+    document = json.loads(documents(Quotas())["/openapi.json"](OFFER).body)
 
     assert list(OpenAPIV31SpecValidator(document).iter_errors()) == []

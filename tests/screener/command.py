@@ -42,7 +42,7 @@ def run(data: Path, *arguments: str, stdin: str = "", **settings: str) -> Finish
 def _invoke(settings: Mapping[str, str], arguments: tuple[str, ...], stdin: str) -> Finished:
     from screener.commands.cli import app
 
-    done = CliRunner().invoke(app, arguments, input=stdin, env=settings)
+    done = CliRunner().invoke(app, arguments, input=stdin, env=settings, prog_name="screener")
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
     return Finished(done.exit_code, done.stdout, done.stderr)

@@ -121,7 +121,7 @@ function planElements(data, price) {
 function gainText({ gain_pct: gain, gain_r: risk }) {
   if (typeof gain !== "number") return "";
   const multiple = typeof risk === "number" ? ` (${risk < 0 ? "" : "+"}${risk.toFixed(2)} R)` : "";
-  return `gain ${percentText(gain)}${multiple}`;
+  return `open P/L ${percentText(gain)}${multiple}`;
 }
 
 /** What a verdict says of the trades of a record beside random entries. */
@@ -146,7 +146,7 @@ function recordElements(data) {
   const known = [["Family", records.family], [symbol, records.ticker]].filter(([, record]) => record);
   const heading = element("h2", "", "Track record");
   if (!known.length) return [heading, element("p", "", "No trade of this pattern has been resolved yet.")];
-  const names = ["", "Trades", "Reached target", "Avg. win", "Avg. loss"];
+  const names = ["", "Trades", "Win rate", "Avg win", "Avg loss"];
   const head = element("tr", "", ...names.map((name) => element("th", "", name)));
   const rows = known.map(([name, record]) => element("tr", "", element("th", "", name),
     element("td", "", record.sample_size),
@@ -156,7 +156,7 @@ function recordElements(data) {
   for (const cell of head.children) cell.scope = "col";
   for (const row of rows) row.firstChild.scope = "row";
   const table = element("table", "numbers", element("thead", "", head), element("tbody", "", ...rows));
-  const later = data.attempt?.number > 1 ? "This is a later attempt; records count first attempts only. " : "";
+  const later = data.attempt?.number > 1 ? "This is a later attempt; records count only first attempts. " : "";
   const note = later + known.map(([name, record]) => chanceText(name, record)).join(" ").trim();
   const summaries = known.map(([, record]) => element("p", "summary", record.summary));
   return [heading, table, ...(note ? [element("p", "quiet", note)] : []), ...summaries];
@@ -171,5 +171,5 @@ function absenceText(result) {
   if (Array.isArray(setups) && !setups.length) {
     return "There is no chart: this ticker has no current setup.";
   }
-  return "There is no chart: the result came without the bars that this page draws.";
+  return "There is no chart: the result has no bars to draw.";
 }

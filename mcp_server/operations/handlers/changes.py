@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mcp_server.operations.services import Call
 
 FIRST: Sequence[ChangeHeading] = ("ended", "triggered", "new", "near", "gone")
-"""Of the headings that a formation could stand under, the one that is taken."""
+"""The headings in order of precedence: a formation is listed under the first that fits."""
 
 NEAR = read_filters([{"kind": "phase", "value": "armed"}])
 MOST_NEAR = 10

@@ -52,7 +52,7 @@ def scan_body(book: Book, arguments: ScanArguments) -> bytes:
 async def scan_setups(call: Call[ScanSetupsArguments]) -> Answer:
     """One page of the market-wide scan, each row in short unless the full rows are wanted.
 
-    It says how many setups match in each status, so that nobody takes no forming setup for none.
+    It counts the matches of each status: an empty page is then not taken for an empty night.
     """
     book = call.book
     matches, rows, head = _scanned(book, call.arguments)
@@ -303,7 +303,7 @@ def _of_running(arguments: ScanArguments) -> Iterator[str]:
             "gains are no success rate."
         )
     if arguments.max_distance_pct is not None:
-        yield "max_distance_pct keeps forming setups only; running trades are not filtered by it."
+        yield "max_distance_pct filters forming setups only, not open trades."
     if "reward_to_risk" in _sorted_by(arguments):
         yield "reward_to_risk_left counts from the last close: it is large where the stop is near."
 

@@ -32,8 +32,7 @@ def detect(
     bars: Annotated[
         str | None,
         typer.Option(
-            help="As for `nightly`; if left out, what the active night was made from, or without a "
-            "night the sample."
+            help="Bars, as for `nightly`; if unset, those of the active night, or the sample."
         ),
     ] = None,
     out_file: Annotated[
@@ -43,15 +42,20 @@ def detect(
         str | None,
         typer.Option(
             metavar="SYMBOL",
-            help="Instead print what is served of this symbol, and the first rule that each pair "
-            "of trend lines fails, with its value and its bound.",
+            help="As the argument SYMBOL: its patterns, or the first rule that each pair of trend "
+            "lines fails.",
         ),
     ] = None,
 ) -> None:
-    """Write every version of every pattern that was served, session by session, for research.
+    """Explain why a SYMBOL has a pattern or not; or write all past patterns to a file.
 
-    With a SYMBOL, print why it has a pattern on a session, or why it has none; only its bars are
-    read.
+    With a SYMBOL, only its bars are read. With --out, each version of each pattern is written,
+    session by session, for research.
+
+    \b
+    screener detect AAPL
+    screener detect IBM --session 2012-06-01
+    screener detect --out patterns.json
     """
     from screener.commands.analysis.origin import as_the_night
     from screener.commands.nightly import order_of, working
@@ -91,7 +95,7 @@ def _write_versions(order: Order, out_file: Path, step: Step) -> None:
     for line in left_out(by_code(refused)):
         err.print(line)
     if refused.keys() >= set(planned.symbols):
-        fail("No symbol can be used, so nothing was written; the lines above say why.")
+        fail("No symbol can be used, so nothing was written; the lines above give the reason.")
     with writing(out_file, "--out"):
         replace_file(out_file, orjson.dumps(served, option=orjson.OPT_APPEND_NEWLINE), 0o644)
     err.print(f"Wrote {len(served)} versions to {out_file}.")

@@ -68,7 +68,7 @@ def note_origin(settings: Settings, options: BarsOptions, manifest: Manifest) ->
 
 def as_the_night(settings: Settings, options: BarsOptions, bars: str | None) -> BarsOptions:
     """The options with some `bars`, or those of the active night if None are named. Bars of the
-    active night are read up to its session, and as it read them, unless the options say otherwise.
+    active night are read up to its session, and as it read them, unless options override that.
 
     Raises:
         SourceError: no `bars` are named, and those of the active night are gone or not known.
@@ -77,8 +77,8 @@ def as_the_night(settings: Settings, options: BarsOptions, bars: str | None) -> 
     origin = _known(settings, active)
     if origin is None and bars is None and active and not active.sample:
         raise SourceError(
-            f"Nothing says where the bars of the night of {active.as_of_session} lie; name them "
-            "with --bars."
+            f"The bars of the night of {active.as_of_session} are not on record; name them with "
+            "--bars."
         )
     if origin is None or (bars is not None and _absolute(bars) != origin.bars):
         return replace(options, bars=bars or SAMPLE)
@@ -119,7 +119,7 @@ def _check_there(origin: NightOrigin) -> None:
     if not Path(origin.bars).exists():
         raise SourceError(f"{made} is gone; name other bars with --bars.")
     if _state(origin.bars) != origin.state:
-        err.print(f"{made} has changed since; this is what it says now.")
+        err.print(f"{made} has changed since; this is the result now.")
 
 
 def _absolute(bars: str) -> str:

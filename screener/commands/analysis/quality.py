@@ -14,7 +14,7 @@ from screener.nightly.cleaning.rules import RULES, DataRule
 from screener.nightly.errors import Refusal
 from screener.settings.console import or_dash, out
 from store.wire.currency import DOLLARS
-from store.wire.words import FEW_NAMES, named
+from store.wire.words import FEW_NAMES, named, plural
 
 if TYPE_CHECKING:
     from screener.nightly.check import Check
@@ -114,7 +114,7 @@ def print_rows(facts: Mapping[str, Any]) -> None:
     usable = [one for one in facts["series"].values() if one["bars"]]
     left = sum(one["bars"] for one in usable if one["left_out"])
     days = f"from {facts['first']} to {facts['last']}" if usable else "none"
-    rest = f"; {left:,} of them of symbols that are left out" if left else ""
+    rest = f"; {left:,} of them belong to symbols that are left out" if left else ""
     _print_count("usable bars", len(usable), facts["bars"], days + rest)
     for line in _series(facts["series"]):
         _print_indented(line)
@@ -167,7 +167,7 @@ def left_out(refused: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
             alike = f" (likewise {named(names[1:])})" if len(names) > 1 else ""
             yield f"    {Refusal(code, reasons[names[0]]).of(names[0])}{alike}"
         if len(kinds) > MOST:
-            yield f"    and {len(kinds) - MOST:,} more kinds"
+            yield f"    and {plural(len(kinds) - MOST, 'more kind')}"
 
 
 def _kind(name: str, reason: str) -> str:
@@ -189,9 +189,10 @@ def _night(name: str, facts: Mapping[str, Any]) -> Iterator[str]:
     served = sum(one["bars"] for one in facts["series"].values() if not one["left_out"])
     rest = f"; the other {bars - served:,} count only for past trades" if served < bars else ""
     if facts["covered"]:
-        yield f"{night} {facts['covered']:,} of {symbols:,} symbols, by {served:,} bars{rest}."
+        counts = f"{facts['covered']:,} of {plural(symbols, 'symbol')} with {plural(served, 'bar')}"
+        yield f"{night} {counts}{rest}."
     else:
-        yield f"{night} none of {symbols:,} symbols. {_why_none(facts['refused'])}"
+        yield f"{night} none of {plural(symbols, 'symbol')}. {_why_none(facts['refused'])}"
     if facts["wider"]:
         yield facts["wider"]
     if facts["held_back"]:
@@ -211,12 +212,12 @@ def _series(series: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """The symbols of which most rows are not used, with their bars."""
     order = sorted(series.items(), key=lambda item: (item[1]["bars"] - item[1]["rows"], item[0]))
     for symbol, one in order[:MOST]:
-        rows = f" of {one['rows']:,} rows" if one["lost"] else ""
+        rows = f" of {plural(one['rows'], 'row')}" if one["lost"] else ""
         days = f" from {one['first']} to {one['last']}" if one["bars"] else ""
         lost = ", ".join(f"{rule} {number:,}" for rule, number in one["lost"].items())
         left = f"left out ({one['left_out']})" if one["left_out"] else ""
         more = "; ".join(filter(None, (lost and f"not used: {lost}", left)))
-        yield f"    {symbol}: {one['bars']:,} bars{rows}{days}{more and '; '}{more}"
+        yield f"    {symbol}: {plural(one['bars'], 'bar')}{rows}{days}{more and '; '}{more}"
     if len(series) > MOST:
         yield f"    and {len(series) - MOST:,} more; --json has them all"
 
@@ -235,8 +236,8 @@ def _assumed(facts: Mapping[str, Any]) -> Iterator[str]:
     if number := assumed["adjustment_symbols"]:
         kind = assumed["adjustment"]
         yield (
-            f"Taken as adjusted {ADJUSTED[kind]}, since nothing says so: {number:,} symbols; "
-            "--adjustment says otherwise."
+            f"Assumed that prices of {plural(number, 'symbol')} are adjusted {ADJUSTED[kind]}; "
+            "override with --adjustment."
         )
     yield from taken_markets(assumed["markets"], assumed["unclear_markets"])
     yield from taken_currencies({DOLLARS: assumed["currency_symbols"], **assumed["currencies"]})
@@ -246,25 +247,25 @@ def taken_for_crypto(symbols: Sequence[str]) -> Iterator[str]:
     """Which symbols are taken for crypto, if any are."""
     if symbols:
         yield (
-            f"Taken for crypto, since they trade on weekends: {len(symbols):,} symbols "
-            f"({named(symbols)}); an asset type in --reference says otherwise."
+            f"Assumed that {plural(len(symbols), 'symbol')} with weekend bars are crypto: "
+            f"{named(symbols)}; override with an asset type in --reference."
         )
 
 
 def taken_markets(
     markets: Mapping[str, Sequence[str]], unclear: Mapping[str, Sequence[str]]
 ) -> Iterator[str]:
-    """Which symbols trade by which calendar by their bars alone, and which may by several."""
+    """Symbols by the calendar inferred from their bars, and those that several calendars fit."""
     for calendars, symbols in sorted(unclear.items()):
         yield (
-            f"Not New York's, by their days: {len(symbols):,} symbols ({named(symbols)}). These "
-            f"exchanges fit: {calendars}; say which with --exchange, or in --reference."
+            f"{plural(len(symbols), 'symbol')} not trading on New York's days: "
+            f"{named(symbols)}. These exchanges fit: {calendars}; choose one with --exchange, or "
+            "in --reference."
         )
     for calendar, symbols in sorted(markets.items()):
         yield (
-            f"Taken to trade on the days of {calendar}, which alone fits their bars: "
-            f"{len(symbols):,} symbols ({named(symbols)}); --exchange, or an exchange in "
-            "--reference, says otherwise."
+            f"Inferred the calendar {calendar} for {plural(len(symbols), 'symbol')} (the only one "
+            f"that fits): {named(symbols)}; override with --exchange, or in --reference."
         )
 
 
@@ -272,10 +273,10 @@ def taken_currencies(numbers: Mapping[str, int]) -> Iterator[str]:
     """The prices of how many symbols are taken to be in which currency, if any are."""
     for code, number in numbers.items():
         if number:
-            name = "US dollars" if code == DOLLARS else f"{code}, the currency of their exchange"
+            name = "US dollars" if code == DOLLARS else f"{code}, the currency of the exchange,"
             yield (
-                f"Taken to be in {name}, since nothing says so: {number:,} symbols; --currency "
-                "says otherwise."
+                f"Assumed {name} for {plural(number, 'symbol')} without a currency; override with "
+                "--currency."
             )
 
 
@@ -283,6 +284,6 @@ def later_sessions(symbols: Sequence[str]) -> Iterator[str]:
     """Which symbols have sessions after the night's, if any have."""
     if symbols:
         yield (
-            f"Warning: later sessions of {len(symbols):,} symbols are not used, since too few "
-            f"others reach them ({named(symbols)}); use newer bars, or give --session."
+            f"Warning: later bars of {plural(len(symbols), 'symbol')} are not used, because too "
+            f"few others have them ({named(symbols)}); use newer bars, or give --session."
         )

@@ -48,7 +48,7 @@ MOST = 20
 
 Store = Annotated[
     Path | None,
-    typer.Option("--store", help="Folder of the bars; `bars` in the data folder if left out."),
+    typer.Option("--store", help="Folder for the bars; `bars` in the data folder if unset."),
 ]
 
 
@@ -58,7 +58,7 @@ def fetch(
     symbols: Annotated[
         str | None,
         typer.Option(
-            help="As the provider spells them: AAPL,MSFT or @FILE; those stored if left out."
+            help="In the provider's spelling: AAPL,MSFT or @FILE; the stored ones if unset."
         ),
     ] = None,
     since: Annotated[
@@ -66,19 +66,20 @@ def fetch(
         typer.Option(
             parser=lambda text: read_date(text, "--since"),
             metavar="YYYY-MM-DD",
-            help="First day; all there are if left out.",
+            help="First day; the earliest available if unset.",
         ),
     ] = None,
     store: Store = None,
     url: Annotated[
-        str | None, typer.Option(help="Another address for the provider's API, such as a mirror.")
+        str | None, typer.Option(help="Another URL for the provider's API, such as a mirror.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="The report as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
-    """Fetch the bars that are missing up to the last finished day; `--bars` reads the folder.
+    """Download daily bars from Yahoo or a crypto exchange, as far as they are missing.
 
-    A symbol that fails stops no other. Exits with 1 if some are missing, with 2 if all are, with
-    130 after Ctrl-C. Run it again to go on.
+    Then make a night with `screener nightly --bars FOLDER`. If some symbols fail, the others are
+    still fetched. The exit code is 1 if some are missing, 2 if all are, and 130 after Ctrl-C. Run
+    it again to continue.
     """
     from screener.nightly.fetching.bar_store import BarStore
     from screener.nightly.fetching.fetch import FetchRun, Updater
@@ -129,7 +130,7 @@ def _follow(run: FetchRun, ending: Event, total: int) -> tuple[list[Fetched], bo
 
 @bars_app.command("list")
 def list_bars(store: Store = None) -> None:
-    """List the symbols that are stored, with their first and last day."""
+    """List the fetched symbols with their first and last day."""
     from screener.nightly.fetching.bar_store import BarStore
 
     listed = Table("symbol", "provider", "spelled", "bars", "first", "last")
@@ -151,11 +152,11 @@ def check_bars(
             "s3://BUCKET/PLACE, gs:// or az://."
         ),
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="All of it as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
-    """Say what a night would make of some bars: where every row went, what is left out and why.
+    """Check daily bars before a night: which rows are used, which symbols are left out, and why.
 
-    It writes nothing. Exits with 2 if no symbol can be used.
+    It writes nothing. The exit code is 2 if no symbol can be used.
     """
     from screener.commands.analysis.quality import print_check
     from screener.commands.nightly import Work, order_of
@@ -171,7 +172,7 @@ def check_bars(
     else:
         print_check(path, checked)
     if not checked.covered:
-        fail(f"No symbol of {path} can be used; the lines above say why.")
+        fail(f"No symbol of {path} can be used; the lines above give the reason.")
 
 
 def _folder(store: Path | None) -> Path:
@@ -206,7 +207,7 @@ def _report(done: Sequence[Fetched], gave_up: str, folder: Path) -> None:
         out.print(f"And {len(moved) - MOST} more.")
     if refetched := named(_symbols_of(done, "refetched"), MOST):
         out.print(
-            f"Fetched again in full, as their history changed or goes further back: {refetched}"
+            f"Fetched again in full, because their history changed or starts earlier: {refetched}"
         )
     failed = [fetched for fetched in done if fetched.status == "failed"]
     for fetched in failed[:MOST]:

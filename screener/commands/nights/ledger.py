@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from screener.settings.console import Table, fail, out, settings
-from store.wire.words import harmless
+from store.wire.words import harmless, plural
 
 if TYPE_CHECKING:
     from store.ledger.ledger import Ledger
@@ -20,7 +20,7 @@ ledger_app = typer.Typer(
     no_args_is_help=True, help="Check and show what every published night served."
 )
 
-AsJson = Annotated[bool, typer.Option("--json", help="As JSON, for programs.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 MOST = 40
 """Disagreements that are printed; `--json` has them all."""
@@ -28,18 +28,18 @@ MOST = 40
 
 @ledger_app.command("verify")
 def verify_ledger() -> None:
-    """Check that no object of the ledger was changed, removed or put in, and that totals add up."""
+    """Check that nothing in the ledger was changed, removed or added, and that totals add up."""
     from store.ledger.verify import verify
 
     verified = verify(_ledger())
     for fault in verified.faults:
         out.print(f"{fault.file}: {fault.what}.")
     if verified.faults:
-        fail(f"The ledger is not what was written: {len(verified.faults):,} faults.")
+        fail(f"The ledger has changed: {plural(len(verified.faults), 'fault')}; see above.")
     if verified.unnoted:
         out.print("The newest object is not noted in head.json yet; the next run notes it.")
     nights, withdrawals = len(verified.nights), verified.withdrawals
-    out.print(f"{nights:,} nights and {withdrawals:,} withdrawals are unchanged.")
+    out.print(f"Unchanged: {plural(nights, 'night')}, {plural(withdrawals, 'withdrawal')}.")
 
 
 @ledger_app.command("list")
@@ -73,7 +73,7 @@ def show(
         str, typer.Argument(metavar="NUMBER|VERSION", help="An object's number, or a data_version.")
     ],
 ) -> None:
-    """Print one object as lines of JSON; of a version, the newest one about it."""
+    """Print one object of the ledger as lines of JSON; for a version, the newest about it."""
     import orjson
 
     ledger = _ledger()
@@ -88,9 +88,10 @@ def show(
 
 @ledger_app.command("grade")
 def grade(as_json: AsJson = False) -> None:
-    """Compare what was served with what the active night's history says of the same time.
+    """Compare live results with the backtest of the active night over the same time.
 
-    Both sides are the first attempts entered after the first night; the rest is counted apart.
+    Live results are the trades that past nights served before they ended. Both sides are first
+    attempts entered after the first night; the rest is counted separately.
     """
     import orjson
 
@@ -118,10 +119,10 @@ def _ledger() -> Ledger:
 
 
 def _print_grade(grade: Grade) -> None:
-    table = Table("family", "", "trades", "wins", "losses", "reached", "avg R", "open")
+    table = Table("family", "", "trades", "wins", "losses", "win rate", "avg R", "open")
     for family, side in grade.served.items():
-        table.add_row(family.label, "as served", *_cells(side))
-        table.add_row("", "history", *_cells(grade.history[family]))
+        table.add_row(family.label, "live", *_cells(side))
+        table.add_row("", "backtest", *_cells(grade.history[family]))
     out.print(table)
     out.print(
         f"First attempts entered after {grade.first_session}, up to {grade.last_session}, from "

@@ -23,44 +23,51 @@ if TYPE_CHECKING:
 
 nights_app = typer.Typer(
     no_args_is_help=True,
-    help="List, show, compare, verify, activate, withdraw and prune sealed nights.",
+    help="List, show, compare, verify, activate, withdraw and prune nights.",
 )
 
 MOST_FINDINGS = 30
 """Findings that a report shows unless all are asked for."""
 
-Version = Annotated[str, typer.Argument(help="The data_version of a sealed night.")]
+Version = Annotated[
+    str, typer.Argument(help="The data_version of a night, as `screener night list` prints it.")
+]
 MaybeVersion = Annotated[
     str | None,
-    typer.Argument(help="The data_version of a sealed night; the active one if left out."),
+    typer.Argument(help="The data_version of a night; the active one if unset."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="As JSON, for programs.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 
 def nightly(
     options: BarsOptions,
     wait_for_session: Annotated[
-        bool, typer.Option(help="First wait until the session in progress is over and settled.")
+        bool, typer.Option(help="Wait for the end of the current session first.")
     ] = False,
     settle_minutes: Annotated[
-        int, typer.Option(min=0, help="Minutes after the close until bars are final.")
+        int, typer.Option(min=0, help="With --wait: minutes after the close until bars are final.")
     ] = 60,
     dry_run: Annotated[
-        bool, typer.Option(help="Publish nothing; print what would change for readers.")
+        bool, typer.Option(help="Publish nothing; only print what would change.")
     ] = False,
     full: Annotated[
         bool,
-        typer.Option(help="Walk every bar again and compare with what the last night kept."),
+        typer.Option(help="Compute everything again and compare with the last night."),
     ] = False,
     accept_fall: Annotated[
         bool,
-        typer.Option(help="Publish even if it covers far less, or if many symbols are behind."),
+        typer.Option(help="Publish even if it has far fewer symbols, or many are behind."),
     ] = False,
 ) -> None:
-    """Find patterns in daily bars, measure how they did, and seal it all as one night.
+    """Scan daily bars for patterns and publish the result as a new night.
 
-    A symbol with bad bars is left out and named; a failed night leaves the old one serving.
-    docs/operate.md tells the exit codes.
+    Without --bars it scans the sample. Symbols with bad bars are left out and listed. If it fails,
+    the old night stays active. docs/operate.md lists the exit codes.
+
+    \b
+    screener nightly
+    screener nightly --bars ~/bars
+    screener nightly --bars ~/bars --exchange XNSE --dry-run
     """
     from screener.commands.analysis.origin import note_origin
     from screener.commands.nightly import order_of, seal, try_out, working
@@ -106,7 +113,7 @@ def nightly(
 
 @nights_app.command("list")
 def list_nights() -> None:
-    """List the sealed nights, newest session first; * marks the active one, - a withdrawn one."""
+    """List all nights, newest first; * marks the active one, - a withdrawn one."""
     nights = _nights()
     active, withdrawn = nights.active(), nights.ledger.withdrawals()
     listed = Table("", "version", "session", "bars", "covered", "setups", "resolved", "MB")
@@ -126,7 +133,7 @@ def list_nights() -> None:
 
 @nights_app.command("show")
 def show(version: MaybeVersion = None) -> None:
-    """Show a night's manifest, and which symbols it left out and why, as JSON."""
+    """Show a night as JSON: its counts, and the symbols that it left out, with reasons."""
     nights, manifest = _night(version)
     report = {k: v for k, v in nights.report(manifest).items() if k != "found"}
     out.print_json({**manifest.model_dump(mode="json"), "report": report})
@@ -138,9 +145,9 @@ def report(
     symbol: Annotated[str | None, typer.Option(help="Only this symbol.")] = None,
     every: Annotated[bool, typer.Option("--all", help="Every finding.")] = False,
     as_json: AsJson = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="The findings as CSV.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV for spreadsheets.")] = False,
 ) -> None:
-    """Show what was found in each symbol's bars and what was done, totals by rule first."""
+    """Show the faults in each symbol's bars and what was done about them, totals first."""
     from screener.commands.analysis.quality import (
         SymbolFinding,
         findings_of,
@@ -165,7 +172,7 @@ def report(
 
 @nights_app.command("changes")
 def changes(version: MaybeVersion = None, as_json: AsJson = False) -> None:
-    """Show an evening: setups that are new, near a trigger, triggered, ended or gone, and why."""
+    """Show what changed since the night before: new, triggered, ended and gone setups."""
     from screener.commands.nights.changes import changes_as_dict, print_changes
 
     nights, manifest = _night(version)
@@ -178,7 +185,7 @@ def changes(version: MaybeVersion = None, as_json: AsJson = False) -> None:
 
 @nights_app.command("verify")
 def verify(version: MaybeVersion = None) -> None:
-    """Check that a night's book is byte for byte what was sealed."""
+    """Check that a night is unchanged since it was published, byte for byte."""
     nights = _nights()
     manifest = nights.verify(version) if version else nights.check_active()
     out.print(f"{manifest.data_version} is what was sealed ({manifest.book.sha256}).")
@@ -186,7 +193,7 @@ def verify(version: MaybeVersion = None) -> None:
 
 @nights_app.command("activate")
 def activate(version: Version) -> None:
-    """Make a sealed night the active one, to roll back or forward."""
+    """Roll back or forward: serve another night."""
     from screener.service.sharing import changing
 
     with changing(settings()) as nights:
@@ -197,13 +204,11 @@ def activate(version: Version) -> None:
 @nights_app.command("withdraw")
 def withdraw(
     version: Version,
-    reason: Annotated[
-        str, typer.Option(help="Why, in 1 to 500 printable characters; readers see it.")
-    ],
+    reason: Annotated[str, typer.Option(help="The reason that readers see, 1 to 500 characters.")],
 ) -> None:
-    """Withdraw a night for good: it is never served or made again, and the ledger says why.
+    """Retract a night for good: it is never served or made again, and readers see the reason.
 
-    If it is active, the newest other night of its session or before becomes active.
+    If it is active, the newest remaining night up to its session takes its place.
     """
     from screener.notify import messages
     from screener.notify.send import notify
@@ -220,8 +225,8 @@ def withdraw(
 
 
 @nights_app.command("prune")
-def prune(keep: Annotated[int, typer.Option(min=1, help="How many to keep.")]) -> None:
-    """Remove old and withdrawn nights and their charts; the active one always stays."""
+def prune(keep: Annotated[int, typer.Option(min=1, help="Number of nights to keep.")]) -> None:
+    """Free disk space: remove old and withdrawn nights and their charts, never the active one."""
     from screener.service.sharing import changing
 
     with changing(settings()) as nights:

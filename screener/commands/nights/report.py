@@ -14,7 +14,7 @@ from screener.commands.analysis.quality import (
 )
 from screener.settings.console import Table, or_dash, out
 from store.wire.currency import DOLLARS
-from store.wire.words import NEW_DETECTOR, named
+from store.wire.words import NEW_DETECTOR, named, plural
 
 if TYPE_CHECKING:
     from screener.nightly.report import Report
@@ -28,7 +28,7 @@ def print_report(
     out.print_text(report.overdue)
     processes = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     memory = max(resource.getrusage(each).ru_maxrss for each in processes)
-    table = Table("family", "forming", "running", "trades", "reached", "avg loss", "avg R")
+    table = Table("family", "forming", "triggered", "trades", "win rate", "avg loss", "avg R")
     for entry in report.families:
         setups = (str(report.forming[entry.family]), str(report.running[entry.family]))
         facts = ("0", "-", "-", "-")
@@ -43,12 +43,13 @@ def print_report(
     if resumed := len(report.walks.get("resumed", ())):
         anew = len(report.walks.get("anew", ()))
         out.print(
-            f"Walked on from the last night: {resumed:,} symbols; from the first bar: {anew:,}."
+            f"Continued from the last night: {plural(resumed, 'symbol')}; read from the first bar: "
+            f"{anew:,}."
         )
     if report.dividend_adjusted:
         out.print(
-            f"Warning: {report.dividend_adjusted:,} symbols are adjusted for dividends too; their "
-            "history, and so past setups, move with every dividend."
+            f"Warning: {plural(report.dividend_adjusted, 'symbol')} with prices adjusted for "
+            "dividends; their past setups change with every dividend."
         )
     out.print(
         f"Night {manifest.data_version}, session {manifest.as_of_session}: "

@@ -32,10 +32,10 @@ def export(
         bool, typer.Option("--columns", help="List every column with its unit, and write nothing.")
     ] = False,
 ) -> None:
-    """Write a night's setups, trades, records and features as tables, every value as sealed.
+    """Write a night as tables for Excel, SQLite or Polars: setups, trades, records and features.
 
-    The table `night` says which night it is, `columns` what each column holds and in which unit.
-    The folder is there whole or not at all. Parquet needs Polars.
+    The table `night` identifies the night, and `columns` explains each column with its unit. An
+    export that fails leaves no folder. Parquet needs Polars.
 
     \b
     screener export

@@ -15,8 +15,8 @@ from screener.settings.console import fail, out, settings
 if TYPE_CHECKING:
     from store.nights.book import Book
 
-Symbol = Annotated[str, typer.Argument(help="A symbol of the night, such as AAPL or aapl.")]
-AsJson = Annotated[bool, typer.Option("--json", help="As JSON, for programs.")]
+Symbol = Annotated[str, typer.Argument(help="A symbol in the night, such as AAPL or aapl.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 
 def scan(
@@ -28,38 +28,41 @@ def scan(
     ] = None,
     direction: Annotated[str | None, typer.Option(help="bullish or bearish.")] = None,
     status: Annotated[
-        str, typer.Option(help="forming, in_progress (the trigger fired) or all.")
+        str, typer.Option(help="forming, in_progress (triggered) or all.")
     ] = "forming",
     max_distance: Annotated[
-        str | None, typer.Option(help="Forming setups at most so many percent from the trigger.")
+        str | None,
+        typer.Option(help="Only forming setups within this many percent of the trigger."),
     ] = None,
     filters: Annotated[
         list[str] | None,
-        typer.Option("--filter", help="A filter such as 'rsi<40', in quotes; may be repeated."),
+        typer.Option("--filter", help="A filter in quotes, such as 'rsi<40'; repeat for more."),
     ] = None,
     sort: Annotated[
         str | None,
         typer.Option(
-            help="rank, symbol, distance, reward_to_risk, gain, typical_gain, expected_r, win_rate "
-            "or sample; - in front (--sort=-gain) for the other way round."
+            help="rank, symbol, pattern, price, daily_change, market_cap, quality, distance, "
+            "trigger, stop, target, reward_to_risk, gain, sessions, win_rate, sample, expected_r, "
+            "typical_gain or nearness; prefix - to reverse: --sort=-gain."
         ),
     ] = None,
-    limit: Annotated[int, typer.Option(help="Rows, 1 to 200.")] = 50,
+    limit: Annotated[int, typer.Option(help="Rows to show, 1 to 200.")] = 50,
     offset: Annotated[int, typer.Option(help="Rows to skip.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="As GET /api/v1/scan answers.")] = False,
-    as_csv: Annotated[
-        bool, typer.Option("--csv", help="As a flat table for spreadsheets.")
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the JSON of GET /api/v1/scan.")
     ] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV for spreadsheets.")] = False,
     kinds: Annotated[
-        bool, typer.Option("--kinds", help="List the filters, and how each is written.")
+        bool, typer.Option("--kinds", help="List all filters and how to write them.")
     ] = False,
 ) -> None:
-    """List the setups of the active night by rank: forming ones unless you say otherwise.
+    """Find setups in the latest scan: forming ones, or triggered ones with --status.
 
-    Rank 1 has the largest typical gain if the trade wins; it says nothing of how often trades win.
+    Rank 1 has the largest median winning trade. That favours volatile symbols and is not a win
+    rate.
 
-    A filter is a kind, an operator and a value; some kinds take a period after a colon. Every
-    filter must match. Quote them, since a shell reads < and > as files.
+    A filter is a kind, an operator and a value; some kinds take a period after a colon. All filters
+    must match. Quote them, because a shell reads < and > as files.
 
     \b
     screener scan --max-distance 2
@@ -99,7 +102,7 @@ def show(
     ] = 10,
     as_json: AsJson = False,
 ) -> None:
-    """Show a symbol's setups, its own record and its families', and its past trades.
+    """See everything about one symbol: its setups, its record and its past trades.
 
     \b
     screener show AAPL

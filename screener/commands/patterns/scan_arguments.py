@@ -48,8 +48,8 @@ def refusing() -> Iterator[None]:
 
 
 def filters_of(texts: Sequence[str]) -> tuple[Predicate, ...]:
-    """The filters of the scan. What is no filter ends the command with one line that says what
-    would be right.
+    """The filters of the scan. A text that is not a filter ends the command with one line that
+    shows how to write it.
     """
     if len(texts) > MAX_PREDICATES:
         fail(f"at most {MAX_PREDICATES} filters can be applied together, not {len(texts)}.")

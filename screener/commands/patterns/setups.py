@@ -23,7 +23,7 @@ from screener.settings.console import NO_NIGHT, err, fail, out, terminal_width
 from store.folder.layout import DataFolder
 from store.nights.book import Book, company_names
 from store.wire.view import SetupView
-from store.wire.words import status_words
+from store.wire.words import plural, status_words
 
 if TYPE_CHECKING:
     from screener.settings.settings import Settings
@@ -106,7 +106,7 @@ def _print_page(book: Book, arguments: ScanArguments, answer: Row) -> None:
     order = SORTS[arguments.sort]
     out.print_text(f"Setups {words}: {answer['count']:,}. Order: {order}.")
     for kind, number in answer["without_evidence"].items():
-        out.print_text(f"{kind}: {number:,} of the setups have no value for it and cannot match.")
+        out.print_text(f"{kind}: {plural(number, 'setup')} without a value cannot match.")
     for note in answer["notes"]:
         out.print_text(note)
     tables = list(_tables(_views(book, answer), company_names(book)))
@@ -159,10 +159,10 @@ def _nothing(book: Book) -> str:
     """What to do when no row is shown."""
     everything = _count(book, scan_arguments(), "all")
     if not everything:
-        return "The night has no setups at all; `screener night show` says what it covers."
+        return "The night has no setups. `screener night show` lists the symbols that it left out."
     return (
-        f"The night has {everything:,} setups in all: `screener scan --status all` shows them; "
-        "fewer or wider filters, or a smaller --offset, match more."
+        f"No setup matches. Try fewer filters, or `screener scan --status all`, which lists "
+        f"{plural(everything, 'setup')}."
     )
 
 

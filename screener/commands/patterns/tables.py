@@ -48,23 +48,23 @@ HEADS: Final = {"family": "pattern"}
 """What stands above a column that is not called as the column that it takes the place of."""
 
 LEGEND: Final = {
-    "rank": "rank: by typical gain if the trade wins, which says nothing about how often it does",
+    "rank": "rank: by median winning trade, which is not a win rate",
     "quality": f"quality: {QUALITY[:1].lower()}{QUALITY[1:-1]}",
-    "distance": "distance: where the trigger is, from the last close",
-    "gain": "gain: since the entry",
-    "r/r": "r/r: reward to risk from the trigger; once triggered, what is left from the last close",
-    "sessions": "sessions: since the breakout",
-    "won": "won, trades, avg loss: past trades of the same family and direction, or of the ticker "
-    "itself from 20 trades of its own on",
-    "exp R": "exp R: expected R of a trade, drift included; in brackets that of random entries",
+    "distance": "distance: from the last close to the trigger",
+    "P/L": "P/L: open profit or loss since the entry",
+    "r/r": "r/r: reward to risk from the trigger; in an open trade, from the last close",
+    "sessions": "sessions: trading days since the breakout",
+    "win rate": "win rate, trades, avg loss: past trades of the same family and direction, or of "
+    "the ticker itself if it has 20 or more",
+    "exp R": "exp R: expectancy in R, market drift included; in brackets that of random entries",
 }
-"""What the names of columns do not say."""
+"""What the columns mean, as far as their names are short."""
 
 _FIRST = ("rank", "symbol", "name", "pattern", "direction", "quality")
-_RECORD = ("won", "trades", "avg loss", "exp R", "record of", "attempt")
+_RECORD = ("win rate", "trades", "avg loss", "exp R", "record of", "attempt")
 FORMING: Final = (*_FIRST, "distance", "trigger", "stop", "target", "r/r", *_RECORD)
 RUNNING: Final = (
-    *(*_FIRST, "gain", "gain R", "entry", "stop", "target", "r/r", "sessions"),
+    *(*_FIRST, "P/L", "P/L R", "entry", "stop", "target", "r/r", "sessions"),
     *_RECORD,
 )
 HISTORY: Final = (
@@ -79,9 +79,9 @@ SPARED: Final[Sequence[Mapping[str, str]]] = (
     {"rank": ""},
     {"name": ""},
     {"quality": ""},
-    {"direction": "side", "won": "", "trades": "", "avg loss": ""},
+    {"direction": "side", "win rate": "", "trades": "", "avg loss": ""},
     {"pattern": "family"},
-    {"side": "", "gain R": ""},
+    {"side": "", "P/L R": ""},
     {"r/r": ""},
     {"stop": "", "target": ""},
 )
@@ -95,7 +95,7 @@ PAST_SPARED: Final[Sequence[Mapping[str, str]]] = (
     {"pattern": "family"},
     {"move": ""},
 )
-"""The same of a table of past trades."""
+"""What is left out, or replaced, of a table of past trades."""
 
 
 class SetupTable(NamedTuple):
@@ -143,15 +143,15 @@ def setup_cells(setup: SetupView, name: str) -> Cells:
         "side": setup.direction[:4],
         "quality": or_dash(setup.quality_pct, tenths),
         "distance": away_words(setup) or "-",
-        "gain": or_dash(setup.gain_pct, change),
-        "gain R": or_dash(setup.gain_r, multiple),
+        "P/L": or_dash(setup.gain_pct, change),
+        "P/L R": or_dash(setup.gain_r, multiple),
         "trigger": money(plan.start, setup.currency),
         "entry": money(plan.start, setup.currency),
         "stop": money(plan.stop, setup.currency),
         "target": money(plan.target, setup.currency),
         "r/r": ratio(setup.reward_to_risk),
         "sessions": or_dash(setup.sessions_running, "{:,}".format),
-        "won": or_dash(record and record.win_rate_pct, percent),
+        "win rate": or_dash(record and record.win_rate_pct, percent),
         "trades": or_dash(record and record.sample_size, "{:,}".format),
         "avg loss": _loss(record),
         "exp R": expected_cell(setup) or "-",

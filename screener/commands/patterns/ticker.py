@@ -101,7 +101,7 @@ def _print_setup(setup: SetupView, lines: Fields) -> None:
 def _times(setup: SetupView) -> Iterator[str]:
     later = attempt_words(setup.attempt, setup.attempts)
     yield f"{setup.pattern_start} to {setup.pattern_end}"
-    yield f"{later}, which records do not count" if (setup.attempt or 1) > 1 else later
+    yield f"{later}, not counted in records" if (setup.attempt or 1) > 1 else later
     yield age_words(setup.sessions_running)
 
 
@@ -140,8 +140,8 @@ def _print_records(
         _print_record(record)
     if not own:
         reasons = {
-            "not_sealed": "this night was sealed without records of tickers",
-            "not_covered": "a night has no records of symbols that it does not cover",
+            "not_sealed": "this night holds no records of single tickers",
+            "not_covered": "the latest scan left this symbol out",
         }
         out.print_text(f"{reasons.get(reason or '', 'no resolved trade yet')}.", "  ")
     families = {row["family"] for row in setups or own}
@@ -171,7 +171,7 @@ def _print_history(symbol: str, history: Fields) -> None:
         out.print("Past trades: none.")
         return
     more = ", newest first" if len(rows) == total else f", the newest {len(rows)}"
-    out.print(f"Past trades: {total}{more}.")
+    out.print(f"Past trades: {total:,}{more}.")
     out.print(history_table(rows, history["currency"], terminal_width()))
     if len(rows) < total:
         out.print(f"More: `screener show {symbol} --history 100`.")

@@ -150,7 +150,7 @@ class Remaining:
         self.last_day: int | None = None
         """The day of the last bar that is left, or was held back."""
         self.idleness: Idleness
-        """Of the bars that are left, once all rules were applied."""
+        """Idleness of the bars that are left, once all rules were applied."""
 
     def apply_rules(self, asset_type: AssetType, window: Window, splits: Sequence[Split]) -> None:
         """Drop and mend bars by every rule, in order."""

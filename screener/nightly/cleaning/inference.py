@@ -36,7 +36,7 @@ Calendars = Mapping[str, Days]
 
 
 class Inferred(NamedTuple):
-    """Whose trading days some symbols have, by raw name."""
+    """Inferred markets: the calendars that symbols trade by, by raw name."""
 
     one: Mapping[str, str]
     """The calendar of a symbol that has another one than New York's."""

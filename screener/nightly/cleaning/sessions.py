@@ -97,7 +97,7 @@ class Ends:
             later = day
 
     def _share_current(self, day: dt.date) -> float:
-        """Of the symbols that are active on a day, the share that has its calendar's session."""
+        """The share of the symbols active on a day that have their calendar's session."""
         known = windows(day, self.now, self.days)
         current = active = 0
         for calendar, days in self.days.items():
@@ -118,7 +118,7 @@ def as_of_session(
     A symbol is current on a day if it has the last session of its own calendar up to that day:
     stocks that end on Friday and crypto that ends on Sunday are both current on Sunday. A night is
     as of the newest day on which a share `quorum` is current, of all symbols with a bar in the ten
-    sessions before. Of several markets that is the newest session of any. If a
+    sessions before. With several markets it is the newest session of any. If a
     session is `requested`, it is as of the newest session up to that one that any symbol reaches,
     because the operator may know which symbols are late. `last_days` are names of calendars with
     day numbers, none of them in the future; `now` is an aware time.

@@ -98,7 +98,7 @@ class Trees(NamedTuple):
 
 
 class FlatTrees(NamedTuple):
-    """The same trees as the kernel walks them: the root is node 1, below node n are 2n and 2n + 1,
+    """The trees as the kernel walks them: the root is node 1, below node n are 2n and 2n + 1,
     and all that a tree needs lies in two lines of the processor's cache.
     """
 

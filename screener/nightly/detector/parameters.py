@@ -114,7 +114,7 @@ class Parameters(NamedTuple):
     approach_bars: int = 20  # bars whose move into the pattern is recorded
 
     def record(self) -> Parameters:
-        """The same fields as one numpy record, which the kernel takes as a single pointer."""
+        """The fields as one numpy record, which the kernel takes as a single pointer."""
         return _record(self)
 
 

@@ -98,7 +98,7 @@ def open_provider(detail: str, url: str | None) -> CryptoExchange:
 
 
 def _rebased(urls: Any, url: str) -> Any:  # noqa: ANN401 - nested differently by each exchange
-    """The same addresses, with the scheme and host of `url`."""
+    """The URLs, with the scheme and host of `url`."""
     if isinstance(urls, dict):
         return {name: _rebased(value, url) for name, value in urls.items()}
     base = urlsplit(url)

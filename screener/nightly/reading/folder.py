@@ -94,8 +94,8 @@ class SymbolFiles:
 class BarsFolder:
     """A zip, a folder with its subfolders, or one file, named after the symbols.
 
-    A symbol may have one file, or several for months and days. Of several, later periods overrule
-    earlier ones, and days overrule months.
+    A symbol may have one file, or several for months and days. Later periods overrule earlier ones,
+    and days overrule months.
     """
 
     path: Path
@@ -200,7 +200,9 @@ def _digest(file: Path) -> bytes:
         return _UNREAD
 
 
-_NAME_IT: Final = "name the file after it, add a column symbol, or give the file alone to --symbol."
+_NAME_IT: Final = (
+    "name the file after it, add a column symbol, or give this one file with --symbol."
+)
 _REMOVE: Final = "only the first is read, so remove one of them."
 
 

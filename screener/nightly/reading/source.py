@@ -184,10 +184,10 @@ class ReadReport:
 def to_bars(frame: pl.DataFrame) -> tuple[Bars, dict[str, int], Refusal | None]:
     """The bars of one symbol, sorted by date; the findings; and why they are none, if not daily.
 
-    Rows without a date are dropped and counted as `undated_row`. Of rows with one date those
-    without prices, or without a trade, give way; of equal ones the last is kept, and the others
-    count as `repeated_date`. Dates whose rows differ are dropped as `differing_date`: nobody knows
-    which row is right. A missing number becomes NaN.
+    Rows without a date are dropped and counted as `undated_row`. If several rows have one date,
+    those without prices, or without a trade, give way; the last of equal rows is kept, and the
+    others count as `repeated_date`. Dates whose rows differ are dropped as `differing_date`: nobody
+    knows which row is right. A missing number becomes NaN.
 
     What is wrong among the newest rows, or often, refuses the symbol: a night would be old, or made
     of the bars of something else.

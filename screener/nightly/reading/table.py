@@ -46,9 +46,9 @@ class Survey(NamedTuple):
 class TableSource:
     """One long CSV or Parquet table with a symbol column.
 
-    Of a Parquet table the rows that lie together are read alone, so loading all symbols of a sorted
-    one in batches costs little more than one read. Any other table is scanned completely for each
-    batch.
+    From a Parquet table only the row groups that are needed are read, so loading all symbols of a
+    sorted one in batches costs little more than one read. Any other table is scanned completely for
+    each batch.
     """
 
     path: Path

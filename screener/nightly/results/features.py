@@ -193,7 +193,7 @@ def _cuts(day: int) -> npt.NDArray[np.int32]:
 
 
 def _months_before(date: dt.date, months: int) -> dt.date:
-    """The same day of an earlier month, or that month's last day if it is shorter."""
+    """This day in an earlier month, or that month's last day if it is shorter."""
     year, month = divmod(12 * date.year + date.month - 1 - months, 12)
     last = calendar.monthrange(year, month + 1)[1]
     return dt.date(year, month + 1, min(date.day, last))

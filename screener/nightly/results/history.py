@@ -149,7 +149,7 @@ class Lineages:
         return self._attempts[number] if number < len(self._attempts) else 0
 
     def served_attempts(self, number: int) -> int:
-        """The same, and one more if the lineage is forming again."""
+        """The attempts so far, and one more if the lineage is forming again."""
         versions = self.log.versions
         forming = (self._numbers == number) & (versions["end_reason"] == EndReason.FORMING)
         newest: list[int] = versions["attempt"][forming].tolist()[-1:]
@@ -175,7 +175,7 @@ class FirstAttempts:
 
     @classmethod
     def none(cls) -> FirstAttempts:
-        """Of no trade."""
+        """First attempts without a trade."""
         return cls(np.empty(0, FACTS), np.empty(0, KEPT), StoredRows("", []))
 
     @classmethod

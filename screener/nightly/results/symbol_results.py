@@ -51,7 +51,7 @@ class Analysis:
     """Whether the results are those of the last night, whose memo and history rows stay."""
     fate: Fate = Fate.CURRENT
     currency: str = DOLLARS
-    """Of its prices."""
+    """Currency of its prices."""
     currency_known: bool = False
     """Whether something says so; else it is that of its exchange."""
     adjustment: Adjustment | None = None

@@ -65,7 +65,7 @@ class Current:
 
     formations: Sequence[Formation] = ()
     logs: Sequence[Lineages] = ()
-    """Of its series, oldest first."""
+    """Logs of its series, oldest first."""
     covered: bool = False
     delisted: bool = False
 

@@ -1,7 +1,7 @@
 """Multiple tests: which of many lines differ from zero, if all of them are looked at.
 
-Of twenty lines without any difference one is expected beyond two standard errors. The stepdown of
-Romano and Wolf bounds the chance that any line is wrongly said to differ. It compares each line
+One in twenty lines without any difference is expected beyond two standard errors. The stepdown of
+Romano and Wolf bounds the chance that any line is wrongly found to differ. It compares each line
 with the largest of all lines in bootstrap resamples, so that lines which share trades cost little.
 
 J. P. Romano and M. Wolf, Stepwise multiple testing as formalized data snooping, Econometrica 73
@@ -26,7 +26,7 @@ TOGETHER: Final = 256
 """Lines whose resamples are in memory at a time, 4 MB for each of a few arrays."""
 SEED: Final = 20261122
 LEVEL: Final = 0.05
-"""The chance that any line is wrongly said to differ."""
+"""The chance that any line is wrongly found to differ."""
 
 
 def adjusted_p(

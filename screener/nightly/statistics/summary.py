@@ -116,17 +116,17 @@ class GroupSummary:
 
     @cached_property
     def avg_win_pct(self) -> float | None:
-        """Of the trades that reached the target, rounded as it is served; None without any."""
+        """Average of the trades that reached the target, rounded as served; None without any."""
         return _average(self.gains)
 
     @cached_property
     def avg_loss_pct(self) -> float | None:
-        """Of the stopped trades, rounded as it is served; None without any."""
+        """Average of the stopped trades, rounded as served; None without any."""
         return _average(self.stopped)
 
     @cached_property
     def median_win(self) -> float | None:
-        """Of the trades that reached the target; None without any."""
+        """Median of the trades that reached the target; None without any."""
         # For the few trades of a ticker this takes a tenth of the time of numpy's median.
         return median(self.gains.tolist()) if len(self.gains) else None
 

@@ -163,7 +163,7 @@ def _shifted(names: list[str], first: Sequence[str]) -> list[str]:
 
 
 def _unique(names: Sequence[str], label: str) -> tuple[str, ...]:
-    """The names as they are written. Of columns with one name the first keeps it."""
+    """The names as they are written. If columns share a name, the first keeps it."""
     if len(names) > MAX_COLUMNS:
         raise SourceError(f"{label} has more than {MAX_COLUMNS:,} columns; split it.")
     found: dict[str, None] = {}

@@ -1,8 +1,8 @@
 """Names: read the symbol, the interval and the period of bars from the name of a file.
 
 Each program names its files in its own way: Binance `BTCUSDT-1d-2024-01.zip`, TradingView
-`NASDAQ_AAPL, 1D.csv`, Stooq `aapl.us.txt`. Of any other name the one part that can be a ticker is
-the symbol, as AAPL of `yahoofinance-AAPL-20040819-20180120.csv`. No file is opened here.
+`NASDAQ_AAPL, 1D.csv`, Stooq `aapl.us.txt`. In any other name the only part that can be a ticker
+is the symbol, such as AAPL in `yahoofinance-AAPL-20040819-20180120.csv`. No file is opened here.
 """
 
 from __future__ import annotations
@@ -273,4 +273,4 @@ def _interval(said: str) -> str:
 
 
 GIVES_NONE: Final = "gives no symbol"
-_RENAME: Final = "rename it to the symbol, as AAPL.csv, or give it alone with --symbol."
+_RENAME: Final = "rename it to the symbol, as AAPL.csv, or give this one file with --symbol."

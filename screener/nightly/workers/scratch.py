@@ -56,8 +56,8 @@ class Scratch:
             found = _opened(self.url).read(self._name(name), MOST_BYTES)
             if found is None:
                 raise SourceError(
-                    f"The sorted bars of this run are gone from {FOLDER}/ of {self.url}; leave "
-                    "that folder alone while a nightly runs, and run it again."
+                    f"The sorted bars of this run are gone from {FOLDER}/ of {self.url}; do not "
+                    "touch that folder while a nightly runs, and run it again."
                 )
             if hashlib.sha256(found.body).hexdigest() == name.partition(".")[0]:
                 return found.body

@@ -72,9 +72,9 @@ class Rendered:
     headings: Sequence[Heading]
 
 
-def docs_page(offer: Offer, reference: Callable[[], str]) -> Context:
+def docs_page(offer: Offer, reference: Callable[[Offer], str]) -> Context:
     """What the page shows; programs have the reference alone."""
-    samples, text = load_samples(offer.public_url), reference()
+    samples, text = load_samples(offer.public_url), reference(offer)
     groups = [
         (title, [sample for sample in samples if sample.surface == surface])
         for surface, title in (("rest", "REST routes"), ("mcp", "MCP tools"))

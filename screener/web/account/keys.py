@@ -57,7 +57,7 @@ async def _create(visit: Visit, site: Site, account: Account) -> tuple[Key, str]
     form = visit.form
     ends = form.get("ends", "")
     if ends not in ENDS:
-        raise Refusal(400, "Choose when the key ends.")
+        raise Refusal(400, "Choose when the key expires.")
     days = ENDS[ends]
     return await site.keys.create(
         account.email,

@@ -132,7 +132,7 @@ async def _known_browser(site: Site, visit: Visit, email: str) -> str | None:
 
 
 def _actor(visit: Visit, email: str) -> Actor:
-    """Who tries a password: with that of another account, a visitor is a stranger."""
+    """The actor of an attempt: a visitor who tries another account's password is a stranger."""
     return visit.actor if _is_own(visit, email) else visit.actor._replace(name="stranger")
 
 

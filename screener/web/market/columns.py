@@ -20,8 +20,8 @@ from store.wire.view import SetupView
 
 TONES = {"+": " up", "-": " down"}
 
-NONE = "none"
-"""What a cell says that has no value."""
+NONE = "\N{EN DASH}"
+"""The cell of a value that there is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +101,28 @@ def _status(row: Row) -> str:
     return words.status_words(view.status) + ("" if running is None else f", {running}")
 
 
-def _record(row: Row) -> str:
-    """The numbers that no win rate is shown without; the heading names them."""
+def _win_rate(row: Row) -> str:
+    """The win rate, with that of random entries."""
     record = row.view.record
     if record is None:
-        return "no record yet"
+        return NONE
     random = record.placebo_win_rate_pct
     beside = "" if random is None else f" ({words.percent(random)})"
-    loss = record.avg_loss_pct
-    lost = "no loss" if loss is None else words.change(loss)
-    return f"{words.percent(record.win_rate_pct)}{beside}, {record.sample_size:,}, {lost}"
+    return f"{words.percent(record.win_rate_pct)}{beside}"
+
+
+def _trades(row: Row) -> str:
+    """The trades behind the win rate."""
+    record = row.view.record
+    return NONE if record is None else f"{record.sample_size:,}"
+
+
+def _loss(row: Row) -> str:
+    """The average loss."""
+    record = row.view.record
+    if record is None:
+        return NONE
+    return "no loss" if record.avg_loss_pct is None else words.change(record.avg_loss_pct)
 
 
 COLUMNS: Mapping[str, Column] = {
@@ -145,7 +157,7 @@ COLUMNS: Mapping[str, Column] = {
         ("quality_pct",),
     ),
     "place": Column(
-        "Trigger from close, or gain",
+        "Distance to trigger, or open P/L",
         "distance",
         _place,
         ("distance_to_trigger_pct", "last_close_side", "gain_pct", "gain_r"),
@@ -175,15 +187,13 @@ COLUMNS: Mapping[str, Column] = {
         ("reward_to_risk", "reward_to_risk_left"),
     ),
     "record": Column(
-        "Won (random), trades, average loss",
-        "sample",
-        _record,
-        (
-            *("win_rate_scope", "win_rate_pct", "placebo_win_rate_pct", "win_rate_trades"),
-            *("avg_loss_pct", "verdict"),
-        ),
-        "record",
+        "Win rate (random)",
+        "win_rate",
+        _win_rate,
+        ("win_rate_scope", "win_rate_pct", "placebo_win_rate_pct"),
     ),
+    "trades": Column("Trades", "sample", _trades, ("win_rate_trades",)),
+    "loss": Column("Avg loss", "", _loss, ("avg_loss_pct", "verdict")),
     "market_cap": Column(
         "Market cap",
         "market_cap",
@@ -191,20 +201,23 @@ COLUMNS: Mapping[str, Column] = {
         ("market_cap",),
     ),
     "expected_r": Column(
-        "Expected R (random), trades",
+        "Expectancy in R (random), trades",
         "expected_r",
         lambda row: words.expected_cell(row.view) or NONE,
         ("expected_r", "expected_r_scope", "expected_r_trades", "placebo_avg_r"),
         "record",
     ),
     "typical_gain": Column(
-        "Typical gain if it wins",
+        "Median winning trade",
         "typical_gain",
         lambda row: _change(row.view.typical_gain_pct),
         ("expected_gain_pct",),
     ),
 }
 """Every column in its order; the symbol is always shown."""
+
+RECORD = ("record", "trades", "loss")
+"""Columns that are shown together: no win rate stands without its trades and the average loss."""
 
 OF_KINDS: Mapping[str, str] = {
     "direction": "pattern",
@@ -224,10 +237,11 @@ OF_KINDS: Mapping[str, str] = {
 
 DRAWN = (
     *("symbol", "price", "change", "pattern", "status", "quality", "place"),
-    *("reward_to_risk", "record"),
+    "reward_to_risk",
+    *RECORD,
 )
 USUAL: Mapping[str, Sequence[str]] = {
-    "table": (*DRAWN[:-2], "trigger", "stop", "target", *DRAWN[-2:]),
+    "table": (*DRAWN[:-4], "trigger", "stop", "target", *DRAWN[-4:]),
     "charts": DRAWN,
 }
 """By the view, the columns that it shows where nobody chose: a chart draws stop and target."""
@@ -240,6 +254,8 @@ def read_columns(text: str, view: str) -> Sequence[str] | None:
     names = {name.strip() for name in text.split(",") if name.strip()}
     if not names <= COLUMNS.keys():
         return None
+    if names & {*RECORD}:
+        names |= {*RECORD}
     return [name for name in COLUMNS if name in names | {"symbol"}] if names else USUAL[view]
 
 

@@ -46,7 +46,7 @@ class FamilyCounts:
 
 async def show(visit: Visit, site: Site) -> Page:
     """The first page."""
-    make = partial(_context, site.services.offer)
+    make = partial(_context, site.services.offer_of_night)
     with site.services.active_night.pin() as book:
         return site.pages.show("home.html", visit, book, make)
 
@@ -56,14 +56,11 @@ def _context(offer: Offer, book: Book) -> Context:
     ways = {way.key: way for host in shown for way in host.ways}
     found = [_example(book, symbol) for symbol in offer.demo_symbols]
     examples = [example for example in found if example is not None]
-    curl = ways["curl"].value
-    if examples:
-        curl = f"curl {offer.base_url}/demo/{examples[0].setup.symbol}"
     return {
         "offer": offer,
         "hosts": shown,
         "examples": examples[:5],
-        "curl": curl,
+        "curl": ways["curl"].value,
         "ways": ways,
         "families": _families(book),
     }

@@ -40,7 +40,7 @@ PRESETS: Final = (
     _preset(
         "new",
         "New tonight",
-        "Not in the night before, forming or triggered.",
+        "Forming or triggered, and not listed the night before.",
         [{"kind": "new", "value": True}],
         status="all",
     ),
@@ -72,7 +72,7 @@ PRESETS: Final = (
     _preset(
         "wide-reward",
         "Wide reward",
-        "Forming, with a reward of three times the risk or more.",
+        "Forming, with a reward-to-risk ratio of 3 or more.",
         [{"kind": "min_rr", "op": ">=", "value": 3}],
         status="forming",
         sort="-reward_to_risk",
@@ -80,7 +80,7 @@ PRESETS: Final = (
     _preset(
         "in-profit",
         "In profit",
-        "Trades with a gain so far, the largest first.",
+        "Open trades in profit, the largest open P/L first.",
         [{"kind": "gain", "op": ">", "value": 0}],
         status="in_progress",
         sort="-gain",

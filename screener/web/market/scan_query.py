@@ -68,11 +68,11 @@ VIEW_PROBLEMS: Mapping[str, str] = {
     "view": "Choose the table or the charts.",
     "columns": "Choose columns from the list.",
 }
-"""The same of how rows are shown."""
+"""Defaults of how rows are shown."""
 
 
-UNREADABLE = "The conditions in this address cannot be read. Start again from those below."
-UNKNOWN = "The address names a condition that does not exist. Choose one from the list."
+UNREADABLE = "The conditions in this URL cannot be read. Start again from those below."
+UNKNOWN = "This URL has a condition that does not exist. Choose one from the list."
 TOO_MANY = f"At most {MAX_PREDICATES} conditions can be applied together."
 
 
@@ -148,7 +148,7 @@ class Query:
         return self.typed["status"] or self.arguments.status
 
     def on(self, status: str) -> Query:
-        """The same on the tab of a status."""
+        """This query on the tab of a status."""
         arguments = self.arguments.model_copy(update={"status": status})
         return replace(self, typed={**self.typed, "status": status}, arguments=arguments)
 

@@ -22,6 +22,7 @@ from mcp_server.operations.services import Services
 from mcp_server.presentation.offer import Offer
 from screener.web.market.columns import (
     COLUMNS,
+    RECORD,
     USUAL,
     Cell,
     Column,
@@ -48,11 +49,11 @@ from store.wire.view import SetupView
 CSV_PATH = f"{PATH}.csv"
 CSV = "text/csv; charset=utf-8"
 
-NOT_ASKED = Refusal(400, "This scan cannot be run. The form says why.")
+NOT_ASKED = Refusal(400, "This scan cannot be run. The form shows why.")
 FAMILIES = (("", "All families"), *((str(family), family.label) for family in Family))
 LIMITS = tuple((size, size) for size in ("25", "50", "100", "200"))
 STATUSES = (("forming", "Forming"), ("in_progress", "Triggered"), ("all", "All"))
-PLACES = {"forming": "Trigger from close", "in_progress": "Gain so far"}
+PLACES = {"forming": "Distance to trigger", "in_progress": "Open P/L"}
 """What the column `place` is called among the setups of one status."""
 
 
@@ -166,7 +167,7 @@ def _context(services: Services, query: Query, book: Book, **_others: object) ->
         "groups": GROUPS,
         "fields": FIELDS,
         "comparisons": COMPARISONS,
-        "columns": COLUMNS,
+        "columns": {name: one for name, one in COLUMNS.items() if name not in RECORD[1:]},
         "sorts": tuple(SORTS.items()),
         "limits": LIMITS,
         "defaults": DEFAULTS,
@@ -217,13 +218,13 @@ def _counts(sizes: Mapping[str, int], query: Query) -> str:
         f"{size:,} {words}{'' if size == 1 else 's'}"
         for size, words in (
             (sizes["forming"], "forming setup"),
-            (sizes["in_progress"], "triggered trade"),
+            (sizes["in_progress"], "open trade"),
         )
     )
     if query.arguments.max_distance_pct is not None:
         return (
-            f"The night has {forming} so close to the trigger. Triggered trades are not filtered "
-            f"by that: {running}, under Triggered only."
+            f"The night has {forming} so close to the trigger. Open trades are not filtered by "
+            f"distance: {running}, under Triggered only."
         )
     asked = "" if query.is_plain else " that match"
     return f"The night has {forming} and {running}{asked}."
@@ -264,7 +265,10 @@ def _copies(query: Query, offer: Offer) -> list[Copy]:
         words = f"The body of a POST to {offer.extended_url}, with the same key."
         copies.append(Copy("mcp", "As an MCP call", words, _mcp(query)))
     link = f"{offer.public_url}{query.address()}"
-    return [*copies, Copy("link", "As a link", "Whoever may see the scan sees these rows.", link)]
+    return [
+        *copies,
+        Copy("link", "As a link", "Anyone who can open the screen can open this link.", link),
+    ]
 
 
 def _curl(query: Query, offer: Offer) -> str:

@@ -30,7 +30,7 @@ from store.accounts.screens import SavedScreen
 
 PATH = "/feeds/{secret}"
 ATOM: Final = "application/atom+xml; charset=utf-8"
-NO_FEED: Final = "There is no feed at this address. Its owner may have replaced it."
+NO_FEED: Final = "There is no feed at this URL. Its owner may have replaced it."
 
 NIGHTS: Final = 10
 """The newest nights that a feed tells of, for a reader that was away."""

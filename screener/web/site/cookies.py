@@ -29,8 +29,8 @@ class Cookie:
     def read(self, request: Request) -> str | None:
         """The value that the browser sent; None if it is empty or too long for a token.
 
-        Of a repeated name the first counts (RFC 6265 section 4.2.1). Quoted values are not decoded:
-        no token has one, and the standard library takes quadratic time.
+        If a name is repeated, the first counts (RFC 6265 section 4.2.1). Quoted values are not
+        decoded: no token has one, and the standard library takes quadratic time.
         """
         for field in request.headers.getlist("cookie"):
             for pair in field.split(";"):

@@ -19,8 +19,8 @@ from screener.web.site.refusals import Refusal
 PROGRAMS = (*AGENT_PATHS, *OAUTH_PATHS, "/.well-known")
 
 SENTENCES = {
-    404: "There is no such page. The address may be mistyped.",
-    405: "This address does not accept that request. Go back and use a link or a button.",
+    404: "There is no such page. Check the URL.",
+    405: "This URL does not accept that request. Go back and use a link or a button.",
     500: "Something went wrong here, and the error was logged. Try again in a moment.",
 }
 

@@ -55,7 +55,7 @@ async def read_form(request: Request) -> dict[str, str]:
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in ("", URLENCODED, MULTIPART):
-        raise Refusal(415, "This address takes HTML forms only.")
+        raise Refusal(415, "This URL takes only HTML forms.")
     try:
         body = await read_body(request.receive)
     except BodyTooLargeError as error:

@@ -29,7 +29,7 @@ MOST = 64
 """Streams of one process."""
 
 MOST_OF_STRANGERS = MOST // 2
-"""Of those, streams to people who may not see the scan."""
+"""The most streams to people who may not see the scan."""
 
 LASTS = 100.0
 """Seconds of a stream: less than a connection has for an answer, so that it ends as it should."""

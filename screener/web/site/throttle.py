@@ -72,7 +72,7 @@ class UncountedRefusal(Refusal):
 class Throttle:
     """Counts the attempts of the last quarter of an hour; in the memory of this process by default.
 
-    Of several throttles over one counting, each has a name of its own.
+    Throttles that share a counting have different names.
     """
 
     def __init__(

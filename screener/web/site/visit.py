@@ -54,7 +54,7 @@ class Visit:
 
     @property
     def actor(self) -> Actor:
-        """Who acts, as the audit log names them."""
+        """The actor for the audit log."""
         agent = self.request.scope["caller"].client
         return Actor("owner" if self.account else "stranger", self.network, agent)
 

@@ -68,8 +68,8 @@ class Visits:
         return self._guarded(work)
 
     def parts(self, handler: Handler, count: Count | None = None) -> Endpoint:
-        """An endpoint for what a page or a program loads: pictures, data, feeds. It refuses in one
-        line of text, and counts as a picture unless it is told how.
+        """An endpoint for what a page or a program loads: pictures, data, feeds. Its errors are one
+        line of text. It counts as a picture unless `count` is given.
         """
 
         async def work(visit: Visit) -> Page:

@@ -112,6 +112,43 @@ def test_unknown_accounts_and_keys_are_one_line(tmp_path: Path) -> None:
     check_refusal(run(tmp_path, "night", "verify"), "run `screener nightly` first")
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("sacn", "Did you mean 'scan'? See `screener --help`."),
+        ("bars chek", "Did you mean 'check'? See `screener bars --help`."),
+        ("night prune", "Missing option '--keep'. See `screener night prune --help`."),
+        ("night withdraw", "See `screener night withdraw --help`."),
+        ("scan --limit many", "'--limit': must be a whole number. See `screener scan --help`."),
+        ("scan --limit", "'--limit' requires an argument."),
+        ("audit --limit 0", "must be at least 1."),
+        ("account add a@b.c --plan x", "'none'. See `screener account add --help`."),
+        ("--nope", "No such option: --nope."),
+    ],
+)
+def test_a_call_that_is_not_understood_is_one_line_that_shows_where_help_is(
+    tmp_path: Path, line: str, words: str
+) -> None:
+    check_refusal(run(tmp_path, *line.split()), words)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "words"),
+    [
+        ("PORT", "abc", "must be a whole number"),
+        ("WORKERS", "0", "must be at least 1"),
+        ("OPEN_PAGES", "perhaps", "must be true or false"),
+        ("SESSION_QUORUM", "x", "must be a number"),
+        ("SESSION_QUORUM", "2", "must be at most 1"),
+        ("LOG_FORMAT", "xml", "must be 'console' or 'json'"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_one_line(
+    tmp_path: Path, setting: str, value: str, words: str
+) -> None:
+    check_refusal(run(tmp_path, "settings", **{f"SCREENER_{setting}": value}), words)
+
+
 def test_bars_that_cannot_be_used_are_one_line_and_leave_the_active_night(data_dir: Path) -> None:
     before = (data_dir / "manifest.json").read_bytes()
     bad = data_dir.parent / "bad"

@@ -54,7 +54,7 @@ def test_a_list_that_cannot_be_read_is_refused_in_one_line(data: Path, tmp_path:
     for file, words in (
         (tmp_path / "none", "cannot be read"),
         (tmp_path, "cannot be read"),
-        (tmp_path / "empty", "the list names no symbol"),
+        (tmp_path / "empty", "the list has no symbol"),
         (tmp_path / "large", "is over 64 KB"),
     ):
         check_refusal(run(data, "watchlist", "import", ADA, str(file)), words)

@@ -166,7 +166,7 @@ def test_a_formation_stands_under_one_heading_and_what_is_gone_has_its_levels(
     assert counts == {"New tonight": of["forming"], "Triggered today": of["in_progress"], "Gone": 1}
     gone = under[-1][1][0].text
     assert "It had trigger $11.00, stop $9.50, target $14.25." in gone
-    assert "No longer served: its lines no longer fit the bars well." in gone
+    assert "No longer listed: its lines no longer fit the bars well." in gone
 
 
 def test_every_kind_and_reason_has_words() -> None:

@@ -9,15 +9,17 @@ import shlex
 import subprocess
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
+import httpx
 import pytest
 
 from mcp_server.presentation.hosts import Way, hosts
 from tests.chromium import profile_of
 from tests.screener.web.browser import Browser
-from tests.service import Service, apart
+from tests.service import Service, apart, serving
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser as Program
@@ -50,6 +52,17 @@ def test_the_python_programs_run_as_they_are_shown(
 async def run_as_shown(program: str) -> None:
     """Run a program in a thread, as the main one of a process."""
     await anyio.to_thread.run_sync(exec, program, {"__name__": "__main__"})
+
+
+def test_every_example_asks_for_a_demo_symbol_with_a_setup(data_dir: Path) -> None:
+    """The first demo symbol has none on this night."""
+    documents = ("/llms.txt", "/api/v1/llms.txt", "/api/v1/skill.md", "/api/v1/")
+    with serving(data_dir, demo_symbols=("INTC", "IBM")) as service:
+        texts = [httpx.get(service.url + path).text for path in ("/", "/connect", *documents)]
+        named = {name for text in texts for name in re.findall(r"curl \S+/demo/(\w+)", text)}
+
+    assert all("curl" in text for text in texts)
+    assert named == {"IBM"}
 
 
 def test_the_curl_commands_run_as_they_are_shown(service: Service) -> None:

@@ -66,10 +66,10 @@ def test_a_symbol_shows_examples_of_all_its_trades_that_can_be_drawn(
 
     assert len(trades) > OF_SYMBOL == len(shown)
     won = sum(by_id[trade]["outcome"] == "win" for trade in shown)
-    assert f"{OF_SYMBOL} of the {len(trades)} trades that ended" in words(page)
+    assert f"{OF_SYMBOL} of the {len(trades)} resolved trades with stored bars" in words(page)
     losses = [row["realized_move_pct"] for row in trades if row["outcome"] != "win"]
     so = (
-        f"So {won} of these {OF_SYMBOL} reached the target, as {wins} of the {len(trades)} did; "
+        f"{won} of these {OF_SYMBOL} reached the target, as {wins} of the {len(trades)} did; "
         r"average loss (\S+)%\."
     )
     found = re.search(so, words(page))

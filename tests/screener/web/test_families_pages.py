@@ -106,5 +106,5 @@ def test_a_night_without_such_counts_says_so(data_dir: Path) -> None:
     with serving(data_dir) as live:
         text = words(Browser(live).get("/families/triangle").text)
 
-    assert "was sealed without these counts; the next one will carry them." in text
+    assert "has no such counts; the next one will." in text
     assert "This night has no market table for each family" in text

@@ -119,7 +119,7 @@ def test_a_key_needs_a_name_that_can_be_read_and_an_end_that_is_a_choice(service
     browser = signed_in(service, new_person(service))
     names, ends = ("", "   ", "x" * 101, "a\u202eb"), ("0", "-1", "36500", "30 ", "never")
     refused = [({"name": name}, "1 to 100 printable characters") for name in names]
-    refused += [({"name": "Laptop", "ends": end}, "Choose when the key ends.") for end in ends]
+    refused += [({"name": "Laptop", "ends": end}, "Choose when the key expires.") for end in ends]
 
     for fields, said in refused:
         answer = browser.submit(browser.form("/keys"), **fields)

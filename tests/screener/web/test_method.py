@@ -108,7 +108,7 @@ def test_costs_survivorship_and_random_entries_are_named(service: Service) -> No
         "Survivorship.",
         "Of the 5 symbols here, 0 have bars that stop before the session",
         "95% Wilson interval",
-        "as one cluster",
+        "form one cluster",
     ):
         assert said in text
 
@@ -189,4 +189,4 @@ def test_a_market_s_regimes_stand_in_a_table_of_their_own() -> None:
 
 
 def test_a_night_without_the_record_says_so() -> None:
-    assert "The night of 2024-03-08 carries no such statistics" in rendered(None)
+    assert "The night of 2024-03-08 has no such statistics" in rendered(None)

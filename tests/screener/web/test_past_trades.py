@@ -182,7 +182,7 @@ def test_a_night_that_was_sealed_before_history_had_lines_says_so(data_dir: Path
     with serving(data_dir, demo_symbols=("GOOG",)) as live:
         page = Browser(live).get(address("GOOG", newest)).text
     assert "chart.png" in page
-    assert "this night was sealed before past trades had them" in page
+    assert "Its trend lines are not stored in this night" in page
 
 
 def test_the_marks_of_a_symbol_are_the_trades_within_its_kept_bars(book: Book) -> None:

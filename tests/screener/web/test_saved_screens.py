@@ -134,7 +134,7 @@ def test_a_screen_tells_which_setups_entered_and_left_since_the_night_before(
     assert f"As of {SESSION}" in text
     assert "Stopped: the trade ended at its stop. Before: " in text
     assert f"No longer matches: {state_words(lost)}. Before: " in text
-    assert "No longer served. Before: " in text
+    assert "No longer listed. Before: " in text
     assert "not investment advice" in text
 
 
@@ -178,7 +178,7 @@ def test_each_attempt_of_a_formation_enters_and_leaves_by_itself(
     assert forth.size == len(later.scan.rows)
     assert [(view.symbol, view.attempt) for view in forth.entered] == [(second.symbol, 2)]
     left = [(gone.view.attempt, gone.reason) for gone in back.left]
-    assert left == [(2, "No longer served")], "not how the first attempt stands"
+    assert left == [(2, "No longer listed")], "not how the first attempt stands"
 
 
 def test_real_nights_say_what_they_say_on_the_page_of_changes(second: Path, tmp_path: Path) -> None:
@@ -513,7 +513,7 @@ def test_without_the_night_before_page_and_feed_say_that_it_is_not_known(
             path = saved(browser)
             feed = httpx.get(feed_of(browser, path)).text
             page = browser.get(path).text
-        assert "it is not known what entered and left" in words(page), name
+        assert "There is no night before to compare with." in words(page), name
         assert len(symbols(page, "stayed")) == 5, name
         assert entries(feed) == []
         assert "not known what entered and left" in feed

@@ -364,7 +364,7 @@ def test_a_heading_sorts_says_how_and_turns_round(market: Service) -> None:
 
     assert [order for order, _ in headings if order] == ["ascending"]
     assert "/screen?sort=-distance" in [html.unescape(address) for _, address in headings]
-    assert len(headings) == page.count('scope="col"') == len(USUAL["table"])
+    assert len(headings) == page.count('scope="col"') - 1 == len(USUAL["table"]) - 1, "of the loss"
 
 
 def test_the_columns_that_are_chosen_are_shown_in_their_own_order_and_each_sorts(
@@ -375,7 +375,7 @@ def test_the_columns_that_are_chosen_are_shown_in_their_own_order_and_each_sorts
     heads = re.findall(r'<th scope="col"[^>]*><a href="([^"]+)">([^<]+)<', page)
     whole = screen(market, columns=",".join(SHOWN)).text
 
-    assert [name for _, name in heads] == ["Symbol", "Price", "Stop", "Typical gain if it wins"]
+    assert [name for _, name in heads] == ["Symbol", "Price", "Stop", "Median winning trade"]
     for address, _ in heads:
         again = Browser(market).get(html.unescape(address)).text
         assert len(re.findall('aria-sort="', again)) == 1
@@ -383,7 +383,7 @@ def test_the_columns_that_are_chosen_are_shown_in_their_own_order_and_each_sorts
     assert re.findall(r" data-row>(\w+)</a>", page)
     assert whole.count('<th scope="col"') == len(SHOWN)
     sorts = re.findall(r'<th scope="col"[^>]*><a href="/screen\?[^"]*sort=', whole)
-    assert len(sorts) == len(SHOWN)
+    assert len(sorts) == len(SHOWN) - 1, "the loss is not sorted by"
 
 
 def test_charts_are_another_view_of_the_same_setups(market: Service) -> None:
@@ -441,7 +441,7 @@ async def test_numbers_that_mislead_by_themselves_have_beside_them_what_they_nee
         answer = await call(client, "scan_setups", **asked)
     setups = (answer.structured_content or {})["setups"]
     cells = re.findall(r'data-label="([^"]*)">([^<]*)<', page)
-    expected = [text for label, text in cells if label == "Expected R (random), trades"]
+    expected = [text for label, text in cells if label == "Expectancy in R (random), trades"]
     reward = [text for label, text in cells if label == "Reward to risk"]
 
     assert len(setups) == len(expected) == len(reward)
@@ -450,7 +450,7 @@ async def test_numbers_that_mislead_by_themselves_have_beside_them_what_they_nee
         r, random, scope = (row[f] for f in ("expected_r", "placebo_avg_r", "expected_r_scope"))
         assert shown == f"{r:+.3f} ({random:+.3f}), {row['expected_r_trades']:,} of {scope}"
         left = row.get("reward_to_risk_left")
-        wanted = "none left" if left is None else f"{left:,.2f} left"
+        wanted = "\N{EN DASH}" if left is None else f"{left:,.2f} left"
         if row["status"] == "forming":
             wanted = f"{row['reward_to_risk']:,.2f}"
         assert ratio == wanted
@@ -532,7 +532,7 @@ def test_within_a_distance_no_triggered_trade_is_kept_unless_asked_for(market: S
         sizes = re.findall(r'<span class="size">(\d+)<', page)
         assert sizes == [str(len(near)), str(len(running)), str(len(near))]
         assert said in words(page)
-        assert f"{len(running)} triggered trades, under Triggered only." in words(page)
+        assert f"{len(running)} open trades, under Triggered only." in words(page)
 
 
 def test_the_page_opens_on_the_first_tab_that_has_rows_and_its_texts_say_which(
@@ -595,7 +595,7 @@ def test_pages_begin_with_what_is_near_its_trigger_and_of_good_quality_and_say_s
     assert places == sorted(places)
     assert len({place[0] for place in places}) > 1
     assert f"Order: {SORTS[NEARNESS]}." in words(page)
-    assert "Setups within 2% of their trigger lead" in words(page)
+    assert "Setups within 2% of their trigger come first" in words(page)
     assert market.get("/scan").json()["sort"] == "rank"
 
 

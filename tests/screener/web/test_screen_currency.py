@@ -33,7 +33,7 @@ def test_prices_are_in_the_currency_of_the_night_and_nothing_says_dollars(rupees
     page = screen(rupees, status="all")
 
     assert "₹" in page
-    assert "Prices are in the currency that stands with them." in page
+    assert "Prices are in the currency shown with them." in page
     assert "in dollars" not in page
 
 

@@ -76,7 +76,7 @@ def test_names_are_shown_only_to_who_may_see_the_scan(data_dir: Path) -> None:
     assert "OLD001" not in stranger
     assert ".csv" not in stranger
     assert str(NAMED + 7) in stranger
-    assert "finds their names here" in stranger
+    assert "see the symbols here" in stranger
     assert "OLD001" in member
     assert f"OLD{NAMED:03}" not in member
     assert "<b>.csv" not in member

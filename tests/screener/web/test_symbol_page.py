@@ -44,7 +44,7 @@ def test_who_may_scan_reads_what_the_scan_says_and_no_history(closed: Service, b
         assert money(price, "USD") in text
     assert "Reward to risk" in text
     assert re.search(
-        r"expected R [+-]\d\.\d{3} \(random entries [+-]\d\.\d{3}\) from [\d,]+ ", text
+        r"expectancy [+-]\d\.\d{3} R \(random entries [+-]\d\.\d{3}\) from [\d,]+ ", text
     )
     assert "triggered" in text
     assert f"As of {book.session}" in text
@@ -163,7 +163,7 @@ def test_a_search_finds_symbols_by_their_beginning_or_goes_to_the_one_that_it_na
     assert (exact.status_code, exact.headers["location"]) == (303, "/symbols/AAPL")
     assert re.findall(r'<a href="/symbols/([A-Z]+)">', company) == ["IBM"]
     assert "<zzq>" not in nothing
-    assert "No covered symbol" in nothing
+    assert "No symbol or company name" in nothing
 
 
 def test_what_the_search_suggests_is_what_it_finds_and_is_short_whatever_is_typed(

@@ -17,6 +17,7 @@ import pytest
 from starlette.routing import Route
 
 import screener.service.app
+from mcp_server.presentation.offer import Offer
 from screener.service.app import build_app
 from screener.settings.settings import Settings
 from screener.web.routes import web_routes
@@ -77,7 +78,7 @@ def test_every_route_of_the_pages_is_in_the_table(
     """A new page is a row of tests/screener/web/pages.py, and is then looked at by every walk."""
     found = list[Route]()
 
-    def noted(site: Site, reference: Callable[[], str]) -> list[Route]:
+    def noted(site: Site, reference: Callable[[Offer], str]) -> list[Route]:
         found.extend(web_routes(site, reference))
         return found
 

@@ -46,7 +46,7 @@ def test_the_list_stands_in_the_users_order_with_name_setup_and_distance(
     for view in views:
         shown = f"{view.pattern} {view.direction}, {state_words(view)} {place_words(view)}"
         assert shown in found[view.symbol]
-        assert "since the entry" in shown
+        assert "open P/L" in shown
     assert "4 of 200" in page
 
 
@@ -167,7 +167,7 @@ def test_what_cannot_be_added_is_said_stays_as_typed_and_changes_nothing(service
         (AccountPlan.PREMIUM_PLUS, "NOPE", "Nothing was added.</p>\n<p>Not known: NOPE.<"),
         (AccountPlan.PREMIUM_PLUS, "GOGO", "Not known: GOGO (perhaps GOOG).<"),
         (AccountPlan.PREMIUM_PLUS, '"<b>NOPE', "Not known: &lt;B&gt;NOPE.<"),
-        (AccountPlan.PREMIUM_PLUS, " , ", "names no symbol"),
+        (AccountPlan.PREMIUM_PLUS, " , ", "has no symbol"),
         (AccountPlan.NONE, "AAPL", "Your plan tracks no tickers."),
     ):
         account = new_person(service, plan)

@@ -40,7 +40,7 @@ def rest(finding: Finding) -> int:
 
 @compiled
 def score_rest(quality: float, needed: float) -> int:
-    """The same for a pair whose score is too low: it moves by about 0.7 in log-odds a bar."""
+    """Bars of rest for a pair whose score is too low: it moves by about 0.7 in log-odds a bar."""
     missing = log_odds(needed) - log_odds(quality)
     if missing > 3.0:
         return 16

@@ -104,7 +104,7 @@ def test_what_nothing_tells_is_named_as_assumed(bars: Path, tmp_path: Path) -> N
     less = json.loads(check(tmp_path, bars, "--json", "--reference", str(known)).stdout)["assumed"]
     assert less["adjustment_symbols"] == less["currency_symbols"] == 19 + len(SHORT)
     text = check(tmp_path, bars, "--adjustment", "split+div").stdout
-    assert f"for splits and dividends, since nothing says so: {20 + len(SHORT)} symbols" in text
+    assert f"{20 + len(SHORT)} symbols are adjusted for splits and dividends; override" in text
 
 
 def test_a_check_leaves_no_file(
@@ -253,7 +253,7 @@ def test_the_rows_of_a_file_add_up_in_words(tmp_path: Path) -> None:
     table = text[text.index("where the rows went") : text.index("    WILD: ")]
     rows = [int(found) for found in re.findall(r"^\w+ .*? (?:\d+|-) +(\d+)  ", table, re.M)]
     assert rows[0] == sum(rows[1:]) == 401
-    served = re.search(r"would cover (\d) of 2 symbols, by (\d+) bars; the other (\d+)", text)
+    served = re.search(r"would cover (\d) of 2 symbols with (\d+) bars; the other (\d+)", text)
     assert served is not None, text
     assert int(served[2]) + int(served[3]) == said["bars"]
 
@@ -285,7 +285,7 @@ def test_a_night_reports_what_was_found_in_each_symbols_bars(bars: Path, tmp_pat
     assert alone.splitlines()[1:] == ["T00,too_few_bars,,left out,20 bars are left; 60 are needed."]
     assert shown.index("found") < shown.index("\nsymbol  ")
     without = run(tmp_path, "show", "S01").stdout
-    assert "a night has no records of symbols that it does not cover" in without
+    assert "the latest scan left this symbol out" in without
     assert "no resolved trade yet" not in without
     check_refusal(run(tmp_path, "night", "report", "--json", "--csv"), "one of them")
     check_refusal(run(tmp_path, "night", "report", "20200101-000000000000"), "no night")

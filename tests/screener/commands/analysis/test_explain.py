@@ -227,6 +227,6 @@ def test_a_night_of_unknown_bars_asks_for_them(made: tuple[Path, Path], damage: 
 
     check_refusal(
         run(data, "detect", "MSFT"),
-        f"Nothing says where the bars of the night of {DAYS[89]} lie; name them with --bars.",
+        f"The bars of the night of {DAYS[89]} are not on record; name them with --bars.",
     )
     assert told(data, bars, "TRI").returncode == 0

@@ -100,7 +100,7 @@ def test_a_night_tells_who_is_behind_its_session_who_ahead_and_who_in_days_to_co
     assert "Left out, too_few_bars: AHEAD." in output
     assert "Found, future_date: bars 1, symbols 1." in output
     assert "Left out, behind: LATE." in output
-    assert re.search(r"Warning: later sessions of 1 symbols are not used, .* \(EARLY\)", output)
+    assert re.search(r"Warning: later bars of 1 symbol are not used, .* \(EARLY\)", output)
 
 
 def test_a_night_that_falls_far_behind_is_held_back_and_a_dry_run_says_so(

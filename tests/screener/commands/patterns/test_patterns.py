@@ -132,7 +132,7 @@ def test_a_narrow_terminal_shows_no_win_rate_without_its_trades_and_loss(night: 
             for line in run(night, "scan", COLUMNS=str(columns)).stdout.splitlines()
             if "symbol" in line
         )
-        assert ("won" in heads) == ("trades" in heads) == ("avg" in heads)
+        assert ("win" in heads) == ("trades" in heads) == ("avg" in heads)
         assert {"symbol", "distance", "trigger"} <= set(heads)
         assert columns < 76 or {"side", "stop", "target", "r/r"} <= {*heads, "side"}
 
@@ -220,7 +220,7 @@ def test_a_scan_that_finds_nothing_says_how_many_setups_there_are(night: Path) -
     printed = run(night, "scan", "--filter", "price>1e9").stdout
 
     assert "Setups forming: 0." in printed
-    assert "The night has 5 setups in all" in words(printed)
+    assert "which lists 5 setups." in words(printed)
 
 
 @pytest.mark.parametrize("command", [("scan",), ("show", "AAPL"), ("chart", "AAPL")])
