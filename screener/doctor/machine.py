@@ -19,6 +19,7 @@ from screener.service.parts import is_on_the_internet
 from screener.settings.setting_types import is_loopback
 from screener.settings.settings import Settings
 from store.errors import LedgerError, StoreError
+from store.folder.files import check_data_folder
 from store.folder.layout import DataFolder
 from store.folder.lock import holder, restore_is_pending
 from store.ledger.ledger import Ledger
@@ -99,6 +100,7 @@ def clock(chosen: Settings) -> Iterator[CheckResult]:
 def data_folder(chosen: Settings) -> Iterator[CheckResult]:
     """Whether the folder exists and can be written, and whether a restore was killed in it."""
     path = chosen.data_dir.resolve()
+    check_data_folder(path)
     writer = holder(chosen.data_dir)
     if not path.is_dir():
         makes = "`screener serve`" if chosen.nights_url else "`screener up` or `screener nightly`"

@@ -49,12 +49,21 @@ def private_data_folder(folder: Path) -> Path:
     Raises:
         StoreError: it cannot be made or restricted, or others may read it and it is not ours.
     """
+    check_data_folder(folder)
+    return private_folder(folder)
+
+
+def check_data_folder(folder: Path) -> None:
+    """Check that a folder, if there is one, may be the data folder.
+
+    Raises:
+        StoreError: others may enter it, and it is not ours.
+    """
     if folder.is_dir() and folder.stat().st_mode & OTHERS and not _is_ours(folder):
         raise StoreError(
             f"{folder} is not a data folder: other users may enter it, and it is shared or holds "
             "other things; set SCREENER_DATA_DIR to a folder of its own."
         )
-    return private_folder(folder)
 
 
 def _is_ours(folder: Path) -> bool:

@@ -108,6 +108,16 @@ def test_a_folder_that_is_not_there_yet_is_no_fault_and_is_not_made(tmp_path: Pa
     assert not (tmp_path / "none").exists()
 
 
+def test_an_open_folder_of_others_is_a_fault_and_stays_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").touch()
+    tmp_path.chmod(0o755)
+
+    done = run(tmp_path, "doctor")
+
+    assert "is not a data folder" in done.stdout
+    assert tmp_path.stat().st_mode & 0o777 == 0o755
+
+
 def test_a_clock_that_is_behind_what_has_happened_is_warned_of(
     data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
