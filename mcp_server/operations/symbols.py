@@ -12,10 +12,10 @@ from anyio.lowlevel import checkpoint
 
 from mcp_server.calls.callers import Surface
 from mcp_server.calls.errors import ApiError
+from mcp_server.filters.directory import Directory
 from mcp_server.operations.access import cap_of
 from mcp_server.operations.services import Services
 from store.accounts.keys import Principal
-from store.nights.book import Book
 
 SYMBOL_PATTERN = re.compile(r"[A-Za-z0-9.]{1,24}")
 
@@ -52,14 +52,14 @@ def _is_several(text: str) -> bool:
 
 
 @asynccontextmanager
-async def suggesting(services: Services, book: Book) -> AsyncIterator[None]:
+async def suggesting(directory: Directory) -> AsyncIterator[None]:
     """Has a refusal of symbols name the known ones that are nearest to each."""
     try:
         yield
     except ApiError as error:
         details = error.details or {}
         wrong = [*details.get("rejected", ()), *details.get("unknown", ())]
-        directory, nearest = services.directory(book), {}
+        nearest = {}
         for symbol in wrong[:LOOKED_UP]:
             if known := directory.nearest(symbol):
                 nearest[symbol] = known

@@ -7,6 +7,7 @@ meanwhile, and what refuses it leaves the list as it was.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from anyio.lowlevel import checkpoint
@@ -35,71 +36,6 @@ async def tracked_by(account: Account | None, services: Services) -> Sequence[st
     return () if account is None else await services.watchlist.symbols(account.id)
 
 
-async def replace_list(
-    symbols: Sequence[str],
-    account: Account,
-    book: Book,
-    services: Services,
-    guard: Guard = unguarded,
-) -> Edited:
-    """Replace the whole list by symbols as they were sent.
-
-    Raises:
-        ApiError: `invalid_symbol`, `unknown_symbol` or `ticker_cap_exceeded`.
-    """
-    async with suggesting(services, book):
-        after = check_symbols(symbols)
-        strange = _strange(after, book)
-
-        def change(before: Sequence[str]) -> Sequence[str]:
-            _check_known(strange, before)
-            check_cap(account, len(after))
-            return after
-
-        return await services.watchlist.change(account.id, guard(change))
-
-
-async def edit_list(
-    added: Sequence[str],
-    removed: Sequence[str],
-    account: Account,
-    book: Book,
-    services: Services,
-    guard: Guard = unguarded,
-) -> Edited:
-    """Remove symbols, then append those that are new, as they were sent.
-
-    Raises:
-        ApiError: `invalid_symbol`, `unknown_symbol` or `ticker_cap_exceeded`.
-    """
-    async with suggesting(services, book):
-        check_symbols([*added, *removed])  # a refusal names the bad symbols of both
-        new, gone = check_symbols(added), frozenset(check_symbols(removed))
-        strange = _strange(new, book)
-
-        def change(before: Sequence[str]) -> Sequence[str]:
-            _check_known(strange, before)
-            kept = [symbol for symbol in before if symbol not in gone]
-            after = list(dict.fromkeys([*kept, *new]))
-            check_cap(account, len(after), len(kept))
-            return after
-
-        return await services.watchlist.change(account.id, guard(change))
-
-
-async def move_ticker(symbol: str, steps: int, account: Account, services: Services) -> Edited:
-    """Move a ticker down the list, or up if `steps` is negative, at most to either end."""
-
-    def change(before: Sequence[str]) -> Sequence[str]:
-        if symbol not in before:
-            return before
-        after = [other for other in before if other != symbol]
-        after.insert(max(0, before.index(symbol) + steps), symbol)
-        return after
-
-    return await services.watchlist.change(account.id, change)
-
-
 class Imported(NamedTuple):
     """What became of a list of another program."""
 
@@ -110,50 +46,103 @@ class Imported(NamedTuple):
     """What is known, and was not added for want of room."""
 
 
-async def import_list(
-    text: str,
-    account: Account,
-    book: Book,
-    directory: Directory,
-    watchlist: Watchlist,
-    guard: Guard = unguarded,
-) -> Imported:
-    """Append to an account's list what a text names, as far as it is known and there is room.
+@dataclass(frozen=True, slots=True)
+class TrackedList:
+    """The list of an account, and the night that knows the symbols which may be on it."""
 
-    Raises:
-        ApiError: `bad_request`; the text names no symbol, or too many.
-    """
-    listed = dict[str, Sequence[str]]()
-    for one in read_list(text):
-        listed[one] = meanings(one, directory)
-        await checkpoint()  # others go on in between
-    strange = frozenset(_strange({symbol for found in listed.values() for symbol in found}, book))
+    account: Account
+    book: Book
+    directory: Directory
+    watchlist: Watchlist
+    guard: Guard = unguarded
 
-    def known(own: Collection[str]) -> Mapping[str, str | None]:
-        """The symbol that each certainly means, on this list or in the night."""
-        return {
-            one: next((symbol for symbol in found if symbol in own or symbol not in strange), None)
-            for one, found in listed.items()
-        }
+    async def replace(self, symbols: Sequence[str]) -> Edited:
+        """Replace the whole list by symbols as they were sent.
 
-    def change(before: Sequence[str]) -> Sequence[str]:
-        new = [symbol for symbol in dict.fromkeys(known(before).values()) if symbol]
-        after = dict.fromkeys([*before, *new])
-        return list(after)[: max(cap_of(account), len(before))]
+        Raises:
+            ApiError: `invalid_symbol`, `unknown_symbol` or `ticker_cap_exceeded`.
+        """
+        async with suggesting(self.directory):
+            after = check_symbols(symbols)
+            strange = self._strange(after)
 
-    edited = await watchlist.change(account.id, guard(change))
-    means = known(edited.before)
-    unknown = dict[str, Sequence[str]]()
-    for one in (one for one, symbol in means.items() if symbol is None):
-        unknown[one[:SHOWN]] = directory.nearest(one) if len(unknown) < LOOKED_UP else ()
-        await checkpoint()
-    found = dict.fromkeys(symbol for symbol in means.values() if symbol)
-    return Imported(edited, unknown, [symbol for symbol in found if symbol not in edited.after])
+            def change(before: Sequence[str]) -> Sequence[str]:
+                _check_known(strange, before)
+                check_cap(self.account, len(after))
+                return after
 
+            return await self._change(change)
 
-def _strange(symbols: Collection[str], book: Book) -> Sequence[str]:
-    """The symbols that a night does not know."""
-    return [symbol for symbol in symbols if book.coverage(symbol) is None]
+    async def edit(self, added: Sequence[str], removed: Sequence[str]) -> Edited:
+        """Remove symbols, then append those that are new, as they were sent.
+
+        Raises:
+            ApiError: `invalid_symbol`, `unknown_symbol` or `ticker_cap_exceeded`.
+        """
+        async with suggesting(self.directory):
+            check_symbols([*added, *removed])  # a refusal names the bad symbols of both
+            new, gone = check_symbols(added), frozenset(check_symbols(removed))
+            strange = self._strange(new)
+
+            def change(before: Sequence[str]) -> Sequence[str]:
+                _check_known(strange, before)
+                kept = [symbol for symbol in before if symbol not in gone]
+                after = list(dict.fromkeys([*kept, *new]))
+                check_cap(self.account, len(after), len(kept))
+                return after
+
+            return await self._change(change)
+
+    async def move(self, symbol: str, steps: int) -> Edited:
+        """Move a ticker down the list, or up if `steps` is negative, at most to either end."""
+
+        def change(before: Sequence[str]) -> Sequence[str]:
+            if symbol not in before:
+                return before
+            after = [other for other in before if other != symbol]
+            after.insert(max(0, before.index(symbol) + steps), symbol)
+            return after
+
+        return await self._change(change)
+
+    async def import_text(self, text: str) -> Imported:
+        """Append what a list of another program names, as far as it is known and there is room.
+
+        Raises:
+            ApiError: `bad_request`; the text names no symbol, or too many.
+        """
+        listed = dict[str, Sequence[str]]()
+        for one in read_list(text):
+            listed[one] = meanings(one, self.directory)
+            await checkpoint()  # others go on in between
+        strange = {*self._strange({symbol for found in listed.values() for symbol in found})}
+
+        def known(own: Collection[str]) -> Mapping[str, str | None]:
+            """The symbol that each certainly means, on this list or in the night."""
+            return {
+                one: next((each for each in found if each in own or each not in strange), None)
+                for one, found in listed.items()
+            }
+
+        def change(before: Sequence[str]) -> Sequence[str]:
+            after = dict.fromkeys([*before, *filter(None, known(before).values())])
+            return list(after)[: max(cap_of(self.account), len(before))]
+
+        edited = await self._change(change)
+        means, unknown = known(edited.before), dict[str, Sequence[str]]()
+        for one in (one for one, symbol in means.items() if symbol is None):
+            near = self.directory.nearest(one) if len(unknown) < LOOKED_UP else ()
+            unknown[one[:SHOWN]] = near
+            await checkpoint()
+        found = dict.fromkeys(filter(None, means.values()))
+        return Imported(edited, unknown, [symbol for symbol in found if symbol not in edited.after])
+
+    async def _change(self, change: Change) -> Edited:
+        return await self.watchlist.change(self.account.id, self.guard(change))
+
+    def _strange(self, symbols: Collection[str]) -> Sequence[str]:
+        """The symbols that the night does not know."""
+        return [symbol for symbol in symbols if self.book.coverage(symbol) is None]
 
 
 def _check_known(strange: Sequence[str], own: Sequence[str]) -> None:

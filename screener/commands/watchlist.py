@@ -30,7 +30,7 @@ def import_file(
     """
     from mcp_server.filters.directory import Directory
     from mcp_server.filters.symbol_lists import text_of
-    from mcp_server.operations.watchlist import import_list
+    from mcp_server.operations.watchlist import TrackedList
     from screener.commands.patterns.scan_arguments import refusing
     from screener.commands.patterns.setups import open_active_night
     from store.accounts.watchlist import Watchlist
@@ -40,7 +40,8 @@ def import_file(
 
         async def work(store: AccountStore) -> Imported:
             watchlist, account = Watchlist(store.database), await store.accounts.get(email)
-            return await import_list(text, account, book, Directory.of(book), watchlist)
+            own = TrackedList(account, book, Directory.of(book), watchlist)
+            return await own.import_text(text)
 
         done = with_store(work)
     added = done.edited.added

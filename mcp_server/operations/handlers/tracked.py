@@ -21,7 +21,7 @@ from mcp_server.operations.arguments import (
 )
 from mcp_server.operations.handlers.scan import is_covered
 from mcp_server.operations.services import Call
-from mcp_server.operations.watchlist import Guard, edit_list, import_list, replace_list
+from mcp_server.operations.watchlist import Guard, TrackedList
 from store.accounts.watchlist import Change, Edited
 
 NAMED = 20
@@ -63,8 +63,7 @@ async def list_tracked_tickers(call: Call[Arguments]) -> Answer:
 
 async def set_tracked_tickers(call: Call[SymbolsArguments]) -> Answer:
     """Replace the whole tracked list, all or nothing."""
-    account, symbols = call.principal.account, call.arguments.symbols
-    edited = await replace_list(symbols, account, call.book, call.services, _guard(call))
+    edited = await _own(call).replace(call.arguments.symbols)
     return call.answer(orjson.dumps(_fields(call, edited)))
 
 
@@ -87,9 +86,7 @@ async def remove_tickers(call: Call[SymbolsArguments]) -> Answer:
 
 async def import_tickers(call: Call[ImportArguments]) -> Answer:
     """Append what a list of another program names, as far as it is known and there is room."""
-    services, account, text = call.services, call.principal.account, call.arguments.text
-    directory, watchlist = services.directory(call.book), services.watchlist
-    done = await import_list(text, account, call.book, directory, watchlist, _guard(call))
+    done = await _own(call).import_text(call.arguments.text)
     unknown = [{"given": given, "nearest": near} for given, near in done.unknown.items()]
     more = {"unknown": unknown, "over_cap": done.over_cap}
     return call.answer(orjson.dumps(_fields(call, done.edited) | more))
@@ -109,12 +106,17 @@ async def _edit(
     """Change the list by symbols as sent; without any it stays as it is. The answer has the whole
     list, or what changed alone.
     """
-    account = call.principal.account
-    edited = await edit_list(add, remove, account, call.book, call.services, _guard(call))
-    fields = _fields(call, edited)
+    fields = _fields(call, await _own(call).edit(add, remove))
     if not whole:
         del fields["tickers"]
     return call.answer(orjson.dumps(fields))
+
+
+def _own(call: Call[Any]) -> TrackedList:
+    """The list of the calling account."""
+    services, book = call.services, call.book
+    directory, guard = services.directory(book), _guard(call)
+    return TrackedList(call.principal.account, book, directory, services.watchlist, guard)
 
 
 def _guard(call: Call[Any]) -> Guard:

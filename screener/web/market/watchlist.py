@@ -11,13 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from mcp_server.calls.errors import ApiError
 from mcp_server.filters.symbol_lists import WRITERS
 from mcp_server.operations.access import cap_of, check_cap
-from mcp_server.operations.watchlist import (
-    Imported,
-    edit_list,
-    import_list,
-    move_ticker,
-    tracked_by,
-)
+from mcp_server.operations.watchlist import Imported, TrackedList, tracked_by
 from screener.web.site.access import sees_scan
 from screener.web.site.pages import Page
 from screener.web.site.refusals import Refusal
@@ -119,15 +113,17 @@ async def edit(site: Site, account: Account, added: Sequence[str], removed: Sequ
     Raises:
         Refusal: a symbol is none, or the list cannot grow so much.
     """
-    with site.services.active_night.pin() as book, _refusing():
-        await edit_list(added, removed, account, book, site.services)
+    with _changing(site, account) as own:
+        await own.edit(added, removed)
 
 
 @contextmanager
-def _refusing() -> Iterator[None]:
-    """Turns a refusal of an operation into that of a page."""
+def _changing(site: Site, account: Account) -> Iterator[TrackedList]:
+    """The list of an account; a refusal of a change is told on the page."""
+    services = site.services
     try:
-        yield
+        with services.active_night.pin() as book:
+            yield TrackedList(account, book, services.directory(book), services.watchlist)
     except ApiError as error:
         full = error.code == "ticker_cap_exceeded" and (error.details or {}).get("cap")
         way_out = " Remove some from your watchlist first." if full else ""
@@ -140,7 +136,8 @@ async def _change(visit: Visit, site: Site, account: Account) -> str | Imported:
     for direction, steps in STEPS.items():
         if direction in form:
             symbol = form[direction]
-            moved = await move_ticker(symbol, steps, account, site.services)
+            with _changing(site, account) as own:
+                moved = await own.move(symbol, steps)
             return symbol if symbol in moved.after else "list"
     if "remove" in form:
         await edit(site, account, [], [form["remove"]])
@@ -156,11 +153,9 @@ async def _add(site: Site, account: Account, text: str) -> Imported | None:
     Raises:
         Refusal: the text names no symbol or too many, or the plan tracks none.
     """
-    services = site.services
-    with services.active_night.pin() as book, _refusing():
+    with _changing(site, account) as own:
         check_cap(account, 1)
-        directory = services.directory(book)
-        done = await import_list(text, account, book, directory, services.watchlist)
+        done = await own.import_text(text)
     return done if done.unknown or done.over_cap else None
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
-
 import anyio
 import pytest
 from anyio.lowlevel import checkpoint
@@ -17,7 +14,6 @@ from mcp_server.operations.symbols import LOOKED_UP, suggesting
 async def test_between_the_symbols_of_a_refusal_others_have_their_turn() -> None:
     """Each is looked up among all of the night, which may take milliseconds."""
     directory = Directory([{"symbol": "AAPL", "name": "Apple"}])
-    services: Any = SimpleNamespace(directory=lambda _book: directory)
     unknown = ["AALP", *(f"X{number}" for number in range(2 * LOOKED_UP))]
     turns = 0
 
@@ -30,7 +26,7 @@ async def test_between_the_symbols_of_a_refusal_others_have_their_turn() -> None
     async with anyio.create_task_group() as group:
         group.start_soon(others)
         with pytest.raises(ApiError) as refused:
-            async with suggesting(services, SimpleNamespace()):  # type: ignore[arg-type]
+            async with suggesting(directory):
                 raise ApiError("unknown_symbol", details={"unknown": unknown})
         group.cancel_scope.cancel()
 

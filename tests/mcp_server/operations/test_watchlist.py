@@ -10,19 +10,12 @@ import pytest
 
 from mcp_server.calls.errors import ApiError
 from mcp_server.operations.services import Services
-from mcp_server.operations.watchlist import (
-    edit_list,
-    import_list,
-    move_ticker,
-    replace_list,
-    tracked_by,
-)
+from mcp_server.operations.watchlist import TrackedList, tracked_by
 from screener.service.app import services_of
 from screener.service.parts import AccountStore
 from screener.settings.settings import Settings
 from store.accounts.accounts import Account, AccountPlan, Accounts
 from store.database.database import Database
-from store.nights.book import Book
 
 
 @dataclass
@@ -33,15 +26,17 @@ class Desk:
     account: Account
 
     @property
-    def book(self) -> Book:
-        return self.services.active_night.book
+    def own(self) -> TrackedList:
+        """The account's list."""
+        services, book = self.services, self.services.active_night.book
+        return TrackedList(self.account, book, services.directory(book), services.watchlist)
 
     async def start(self, *symbols: str) -> None:
         """Have the account track some symbols, known or not."""
         await self.services.watchlist.change(self.account.id, lambda _: symbols)
 
     async def edit(self, added: Sequence[str], removed: Sequence[str]) -> Sequence[str]:
-        changed = await edit_list(added, removed, self.account, self.book, self.services)
+        changed = await self.own.edit(added, removed)
         assert await tracked_by(self.account, self.services) == changed.after
         return changed.after
 
@@ -77,10 +72,10 @@ async def test_a_list_over_the_cap_may_shrink_but_not_grow(desk: Desk) -> None:
 
 async def test_an_unknown_symbol_is_taken_only_if_it_is_on_the_list(desk: Desk) -> None:
     await desk.start("GONE", "AAPL")
-    again = await replace_list(["IBM", "GONE"], desk.account, desk.book, desk.services)
+    again = await desk.own.replace(["IBM", "GONE"])
 
     with pytest.raises(ApiError) as refused:
-        await replace_list(["GONE", "GOGO"], desk.account, desk.book, desk.services)
+        await desk.own.replace(["GONE", "GOGO"])
 
     assert again == (["GONE", "AAPL"], ["IBM", "GONE"])
     assert refused.value.code == "unknown_symbol"
@@ -102,7 +97,7 @@ async def test_a_symbol_moves_no_further_than_the_ends(
 ) -> None:
     await desk.start("MSFT", "AAPL", "IBM")
 
-    moved = await move_ticker(symbol, steps, desk.account, desk.services)
+    moved = await desk.own.move(symbol, steps)
 
     assert moved.after == await tracked_by(desk.account, desk.services) == after
 
@@ -112,11 +107,8 @@ async def test_an_import_knows_the_night_and_the_list_and_reads_the_list_once(
 ) -> None:
     await desk.start("GONE.X")
     monkeypatch.delattr(type(desk.services.watchlist), "symbols")  # only the change itself reads it
-    directory = desk.services.directory(desk.book)
 
-    done = await import_list(
-        "GONE-X,NASDAQ:AAPL,GOGO", desk.account, desk.book, directory, desk.services.watchlist
-    )
+    done = await desk.own.import_text("GONE-X,NASDAQ:AAPL,GOGO")
 
     assert done.edited == (["GONE.X"], ["GONE.X", "AAPL"])
     assert done.unknown == {"GOGO": ["GOOG"]}
