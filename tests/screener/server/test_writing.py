@@ -61,6 +61,13 @@ async def test_a_head_waits_for_a_body_no_longer_than_a_turn_of_the_loop() -> No
     assert written[1:] == [BODY]
 
 
+async def test_a_head_without_a_body_is_written_before_the_connection_closes() -> None:
+    _, written = answering(LAST.replace(b"GET", b"HEAD"))
+    await asyncio.sleep(0)
+
+    assert [each[:12] for each in written] == [b"HTTP/1.1 200"]
+
+
 async def test_a_head_that_waits_is_written_before_a_refusal() -> None:
     connection, written = answering(GET.replace(b"GET", b"HEAD"))
     await asyncio.sleep(0)
