@@ -113,14 +113,10 @@ def test_a_foreign_client_gets_nothing_and_revokes_nothing(service: Service, hos
 
 FAULTS: dict[str, tuple[tuple[str, tuple[str | None, ...]], ...]] = {
     "invalid_request": (("grant_type", (None,)), ("code", (None,)), ("code_verifier", (None,))),
-    "invalid_client": (("client_id", (None, "unknown", "é", "\0", "' OR 1=1 --", "x" * 5000)),),
-    "invalid_grant": (("code", ("x", "pso_ac_", "é", "\0", "' OR 1=1 --", "x" * 20_000)),),
-    "invalid_target": (("resource", ("https://evil.example/mcp", "no url")),),
-    "unsupported_grant_type": (
-        ("grant_type", ("password", "client_credentials", "implicit", "Authorization_Code")),
-        ("grant_type", ("urn:ietf:params:oauth:grant-type:device_code", 'a "quoted" \\ grant é')),
-        ("grant_type", ("urn:ietf:params:oauth:grant-type:token-exchange",)),
-    ),
+    "invalid_client": (("client_id", (None, "unknown", "\0")),),
+    "invalid_grant": (("code", ("x", "\0")),),
+    "invalid_target": (("resource", ("https://evil.example/mcp",)),),
+    "unsupported_grant_type": (("grant_type", ("password", 'a "quoted" \\ grant é')),),
 }
 
 

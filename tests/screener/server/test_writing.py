@@ -13,7 +13,7 @@ from mcp_server.http.requests import Header, Receive, Scope, Send
 from mcp_server.http.responses import HttpResponse
 from screener.server.connections import Connection
 from screener.server.door import Bounds, Door
-from tests.screener.server.sockets import GET, App
+from tests.screener.server.sockets import GET, App, connect, read_to_end, started
 
 LAST = GET[:-2] + b"Connection: close\r\n\r\n" + b"x" * 200_000
 BODY = b"5\r\nhello\r\n0\r\n\r\n"
@@ -59,6 +59,13 @@ async def test_a_head_waits_for_a_body_no_longer_than_a_turn_of_the_loop() -> No
     await asyncio.sleep(0)
 
     assert written[1:] == [BODY]
+
+
+def test_a_head_without_a_body_is_written_before_the_connection_closes() -> None:
+    with started() as (port, _), connect(port) as client:
+        client.sendall(b"HEAD /x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+
+        assert read_to_end(client).startswith(b"HTTP/1.1 200")
 
 
 async def test_a_head_that_waits_is_written_before_a_refusal() -> None:

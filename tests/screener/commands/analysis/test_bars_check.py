@@ -62,6 +62,13 @@ def test_the_check_and_the_night_after_it_say_the_same(bars: Path, tmp_path: Pat
     assert said["refused"]["unreadable_file"].keys() == {"GONE", "ODD"}
 
 
+def check_short(lines: list[str]) -> None:
+    """That the short series are counted, with the figures of the first one and others by name."""
+    start = next(at for at, line in enumerate(lines) if f"too_few_bars: {len(SHORT)}" in line)
+    assert re.match(r" +T00: .*20 .*60 .*T01, ", lines[start + 1])
+    assert not lines[start + 2].startswith(" "), "one sentence for all of them"
+
+
 def test_the_text_has_the_figures_of_the_json_and_bounded_lists(bars: Path, tmp_path: Path) -> None:
     said = json.loads(check(tmp_path, bars, "--json").stdout)
     shown = check(tmp_path, bars)
@@ -77,20 +84,18 @@ def test_the_text_has_the_figures_of_the_json_and_bounded_lists(bars: Path, tmp_
         assert counts[rule] == [str(lost["symbols"]), f"{lost['rows']:,}"]
     covered = f"{said['covered']} of {said['symbols']} symbols"
     assert f"session {said['session']} would cover {covered}" in text
-    assert "Left out, behind: 1\n    S01: The last bar is of " in text
+    assert re.search(r"behind: 1\n +S01: ", text)
     lines = text.splitlines()
-    start = lines.index(f"Left out, too_few_bars: {len(SHORT)}")
-    assert lines[start + 1].startswith("    T00: 20 bars are left; 60 are needed. (likewise T01, ")
-    assert lines[start + 2].startswith("Left out, ")
+    check_short(lines)
     series = said["series"]
     assert len(series) == 20 + len(SHORT)
     assert sum(one["bars"] for one in series.values()) == said["bars"]
     assert (series["S00"]["last"], series["S00"]["left_out"]) == (said["session"], None)
     assert series["S01"]["left_out"] == "behind"
-    assert f"    S00: {series['S00']['bars']} bars from {series['S00']['first']} to " in text
+    assert re.search(rf" S00: {series['S00']['bars']} .*{series['S00']['first']}", text)
     first = next(line for line in lines if line.startswith("    S"))
-    assert first.startswith("    S01: 598 bars of 600 rows "), "the one that lost most is the first"
-    assert f"    and {len(series) - MOST} more; --json has them all" in text
+    assert re.match(r" +S01: 598 .*600 ", first), "the one that lost most is the first"
+    assert re.search(rf"\b{len(series) - MOST} .*--json", text)
     for rule in ("repeated_date", "undated_row"):
         assert any(line.split()[:2] == [rule, "1"] for line in lines), rule
 
@@ -104,7 +109,7 @@ def test_what_nothing_tells_is_named_as_assumed(bars: Path, tmp_path: Path) -> N
     less = json.loads(check(tmp_path, bars, "--json", "--reference", str(known)).stdout)["assumed"]
     assert less["adjustment_symbols"] == less["currency_symbols"] == 19 + len(SHORT)
     text = check(tmp_path, bars, "--adjustment", "split+div").stdout
-    assert f"{20 + len(SHORT)} symbols are adjusted for splits and dividends; override" in text
+    assert re.search(rf"{20 + len(SHORT)} symbols.*dividends", text)
 
 
 def test_a_check_leaves_no_file(
@@ -122,7 +127,7 @@ def test_bars_that_are_all_dated_ahead_are_no_crash(tmp_path: Path) -> None:
     write_csv(tmp_path / "bars" / "A.csv", ahead)
     shown = check(tmp_path / "data", tmp_path / "bars")
     assert shown.returncode == 2
-    assert "No night can be made: No symbol has a bar up to today" in shown.stdout
+    assert "No night can be made" in shown.stdout
 
 
 @pytest.mark.parametrize(
@@ -178,7 +183,7 @@ def test_names_of_strangers_are_printed_in_one_line(tmp_path: Path) -> None:
     shown = check(tmp_path, folder)
     assert shown.returncode == 0
     assert all(line.isprintable() for line in shown.stdout.splitlines())
-    assert "Left out, bad_symbol: 2" in shown.stdout
+    assert "bad_symbol: 2" in shown.stdout
 
 
 def test_detect_says_whom_it_left_out_and_why(bars: Path, tmp_path: Path) -> None:
@@ -188,9 +193,8 @@ def test_detect_says_whom_it_left_out_and_why(bars: Path, tmp_path: Path) -> Non
     )
     assert done.returncode == 0, done.stderr
     lines = done.stderr.splitlines()
-    start = lines.index(f"Left out, too_few_bars: {len(SHORT)}")
-    assert lines[start + 1].startswith("    T00: 20 bars are left; 60 are needed. (likewise T01, ")
-    assert "Left out, unreadable_file: 2" in lines
+    check_short(lines)
+    assert any(line.endswith("unreadable_file: 2") for line in lines)
     assert any(line.startswith("    again/S00.csv ") for line in lines)
 
 
@@ -205,8 +209,8 @@ def test_the_check_says_that_a_night_would_be_held_back(tmp_path: Path) -> None:
     assert (shown.returncode, tried.returncode, made.returncode) == (0, 4, 4)
     assert "would be held back" in tried.stderr
     assert not (tmp_path / "data" / "manifest.json").exists()
-    assert "It would be held back: 1 of 8 symbols are behind" in shown.stdout
-    assert "1 of 8 symbols are behind" in made.stderr
+    assert "held back: 1 of 8 symbols" in shown.stdout
+    assert "1 of 8 symbols" in made.stderr
 
 
 @pytest.fixture(scope="module")
@@ -222,7 +226,7 @@ def stale(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_where_newer_bars_of_a_few_make_the_others_stale_the_session_of_most_is_named(
     stale: Path, tmp_path: Path
 ) -> None:
-    said = "but 9 have bars to 2022-05-13 or later: `--session 2022-05-13` makes a night of them."
+    said = "`--session 2022-05-13`"
     data = tmp_path / "data"
 
     checked = check(tmp_path, stale)
@@ -230,7 +234,7 @@ def test_where_newer_bars_of_a_few_make_the_others_stale_the_session_of_most_is_
     report = run(data, "night", "report")
     asked = run(data, *("nightly", "--bars", str(stale), "--session", "2022-05-13", "--jobs", "1"))
 
-    assert "session 2024-03-28 would cover 1 of 9 symbols" in checked.stdout
+    assert re.search(r"2024-03-28 .*1 of 9 symbols", checked.stdout)
     assert all(said in done.stdout for done in (checked, made, report))
     assert "symbols covered 9" in asked.stdout
     assert "Few symbols" not in asked.stdout
@@ -285,7 +289,6 @@ def test_a_night_reports_what_was_found_in_each_symbols_bars(bars: Path, tmp_pat
     assert alone.splitlines()[1:] == ["T00,too_few_bars,,left out,20 bars are left; 60 are needed."]
     assert shown.index("found") < shown.index("\nsymbol  ")
     without = run(tmp_path, "show", "S01").stdout
-    assert "the latest scan left this symbol out" in without
     assert "no resolved trade yet" not in without
     check_refusal(run(tmp_path, "night", "report", "--json", "--csv"), "one of them")
     check_refusal(run(tmp_path, "night", "report", "20200101-000000000000"), "no night")
@@ -300,7 +303,7 @@ def test_a_report_shows_the_first_findings_and_counts_the_others(tmp_path: Path)
     shown = run(tmp_path, "night", "report").stdout
     everything = run(tmp_path, "night", "report", "--all").stdout
 
-    assert "And 5 more; --all shows them." in shown
+    assert re.search(r"\b5 more.*--all", shown)
     assert shown.count("20 bars are left") == MOST_FINDINGS
     assert everything.count("20 bars are left") == MOST_FINDINGS + 5
-    assert "more; --all" not in everything
+    assert "--all" not in everything
