@@ -27,10 +27,10 @@ class AppliedFilters(TypedDict):
 
 
 class AsServed(TypedDict):
-    """The record of trades that nights served before they ended, by the ledger of nights: what
-    callers could see in advance, beside the backtest of `track_record`. Left out are trades that
-    ran already on the first night, and those that triggered and ended between two nights. A
-    trade whose symbol left the bars stays open.
+    """Live results, by the ledger of nights: trades that nights published before they ended.
+    `track_record` is the backtest. It leaves out trades that were open on the first night, and
+    trades that triggered and ended between two nights. A trade whose symbol left the bars stays
+    open.
     """
 
     sample_size: int
@@ -45,7 +45,7 @@ class AsServed(TypedDict):
     """Negative; null when no trade was lost."""
     avg_r: float
     open: int
-    """Served trades that are not resolved, even if the symbol left the bars."""
+    """Trades that are not resolved, even if the symbol left the bars."""
     first_session: str
     """The first night of the ledger."""
     last_session: str
@@ -125,7 +125,7 @@ class KeyView(TypedDict):
     expires_at: str | None
     """When the key stops working; null if never, or for a connected app."""
     read_only: bool
-    """Whether it cannot change the list of tracked tickers."""
+    """Whether it cannot change the watchlist."""
 
 
 class LimitsView(TypedDict):
@@ -135,7 +135,7 @@ class LimitsView(TypedDict):
     requests_per_minute: int
     requests_per_day: int
     account_requests_per_minute: int
-    """Of all keys and apps together."""
+    """All keys and apps together."""
     account_requests_per_day: int
 
 
@@ -211,38 +211,36 @@ class ScanSetup(TypedDict):
     running.
     """
     entry_price: NotRequired[float | None]
-    """Close of the breakout bar, where a running trade began; null while forming. Its stop, target
-    and gain count from here, not from `trigger_price`.
+    """Close of the breakout bar, the entry of an open trade; null while forming. Stop, target and
+    gain are measured from here, not from `trigger_price`.
     """
     entry_date: NotRequired[str | None]
     """Session of the entry."""
     gain_pct: NotRequired[float | None]
-    """Gain of a running trade at the last close, percent of `entry_price`, positive in its favour;
-    null while forming.
+    """Open P/L at the last close, percent of `entry_price`, positive in the trade's favour; null
+    while forming.
     """
     gain_r: NotRequired[float | None]
-    """The same as a multiple of the distance from entry to stop."""
+    """Open P/L as a multiple of the distance from entry to stop."""
     currency: NotRequired[str]
-    """Of all prices: an ISO 4217 code, or `GBX` for pence."""
+    """Currency of all prices: an ISO 4217 code, or `GBX` for pence."""
     quality_pct: NotRequired[float | None]
-    """The chance that two chart readers, vision-language models, accept this drawing; it says
-    nothing about the outcome. A running trade keeps that of its trigger; null in nights of an
-    older detector.
+    """The chance that two chart readers, vision-language models, accept this drawing; it is not
+    about the outcome. An open trade keeps the quality of its trigger; null in nights of an older
+    detector.
     """
     rank: int
-    """1 has the largest `expected_gain_pct`; that says nothing about the odds."""
+    """1 has the largest `expected_gain_pct`, which is not about the odds."""
     expected_gain_pct: float | None
-    """Typical gain if it wins, percent: the ticker's median past win, blended with its family's. It
-    may be more than this setup's target allows: see `target_move_pct`.
+    """Median winning trade, percent: of the ticker, blended with its family's. It may exceed the
+    move to this setup's target: see `target_move_pct`.
     """
     win_rate_pct: float | None
     win_rate_trades: int
     distance_to_trigger_pct: float
-    """How far the last close is from the trigger, percent; what a running trade has gained is
-    `gain_pct`.
-    """
+    """Distance from the last close to the trigger, percent; for an open trade see `gain_pct`."""
     target_move_pct: NotRequired[float | None]
-    """From the trigger, or the entry of a running trade, to the target, percent; null in nights
+    """From the trigger, or the entry of an open trade, to the target, percent; null in nights
     sealed before rows had it.
     """
 
@@ -287,23 +285,23 @@ class Setup(TypedDict):
     running.
     """
     entry_price: NotRequired[float | None]
-    """Close of the breakout bar, where a running trade began; null while forming. Its stop, target
-    and gain count from here, not from `trigger_price`.
+    """Close of the breakout bar, the entry of an open trade; null while forming. Stop, target and
+    gain are measured from here, not from `trigger_price`.
     """
     entry_date: NotRequired[str | None]
     """Session of the entry."""
     gain_pct: NotRequired[float | None]
-    """Gain of a running trade at the last close, percent of `entry_price`, positive in its favour;
-    null while forming.
+    """Open P/L at the last close, percent of `entry_price`, positive in the trade's favour; null
+    while forming.
     """
     gain_r: NotRequired[float | None]
-    """The same as a multiple of the distance from entry to stop."""
+    """Open P/L as a multiple of the distance from entry to stop."""
     currency: NotRequired[str]
-    """Of all prices: an ISO 4217 code, or `GBX` for pence."""
+    """Currency of all prices: an ISO 4217 code, or `GBX` for pence."""
     quality_pct: NotRequired[float | None]
-    """The chance that two chart readers, vision-language models, accept this drawing; it says
-    nothing about the outcome. A running trade keeps that of its trigger; null in nights of an
-    older detector.
+    """The chance that two chart readers, vision-language models, accept this drawing; it is not
+    about the outcome. An open trade keeps the quality of its trigger; null in nights of an older
+    detector.
     """
 
 
@@ -348,7 +346,7 @@ class ToldChange(TypedDict):
     """A change as answers tell it."""
 
     change: Literal["new", "triggered", "stopped", "reached", "expired"]
-    """`expired`: no longer served, even if the trade still runs."""
+    """`expired`: no longer listed, even if the trade is still open."""
     reason: Literal[
         "found",
         "breakout",
@@ -382,39 +380,39 @@ class ToldChange(TypedDict):
     direction: Literal["bullish", "bearish"]
     lineage_id: str
     setup_id: str | None
-    """This night's id; null if no longer served."""
+    """This night's id; null if no longer listed."""
     attempt: int
     """Which attempt of the lineage."""
     session: str | None
-    """Of the breakout or the exit, if there was one."""
+    """Day of the breakout or the exit, if there was one."""
     price: float | None
     """Entry or exit price."""
     currency: NotRequired[str]
-    """Of `price`."""
+    """Currency of `price`."""
     r_multiple: float | None
-    """Of a trade that ended."""
+    """Result of a trade that ended."""
     quality_pct: NotRequired[float | None]
-    """As this night serves the setup; null if no longer served."""
+    """Quality in this night; null if no longer listed."""
     last_close: NotRequired[float | None]
-    """Null of a trade that ended. This and the next six are as this night serves the setup or, of
-    one no longer served, as it was served last; null in nights sealed before changes had them.
+    """Null for a trade that ended. This and the next six are this night's values or, if it is no
+    longer listed, the last ones; null in nights that are older than these fields.
     """
     trigger_price: NotRequired[float | None]
     """While forming."""
     entry_price: NotRequired[float | None]
-    """Of a trade."""
+    """Entry of a trade."""
     stop_price: NotRequired[float | None]
     target_price: NotRequired[float | None]
     distance_to_trigger_pct: NotRequired[float | None]
     """While forming: from the last close to the trigger, without a sign."""
     gain_pct: NotRequired[float | None]
-    """Of a trade so far, or to its exit, positive in its favour."""
+    """P/L of a trade, open or at its exit, positive in its favour."""
     heading: Literal["new", "near", "triggered", "ended", "gone"]
-    """Where its formation stands in an evening's list: it stands under one heading only."""
+    """Its heading in the list of an evening; each pattern is listed once."""
     why: str
     """`reason` in words."""
     night: str
-    """The session of the night that found it."""
+    """Session of the night that found it."""
 
 
 class TrackRecord(TypedDict):
@@ -440,14 +438,14 @@ class TrackRecord(TypedDict):
     avg_r: float
     """Average R multiple per trade."""
     expected_r: float
-    """Average R, each trade within -3 and 10, shrunk with the weight of 60 trades: of a family
-    towards zero; of a ticker, in the direction of its setup, towards the family's in that
-    direction. Drift is in it: compare placebo_avg_r.
+    """Expectancy: average R, each trade capped to -3 and 10, shrunk with the weight of 60 trades. A
+    family is shrunk toward zero, a ticker toward its family in the direction of its setup. It
+    includes market drift: compare placebo_avg_r.
     """
     profit_factor: float | None
     """Null when there was no loss."""
     avg_hold_bars: float
-    """Daily bars from entry to exit, of wins and losses together."""
+    """Average of daily bars from entry to exit, over wins and losses."""
     backtest_range: list[str]
     detector: NotRequired[int | None]
     """Version of the detector that drew the patterns."""
@@ -568,8 +566,8 @@ class Changes(TypedDict):
     since_session: str | None
     since_version: str | None
     detector_changed: NotRequired[bool]
-    """Whether the night before is of another detector: then `new` and `expired` are not told, since
-    they would be the work of the detector.
+    """Whether the night before had another detector: then `new` and `expired` are not listed,
+    because the detector would cause them.
     """
     change: Literal["new", "triggered", "stopped", "reached", "expired"] | None
     """The kind asked for; null for all."""
@@ -643,7 +641,7 @@ class History(TypedDict):
     count: int
     total: int
     currency: NotRequired[str]
-    """Of all prices."""
+    """Currency of all prices."""
 
 
 class TickerRecord(TypedDict):
@@ -710,8 +708,8 @@ class Error(TypedDict):
     """What to do next."""
     docs_url: str
     details: NotRequired[dict[str, Any]]
-    """Present only when there is more to name: rejected, unknown, cap, retry_after_seconds,
-    demo_symbols or allowed.
+    """Present only with details to give: rejected, unknown, cap, retry_after_seconds, demo_symbols
+    or allowed.
     """
 
 
