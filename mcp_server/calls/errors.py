@@ -98,16 +98,16 @@ _TABLE = (
         400,
         "A symbol is not 1 to 24 letters, digits and dots; nothing changed.",
         "Use upper-case exchange symbols, as GET /universe has them, in place of details.rejected.",
-        "Write each rejected symbol as at most 24 letters, digits and dots and call again; ask the "
-        "user if you are not sure.",
+        "Call again with the same symbols, but write each rejected one as at most 24 letters, "
+        "digits and dots; ask the user if you are not sure.",
     ),
     ErrorEntry(
         "unknown_symbol",
         400,
         "A symbol is well formed but not known; nothing changed.",
         "Check the symbols of details.unknown against GET /universe, or leave them out.",
-        "Replace each unknown symbol with the one the user meant, or leave it out, and call again; "
-        "ask the user if you are not sure.",
+        "Call again with the same symbols, but replace each unknown one with the one the user "
+        "meant, or leave it out; ask the user if you are not sure.",
     ),
     ErrorEntry(
         "ticker_cap_exceeded",

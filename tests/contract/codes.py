@@ -10,14 +10,14 @@ from mcp_server.calls.errors import CATALOGUE
 
 CODES = {
     "missing_api_key": (401, "Send the header", "connect again and sign in"),
-    "invalid_api_key": (401, "Create a new key", "new key in the settings of the host"),
+    "invalid_api_key": (401, "Create a new key", "new key in the client's settings"),
     "forbidden": (403, "the same key then works", "the same connection then works"),
     "ticker_not_tracked": (403, "199 of 200 slots are free", "199 of 200 slots are free"),
     "rate_limited": (429, "retry once, then back off", "retry once, then back off"),
     "bad_request": (400, "Correct the named parameter", "Correct the named parameter"),
     "invalid_symbol": (400, "upper-case exchange symbols", "24 letters, digits and dots"),
-    "unknown_symbol": (400, "/universe", "in place of each unknown one"),
-    "ticker_cap_exceeded": (400, "remove some first", "Ask the user which tickers may go"),
+    "unknown_symbol": (400, "/universe", "replace each unknown one"),
+    "ticker_cap_exceeded": (400, "remove some first", "Ask the user which tickers to remove"),
     "unknown_family": (404, "details.allowed", "Use one of those"),
     "setup_not_found": (404, "patterns again", "Call get_ticker_patterns"),
     "chart_unavailable": (404, "from the JSON", "draw the lines from their endpoints"),

@@ -142,7 +142,7 @@ def test_the_screen_shows_the_numbers_of_each_row(live: Service, book: Book) -> 
         assert all(part in shown[head] for part in (*said.levels[:5], said.tradable))
         if row["win_rate_pct"] is not None:
             assert re.search(rf"{row['win_rate_pct']:.2f}%[,( ]", shown[head])
-            assert f", {row['win_rate_trades']:,}, " in shown[head]
+            assert f" {row['win_rate_trades']:,} " in shown[head]
 
 
 async def test_agents_read_the_numbers_of_each_row_in_short(live: Service, book: Book) -> None:
@@ -287,5 +287,5 @@ def test_rows_without_a_number_for_a_condition_are_counted(service: Service) -> 
     assert [note for note in every["notes"] if "win_rate" in note] == []
     added = [note for note in answer["notes"] if note not in every["notes"]]
     assert [note.split(":")[0] for note in added] == ["min_win_rate"]
-    count = "1 setup has" if without == 1 else f"{without} setups have"
-    assert f"Win rate of the ticker alone: {count} no value" in page
+    count = "1 setup" if without == 1 else f"{without} setups"
+    assert f"Win rate of this ticker: {count} without a value" in page

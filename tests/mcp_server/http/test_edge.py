@@ -40,7 +40,7 @@ NO_HOST: tuple[dict[str, Any], ...] = (
 @pytest.mark.parametrize(
     ("more", "status", "fix"),
     [
-        *((more, 400, "Send one Host field.") for more in NO_HOST),
+        *((more, 400, "Send one Host header.") for more in NO_HOST),
         ({"query_string": b"a" * 8193}, 414, "Send a shorter query."),
     ],
 )
