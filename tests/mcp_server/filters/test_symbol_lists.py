@@ -75,8 +75,8 @@ def test_a_file_is_text_in_utf_8_or_in_utf_16_as_it_says() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "names no symbol"),
-        ("###ONLY A HEADING\n , ;", "names no symbol"),
+        ("", "has no symbol"),
+        ("###ONLY A HEADING\n , ;", "has no symbol"),
         ("A" * (MAX_LIST + 1), "at most 65,536 characters"),
         (" ".join(f"S{n}" for n in range(MOST_LISTED + 1)), "at most 1,000 symbols"),
     ],

@@ -69,7 +69,7 @@ async def test_a_change_is_made_whatever_a_host_adds(service: Service, url: str)
         ("industry", "semiconductors", '{"kind":"industry","value":"Semiconductors"}'),
         ("sma_distance", 5, '{"kind":"sma_distance","op":">=","value":5,"period":20}'),
         ("query", "apple", "get_universe takes search."),
-        ("year", 2024, "Not applied, since scan_setups does not take it: year."),
+        ("year", 2024, "Not applied, because scan_setups does not take it: year."),
         ("marketCap", 1e9, "marketCap"),
         ("excludeEtfs", True, "excludeEtfs"),
     ],

@@ -24,13 +24,13 @@ def doubted(kind: str, op: str, value: float, **more: Any) -> str:
 @pytest.mark.parametrize(
     ("predicate", "words"),
     [
-        (("win_rate", ">", 0.4), "0.4 counts as 0.4%, not 40%"),
-        (("rsi", "<", 0.3), "0.3 counts as 0.3%"),
+        (("win_rate", ">", 0.4), "0.4 means 0.4%, not 40%"),
+        (("rsi", "<", 0.3), "0.3 means 0.3%"),
         (("volume_percentile", ">", 180), "goes from 0 to 100"),
         (("market_cap", ">", 2), "counts single dollars: 2."),
         (("avg_volume", ">=", 1.5), "counts single shares: 1.5."),
-        (("min_rr", "<", -2), "never below 0, so min_rr < -2 keeps none"),
-        (("adr", ">", -1), "never below 0, so adr > -1 keeps every setup"),
+        (("min_rr", "<", -2), "never below 0, so min_rr < -2 matches none"),
+        (("adr", ">", -1), "never below 0, so adr > -1 matches every setup"),
     ],
 )
 def test_a_number_that_probably_means_another_is_told(
