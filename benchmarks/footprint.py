@@ -23,7 +23,7 @@ BOUNDS = {"serve": 220.0, "full": 600.0}
 """The most that an image may hold, MB."""
 
 LOCKS = {"serve": "serve", "full": "run"}
-LARGEST = 12
+MAX_PACKAGES = 12
 LEFT_OUT = {"__pycache__", "dist-packages", "idle_test", "site-packages", "test", "tests"}
 """Folders of the standard library that the slim images do not have."""
 
@@ -42,8 +42,12 @@ class Footprint:
     def lines(self) -> list[str]:
         """The largest parts, the others together, and the sum."""
         ranked = sorted(self.parts.items(), key=lambda part: -part[1])
-        others = sum(size for _name, size in ranked[LARGEST:])
-        rows = [*ranked[:LARGEST], (f"{len(ranked[LARGEST:])} others", others), ("sum", self.total)]
+        others = sum(size for _name, size in ranked[MAX_PACKAGES:])
+        rows = [
+            *ranked[:MAX_PACKAGES],
+            (f"{len(ranked[MAX_PACKAGES:])} others", others),
+            ("sum", self.total),
+        ]
         return [f"{size:7.1f}  {name}" for name, size in rows]
 
 

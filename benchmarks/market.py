@@ -34,7 +34,7 @@ LOWEST, HIGHEST = 4.0, 4000.0
 """The prices at which a series turns around."""
 LISTED_LATER, DELISTED = 0.05, 0.03
 """Shares of the symbols."""
-MOST_COPIES = len(ascii_uppercase)
+MAX_COPIES = len(ascii_uppercase)
 STEP = 0.07
 """By how much the prices of a copy are above those of the copy before it, as a share."""
 PRICES = ("open", "high", "low", "close")

@@ -31,7 +31,7 @@ from typing import Final
 import polars as pl
 import psutil
 
-from benchmarks.market import MOST_COPIES, write_copies, write_market, write_reference, write_until
+from benchmarks.market import MAX_COPIES, write_copies, write_market, write_reference, write_until
 from screener.nightly.plan import Order, plan
 from screener.nightly.reading import TableSource
 from screener.nightly.reference.reference import Reference, read_reference
@@ -223,7 +223,7 @@ def arguments() -> argparse.Namespace:
     add = parser.add_argument
     add("bars", type=Path, nargs="?", metavar="FILE", help="a Parquet table of real bars")
     add("--reference", type=Path, help="the facts about its symbols")
-    add("--copies", type=int, default=1, choices=range(1, MOST_COPIES + 1), metavar="N")
+    add("--copies", type=int, default=1, choices=range(1, MAX_COPIES + 1), metavar="N")
     add("--symbols", type=int, nargs="+", default=[1000], metavar="N", help="generated markets")
     add("--years", type=int, default=20, help="of the generated markets (%(default)s)")
     add("--rounds", type=int, default=3, help="nights of each kind (%(default)s)")

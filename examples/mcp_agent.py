@@ -23,7 +23,7 @@ from screener_client import CLIENT, Json
 from screener_errors import ScreenerError
 from script import finish, parser
 
-MOST_TURNS = 12
+MAX_TURNS = 12
 """Turns of the model, after which it is stopped: each may cost money."""
 
 EPILOG = """\
@@ -58,7 +58,7 @@ async def talk(question: str, mcp: Client) -> str:
         {"role": "system", "content": mcp.instructions or ""},
         {"role": "user", "content": question},
     ]
-    for _ in range(MOST_TURNS):
+    for _ in range(MAX_TURNS):
         message = await next_message(said, tools)
         said.append(message)
         calls = message.get("tool_calls") or []
@@ -67,7 +67,7 @@ async def talk(question: str, mcp: Client) -> str:
         for call in calls:
             text = await result_of(mcp, call["function"])
             said.append({"role": "tool", "tool_call_id": call["id"], "content": text})
-    raise ScreenerError(f"The model called tools {MOST_TURNS} times and did not come to an end.")
+    raise ScreenerError(f"The model called tools {MAX_TURNS} times and did not come to an end.")
 
 
 @asynccontextmanager

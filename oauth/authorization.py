@@ -19,7 +19,7 @@ from oauth.metadata import ProtectedResource, check_scope
 from oauth.redirects import is_loopback, is_registered, with_response
 from store.accounts.audit import Actor
 from store.accounts.clients import Client
-from store.accounts.grants import Form, Grants
+from store.accounts.grants import ConsentForm, Grants
 from store.errors import (
     AccountError,
     TooManyError,
@@ -102,7 +102,7 @@ class Authorization:
         request: AuthorizationRequest,
         account_id: int,
         *,
-        form: Form | None = None,
+        form: ConsentForm | None = None,
         session: str | None = None,
         read_only: bool = False,
         actor: Actor,
@@ -134,7 +134,7 @@ class Authorization:
             raise PageError(str(error), 429, error.wait) from error
         return self._location(request.redirect_uri, request.state, [("code", code)])
 
-    async def refuse(self, request: AuthorizationRequest, form: Form) -> str:
+    async def refuse(self, request: AuthorizationRequest, form: ConsentForm) -> str:
         """The address that takes the person's refusal to the client (RFC 6749 section 4.1.2.1).
 
         Raises:

@@ -33,7 +33,7 @@ from store.accounts.clients import Client
 from store.accounts.grants import Grants
 
 MAX_CLIENT_ID = 300
-LOWEST_PORT = 1024
+MIN_PORT = 1024
 """The lowest port that an address may state; an address without a port means 443."""
 
 LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
@@ -45,7 +45,7 @@ ADDRESS = re.compile(
 """Section 3 of the draft, in one spelling: a host name in lower case, not an IP address; no encoded
 dot or slash."""
 
-SHORTEST, USUAL, LONGEST = dt.timedelta(minutes=5), dt.timedelta(hours=1), dt.timedelta(days=1)
+MIN_AGE, DEFAULT_AGE, MAX_AGE = dt.timedelta(minutes=5), dt.timedelta(hours=1), dt.timedelta(days=1)
 """How long a document stays fresh: at least, if its server does not say, and at most."""
 
 TRIED = (
@@ -213,12 +213,12 @@ def document_host(client_id: str) -> str | None:
     address = ADDRESS.fullmatch(client_id) if len(client_id) <= MAX_CLIENT_ID else None
     if address is None or address[3] == "/" or {".", ".."} & set(address[3].split("/")):
         return None
-    if address[2] and not LOWEST_PORT <= int(address[2]) < 65536:
+    if address[2] and not MIN_PORT <= int(address[2]) < 65536:
         return None
     return address[1]
 
 
 def lifetime(max_age: int | None) -> dt.timedelta:
     """How long a document stays fresh, given the seconds that its server states."""
-    stated = USUAL if max_age is None else dt.timedelta(seconds=max_age)
-    return min(max(stated, SHORTEST), LONGEST)
+    stated = DEFAULT_AGE if max_age is None else dt.timedelta(seconds=max_age)
+    return min(max(stated, MIN_AGE), MAX_AGE)

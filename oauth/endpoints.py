@@ -32,9 +32,9 @@ from oauth.metadata import (
 from oauth.registration import admit, checked, parse_object
 from store.accounts.audit import Actor
 from store.accounts.clients import Client
-from store.accounts.credentials import LIFETIMES, Kind, new_client_id, new_client_secret
+from store.accounts.credentials import LIFETIMES, CredentialKind, new_client_id, new_client_secret
 from store.accounts.grants import Grants
-from store.accounts.tokens import Pair, Tokens
+from store.accounts.tokens import TokenPair, Tokens
 from store.errors import DatabaseUnavailableError, TooOftenError
 
 CODE_VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}")
@@ -131,7 +131,7 @@ class Endpoints:
         answer = {
             "access_token": pair.access,
             "token_type": "Bearer",
-            "expires_in": int(LIFETIMES[Kind.ACCESS].total_seconds()),
+            "expires_in": int(LIFETIMES[CredentialKind.ACCESS].total_seconds()),
             "refresh_token": pair.refresh,
             "scope": SCOPE,
         }
@@ -153,7 +153,7 @@ class Endpoints:
         await self._tokens.revoke(token, client.client_id, actor=_actor(request))
         return Response(headers=NO_STORE)
 
-    async def _redeem(self, form: dict[str, str], client: Client, actor: Actor) -> Pair | None:
+    async def _redeem(self, form: dict[str, str], client: Client, actor: Actor) -> TokenPair | None:
         code = required(form, "code")
         verifier = required(form, "code_verifier")
         if not CODE_VERIFIER.fullmatch(verifier):
@@ -163,7 +163,7 @@ class Endpoints:
             code, client.client_id, challenge, form.get("redirect_uri"), actor=actor
         )
 
-    async def _rotate(self, form: dict[str, str], client: Client, actor: Actor) -> Pair | None:
+    async def _rotate(self, form: dict[str, str], client: Client, actor: Actor) -> TokenPair | None:
         refresh_token = required(form, "refresh_token")
         check_scope(form.get("scope"))
         return await self._tokens.rotate(refresh_token, client.client_id, actor=actor)

@@ -38,7 +38,7 @@ from mcp_server.http.responses import (
 )
 from mcp_server.operations.answers import JSON, PNG, Answer
 from mcp_server.operations.arguments import Arguments
-from mcp_server.operations.gate import Raw, admit, invoke
+from mcp_server.operations.gate import Raw, admit, execute
 from mcp_server.operations.services import Services
 from mcp_server.operations.spellings import STRICT, spelled
 from mcp_server.operations.table import OPERATIONS, Operation
@@ -119,7 +119,7 @@ class Facade:
         fields, caller = scope["fields"], await self._identify(scope)
         conditions = _conditions(fields) if operation.changes else NO_CONDITIONS
         try:
-            answer, left, arguments = await invoke(
+            answer, left, arguments = await execute(
                 operation, given, caller, self._services, surface=REST, conditions=conditions
             )
         except ApiError as error:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import anyio
 import sqlalchemy as sa
 
-from store.accounts.retention import MOST_EVENTS, Periods, Sweeper
+from store.accounts.retention import MAX_EVENTS, Periods, Sweeper
 from store.accounts.usage import UsageLine
 from store.database import tables
 from store.database.database import Database
@@ -62,7 +62,7 @@ def _migrated() -> bytes:
 
 
 async def swept(
-    database: Database, clock: Callable[[], dt.datetime], most_events: int = MOST_EVENTS
+    database: Database, clock: Callable[[], dt.datetime], most_events: int = MAX_EVENTS
 ) -> dict[str, int]:
     """How many rows of what are removed by a sweep at a time."""
     rows, failures = await Sweeper(database, PERIODS, clock=clock, most_events=most_events).sweep()

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 BASELINE = ".secrets.baseline"
 """What looks like a secret and is none: names of fields and constants of tests, each looked at."""
 LOCKS = ("run", "serve", "dev", "build", "providers", "installer")
-FEWEST = 100
+MIN_FILES = 100
 """Files that a scan must look at to be believed."""
 
 
@@ -31,7 +31,7 @@ def secrets(root: Path = ROOT) -> list[str]:
     command = ["git", "-C", str(root), "ls-files", "-z"]
     listed = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     files = [name for name in listed.split("\0") if name]
-    if len(files) < FEWEST:
+    if len(files) < MIN_FILES:
         return [f"Only {len(files)} files were found to scan; run it in a checkout with git."]
     found.scan_files(*files)
     old = {(name, secret.type, secret.secret_hash) for name, secret in known}

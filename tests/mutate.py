@@ -35,7 +35,7 @@ LENIENT = {"oauth/authorization.py", "oauth/endpoints.py"}
 """Files in which some mutants may survive; the others decide on expiry, revocation, limits or whose
 answer it is, and let none through."""
 
-MOST_SURVIVORS = 0.10
+MAX_SURVIVORS = 0.10
 """Of the mutants that the type check lets through."""
 
 TYPE_CHECK = [
@@ -142,7 +142,7 @@ def _judge(mutants: list[Mutant]) -> int:
         click.echo(_row([one for one in mutants if one.file == file], alive, missed) + file)
     click.echo(_row(mutants, alive, missed) + "in all")
     tested = [one for one in mutants if one.status != "caught by type check"]
-    too_many = len(missed) > MOST_SURVIVORS * len(tested)
+    too_many = len(missed) > MAX_SURVIVORS * len(tested)
     return int(too_many or any(one.file not in LENIENT for one in missed))
 
 

@@ -12,7 +12,7 @@ from store.ledger.served import Tally
 from store.ledger.verify import verify
 from store.nights.nights import Nights
 from store.remote.objects import Objects
-from store.remote.pointer import MOST_BYTES, POINTER, Published, read_published
+from store.remote.pointer import MAX_BYTES, POINTER, Published, read_published
 from store.remote.shared_nights import SharedNights
 from tests.books import write
 
@@ -59,13 +59,13 @@ class Publisher:
 
     def published(self) -> Published:
         """What the store says."""
-        found = self.objects.read(POINTER, MOST_BYTES)
+        found = self.objects.read(POINTER, MAX_BYTES)
         assert found is not None
         return read_published(found.body, "test")
 
     def swap(self, body: bytes) -> None:
         """Replace the pointer by some bytes."""
-        before = self.objects.read(POINTER, MOST_BYTES)
+        before = self.objects.read(POINTER, MAX_BYTES)
         self.objects.swap(POINTER, body, before.tag if before else None)
 
 

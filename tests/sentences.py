@@ -29,8 +29,8 @@ SHOWN_DOCSTRINGS = (
 """Places whose public docstrings the program shows."""
 
 DEFINED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-LEAST_WORDS = 3
-LONGEST = 35
+MIN_WORDS = 3
+MAX_WORDS = 35
 """Words of a sentence that can be read once."""
 LISTED = 8
 """Commas in a text that is a list."""
@@ -96,8 +96,8 @@ def oddities(text: str) -> Iterator[str]:
         if pattern.search(text):
             yield why
     for sentence in re.split(r"(?<=[.!?:;]) |\n| \| |<br>", text):
-        if len(sentence.split()) > LONGEST and sentence.count(",") < LISTED:
-            yield f"over {LONGEST} words"
+        if len(sentence.split()) > MAX_WORDS and sentence.count(",") < LISTED:
+            yield f"over {MAX_WORDS} words"
             return
 
 
@@ -124,7 +124,7 @@ def files_of(place: Path) -> Iterator[Path]:
 
 def is_sentence(text: str) -> bool:
     """Whether somebody reads it as words."""
-    return len(WORDS.findall(text)) >= LEAST_WORDS and " " in text
+    return len(WORDS.findall(text)) >= MIN_WORDS and " " in text
 
 
 def in_template(text: str) -> Iterator[str]:

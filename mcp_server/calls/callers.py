@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from store.accounts.keys import Principal
 
-LONGEST_ADDRESS = 64
+MAX_ADDRESS = 64
 """Characters of an address: IPv6 with an IPv4 part has 45, and a zone may follow."""
 
 UNKNOWN = "unknown"
@@ -47,7 +47,7 @@ class Caller(NamedTuple):
 def network_of(address: str) -> str:
     """The network of an address: an IPv4 address, or an IPv6 /64, since a host owns one; `unknown`
     for any other text. What is asked for is remembered: a text that a proxy passes on is cut to
-    `LONGEST_ADDRESS` before.
+    `MAX_ADDRESS` before.
     """
     try:
         parsed = ipaddress.ip_address(address)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # callers bring the accounts, which commands on patterns do without
     from mcp_server.calls.callers import Allowance
 
-NAMED = 50
+MAX_NAMED = 50
 """Most facts of one list that a text names; its details name all."""
 
 MAX_MISSPELT = 64
@@ -283,8 +283,8 @@ def _words(value: object) -> str:
         return "; ".join(f"{_word(name)}: {_words(part)}" for name, part in value.items())
     if not isinstance(value, list):
         return _word(value)
-    others = len(value) - NAMED
-    named = ", ".join(map(_word, value[:NAMED]))
+    others = len(value) - MAX_NAMED
+    named = ", ".join(map(_word, value[:MAX_NAMED]))
     return f"{named} and {others} more" if others > 0 else named
 
 

@@ -19,7 +19,7 @@ from mcp_server.charts.charts import drawn_from, pole_of
 from mcp_server.charts.past import shown
 from mcp_server.drawing import session_index
 from store.nights.book import Book, Prices, StoredSetup
-from store.wire.briefs import levels
+from store.wire.scan_index import levels
 from store.wire.view import PlanView, SetupView
 
 FACTS = (

@@ -20,8 +20,8 @@ from anyio import BrokenWorkerProcess, CapacityLimiter
 
 from mcp_server.calls.errors import ApiError, busy
 from mcp_server.charts.past import Past, bare_view, past_view, shown, trend_line
-from mcp_server.drawing import USUAL, ChartView, Look, Point, Record, draw, prepare
-from mcp_server.filters.directory import Directory
+from mcp_server.drawing import USUAL, ChartStyle, ChartView, PastRecord, Point, draw, prepare
+from mcp_server.filters.symbol_search import SymbolSearch
 from screener.telemetry.metrics import (
     charts_cache,
     drawing_seconds,
@@ -51,10 +51,10 @@ Arguments = TypeVarTuple("Arguments")
 class Charts:
     """The chart of every current setup, symbol and past trade, drawn on first demand."""
 
-    def __init__(self, folder: Path, directories: PerBook[Directory] | None = None) -> None:
+    def __init__(self, folder: Path, directories: PerBook[SymbolSearch] | None = None) -> None:
         """Keep the charts in a folder; the `directories` of nights name their companies."""
         self._folder = folder
-        self._directories = directories or PerBook(Directory.of)
+        self._directories = directories or PerBook(SymbolSearch.of)
         self._worker = CapacityLimiter(1)
         self._drawing: dict[Path, anyio.Event] = {}
         self.is_broken = False
@@ -71,7 +71,7 @@ class Charts:
         except (OSError, BrokenWorkerProcess) as error:
             log.warning("No process for charts yet; the first chart will start one: %s", error)
 
-    async def png(self, book: Book, subject: Subject, look: Look = USUAL) -> bytes:
+    async def png(self, book: Book, subject: Subject, look: ChartStyle = USUAL) -> bytes:
         """The PNG of a current setup of a book, or of what became of earlier ones.
 
         Raises:
@@ -89,11 +89,11 @@ class Charts:
             png = await self.cached(book, subject, look)
         return png
 
-    async def cached(self, book: Book, subject: Subject, look: Look = USUAL) -> bytes | None:
+    async def cached(self, book: Book, subject: Subject, look: ChartStyle = USUAL) -> bytes | None:
         """The PNG of the same, if it was drawn before."""
         return await anyio.to_thread.run_sync(_read, self._path(book, subject, look))
 
-    async def _draw(self, path: Path, book: Book, subject: Subject, look: Look) -> bytes:
+    async def _draw(self, path: Path, book: Book, subject: Subject, look: ChartStyle) -> bytes:
         symbol = subject.symbol if isinstance(subject, Past) else subject.view.symbol
         prices = book.kept_prices(symbol)
         if prices is None or (isinstance(subject, Past) and not subject.is_among(prices)):
@@ -123,7 +123,7 @@ class Charts:
         self.is_broken = False
         return made
 
-    def _path(self, book: Book, subject: Subject, look: Look) -> Path:
+    def _path(self, book: Book, subject: Subject, look: ChartStyle) -> Path:
         drawn = (look.theme, look.width, *look.averages)
         suffix = "" if look == USUAL else f"-{'-'.join(map(str, drawn))}"
         name = subject.name if isinstance(subject, Past) else subject.view.setup_id
@@ -172,7 +172,7 @@ def chart_view(book: Book, subject: Subject, prices: Prices, name: str = "") -> 
     )
 
 
-def _record(setup: StoredSetup) -> Record | None:
+def _record(setup: StoredSetup) -> PastRecord | None:
     """The record that everybody shows of the setup."""
     view, record = setup.view, setup.view.record
     if record is None:
@@ -180,7 +180,7 @@ def _record(setup: StoredSetup) -> Record | None:
     whole = setup.fields["track_record"][record.scope]
     start, end = (dt.date.fromisoformat(day) for day in whole["backtest_range"])
     label = f"{view.direction} {view.family_label}" if record.sided else view.family_label
-    return Record(
+    return PastRecord(
         name=f"{view.symbol} {label.lower()}" if record.scope == "ticker" else label.capitalize(),
         start=start,
         end=end,

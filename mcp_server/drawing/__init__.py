@@ -14,10 +14,10 @@ from mcp_server.drawing.view import (
     THEMES,
     USUAL,
     WIDTHS,
+    ChartStyle,
     ChartView,
-    Look,
+    PastRecord,
     Point,
-    Record,
     Theme,
     TradeMark,
     TrendLine,
@@ -26,12 +26,26 @@ from mcp_server.drawing.view import (
 )
 
 __all__ = [
-    "AVERAGES", "LOOKS", "THEMES", "USUAL", "WIDTHS", "ChartView", "Look", "Point", "Record",
-    "Theme", "TradeMark", "TrendLine", "draw", "look_of", "prepare", "session_index",
+    "AVERAGES",
+    "LOOKS",
+    "THEMES",
+    "USUAL",
+    "WIDTHS",
+    "ChartStyle",
+    "ChartView",
+    "PastRecord",
+    "Point",
+    "Theme",
+    "TradeMark",
+    "TrendLine",
+    "draw",
+    "look_of",
+    "prepare",
+    "session_index",
 ]  # fmt: skip
 
 
-def draw(view: ChartView, look: Look = USUAL) -> bytes:
+def draw(view: ChartView, look: ChartStyle = USUAL) -> bytes:
     """The PNG of a view."""
     # Imported only where a chart is drawn: a serving process takes 7 MB less without Pillow.
     from mcp_server.drawing.chart import draw

@@ -26,7 +26,7 @@ LINGER = 8
 LATER = 0.8
 """Candles of the sessions after that, at most, as a share of those before."""
 
-FEWEST_LATER = 20
+MIN_LATER = 20
 """So many candles they may have however short the pattern is."""
 
 COARSEST = 18
@@ -165,7 +165,7 @@ def _packs(before: int, after: int, slots: int) -> tuple[int, int]:
 
     Candles after the fold are packed first, down to `COARSEST` of them, then those before it.
     """
-    most = max(FEWEST_LATER, round(before * LATER))
+    most = max(MIN_LATER, round(before * LATER))
     least = next(pack for pack in (*PACKS, after) if after <= pack * most)
     for pack in PACKS:
         for folded in (least, *(size for size in PACKS if size > least)):

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from mcp_server.drawing.view import Look, Theme
+from mcp_server.drawing.view import ChartStyle, Theme
 
 Box: TypeAlias = tuple[int, int, int, int]
 Place: TypeAlias = tuple[float, float]
@@ -129,7 +129,7 @@ def _blending(ink: Ink, theme: Theme) -> Pixels:
 class Canvas:
     """An empty picture that shapes are drawn on, later ones over earlier ones."""
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, look: ChartStyle) -> None:
         self._theme: Theme = look.theme
         self.pixels: Pixels = np.full((look.height, look.width), Ink.PAPER, dtype=np.uint8)
 

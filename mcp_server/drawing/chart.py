@@ -9,9 +9,9 @@ import numpy as np
 from mcp_server.drawing.canvas import Canvas, Floats, Ink
 from mcp_server.drawing.layout import Layout, Ray, layout
 from mcp_server.drawing.tags import Pill
-from mcp_server.drawing.view import USUAL, ChartView, Look
+from mcp_server.drawing.view import USUAL, ChartStyle, ChartView
 
-WIDEST_BODY = 15
+MAX_BODY_WIDTH = 15
 """Widest body of a candle, pixels."""
 
 HOLLOW = 3
@@ -24,7 +24,7 @@ RING = 1.4
 """Pixels of paper around a dot, which separate it from the candles."""
 
 
-def draw(view: ChartView, look: Look = USUAL) -> bytes:
+def draw(view: ChartView, look: ChartStyle = USUAL) -> bytes:
     """The chart of a setup as a PNG in palette mode, as wide and high as the look says."""
     canvas, plan = Canvas(look), layout(view, look)
     for paint in (
@@ -150,7 +150,7 @@ def _body_width(slot: int) -> int:
     """The body's width: odd, so that the wick is in the middle; less where bodies would touch."""
     if slot < 4:
         return slot - 1
-    widest = min(WIDEST_BODY, slot * 3 // 4 + 1)
+    widest = min(MAX_BODY_WIDTH, slot * 3 // 4 + 1)
     return widest - 1 + widest % 2
 
 

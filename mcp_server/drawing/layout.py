@@ -28,8 +28,8 @@ from mcp_server.drawing.sheet import SHEETS, Sheet
 from mcp_server.drawing.text import Label, fact_labels, facts
 from mcp_server.drawing.view import (
     USUAL,
+    ChartStyle,
     ChartView,
-    Look,
     Point,
     TradeMark,
     TrendLine,
@@ -224,7 +224,7 @@ class Layout:
         return Spot(int(self.sessions.x(index)), y)
 
 
-def layout(view: ChartView, look: Look = USUAL) -> Layout:
+def layout(view: ChartView, look: ChartStyle = USUAL) -> Layout:
     """Place everything that a view shows."""
     sheet = SHEETS[look.width]
     lines, named = _lines(view), tags.levels(view, sheet)

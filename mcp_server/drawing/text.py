@@ -34,7 +34,7 @@ PUNCTUATION = frozenset(
 )
 """The characters that the bundled subset of the font has besides Latin letters."""
 
-LONGEST = 600
+MAX_TEXT = 600
 """Characters of a text that are measured. More never fit, and measuring them takes time."""
 
 SEPARATOR = "  ·  "
@@ -102,7 +102,7 @@ def _mask(text: str, size: int, weight: Weight) -> tuple[Pixels, int]:
 
 def clean(text: str) -> str:
     """The text on one line; characters that the font lacks become question marks."""
-    words = "".join(char if char.isprintable() else " " for char in text[:LONGEST]).split()
+    words = "".join(char if char.isprintable() else " " for char in text[:MAX_TEXT]).split()
     return "".join(
         char if " " <= char < "\u0180" or char in PUNCTUATION else "?" for char in " ".join(words)
     )

@@ -26,7 +26,7 @@ AVERAGES: Final = (20, 50, 200)
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ChartStyle:
     """The theme and the width in pixels: 320 is a thumbnail, 720 for phones, 1200 the usual."""
 
     theme: Theme = "light"
@@ -40,16 +40,16 @@ class Look:
         return HEIGHTS[self.width]
 
 
-LOOKS: Final[Mapping[tuple[str, str], Look]] = {
-    (theme, str(width)): Look(theme, width) for theme in THEMES for width in WIDTHS
+LOOKS: Final[Mapping[tuple[str, str], ChartStyle]] = {
+    (theme, str(width)): ChartStyle(theme, width) for theme in THEMES for width in WIDTHS
 }
 """Every look by its theme and width, as people write them."""
 
-USUAL: Final = Look()
+USUAL: Final = ChartStyle()
 """The look of the API's charts."""
 
 
-def look_of(theme: str, width: str, averages: str = "") -> Look | None:
+def look_of(theme: str, width: str, averages: str = "") -> ChartStyle | None:
     """The look that texts such as `dark`, `720` and `20,50` ask for; None if there is none."""
     look = LOOKS.get((theme, width))
     wanted = [text.strip() for text in averages.split(",") if text.strip()]
@@ -73,7 +73,7 @@ class TrendLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class PastRecord:
     """How the trades of a family ended, all in percent; random entries are its placebo."""
 
     name: str
@@ -135,7 +135,7 @@ class ChartView:
     attempt: int = 1
     attempts: int | None = None
     quality: float | None = None
-    record: Record | None = None
+    record: PastRecord | None = None
     disclaimer: str = ""
     source: str = ""
     currency: str = DOLLARS

@@ -10,7 +10,7 @@ FRACTION: Final = 1.0
 """A per cent below it may be meant as a fraction of one."""
 
 DOLLARS: Final = {"market_cap": 1e6}
-LEAST_VOLUME: Final = 1e3
+MIN_VOLUME: Final = 1e3
 
 SIGNED: Final = frozenset(
     (
@@ -34,7 +34,7 @@ def doubt(predicate: Predicate) -> str:
         return f"{kind.name} is in percent: {value:g} means {value:g}%, not {100 * value:g}%."
     if kind.unit == "0..100" and value > 100:
         return f"{kind.name} goes from 0 to 100."
-    least = DOLLARS.get(kind.name, LEAST_VOLUME if "volume" in kind.name else 0)
+    least = DOLLARS.get(kind.name, MIN_VOLUME if "volume" in kind.name else 0)
     if kind.unit in ("$", "shares") and 0 < value < least:
         return (
             f"{kind.name} counts single {'dollars' if kind.unit == '$' else 'shares'}: {value:g}."

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from mcp_server.calls.decoding import JsonError, decode
 from mcp_server.calls.errors import ApiError, did_you_mean
-from mcp_server.filters.kinds import KINDS, Kind, Period
+from mcp_server.filters.kinds import KINDS, FilterKind, Period
 
 MAX_PREDICATES = 50
 
@@ -38,7 +38,7 @@ _ORDER = {name: position for position, name in enumerate(KINDS)}
 class Predicate:
     """One condition that every matching row fulfils."""
 
-    kind: Kind
+    kind: FilterKind
     op: str | None
     value: Value
     period: Period | None
@@ -125,7 +125,7 @@ def _read(position: int, raw: object) -> Predicate:
         raise ApiError("bad_request", f"filters[{position}] ({kind.name}): {fault}.") from fault
 
 
-def read_predicate(kind: Kind, raw: Mapping[str, object]) -> Predicate:
+def read_predicate(kind: FilterKind, raw: Mapping[str, object]) -> Predicate:
     """A predicate of a kind from its JSON values.
 
     Raises:
@@ -163,7 +163,7 @@ def _read_boolean(raw: object) -> bool:
     return raw
 
 
-def _read_choice(kind: Kind, raw: object) -> str:
+def _read_choice(kind: FilterKind, raw: object) -> str:
     if isinstance(raw, str):
         for choice in kind.accepted:
             if raw.strip().casefold() == choice.casefold():
@@ -171,7 +171,7 @@ def _read_choice(kind: Kind, raw: object) -> str:
     raise PredicateError(f"value must be one of {', '.join(kind.choices)}")
 
 
-def _read_period(kind: Kind, raw: object) -> Period:
+def _read_period(kind: FilterKind, raw: object) -> Period:
     if isinstance(raw, str | int) and not isinstance(raw, bool):
         wanted = str(raw).strip().lower()
         for period in kind.periods:

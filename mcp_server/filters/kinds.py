@@ -21,7 +21,7 @@ EXTREME: tuple[Period, ...] = (20, 50, 252, "1w", "2w", "3w", *(f"{n}m" for n in
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # each is there once, so its hash is cheap
-class Kind:
+class FilterKind:
     """A row of the filter table."""
 
     name: str
@@ -53,18 +53,18 @@ class Kind:
 
 def _number(
     name: str, unit: str, meaning: str, periods: tuple[Period, ...] = (), *, apart: bool = False
-) -> Kind:
-    return Kind(name, "number", unit, meaning, periods, apart=apart)
+) -> FilterKind:
+    return FilterKind(name, "number", unit, meaning, periods, apart=apart)
 
 
 def _choice(
     name: str, choices: tuple[str, ...], meaning: str = "", unlisted: tuple[str, ...] = ()
-) -> Kind:
-    return Kind(name, "choice", "", meaning, choices=choices, unlisted=unlisted)
+) -> FilterKind:
+    return FilterKind(name, "choice", "", meaning, choices=choices, unlisted=unlisted)
 
 
-def _boolean(name: str, meaning: str, periods: tuple[Period, ...] = ()) -> Kind:
-    return Kind(name, "boolean", "boolean", meaning, periods)
+def _boolean(name: str, meaning: str, periods: tuple[Period, ...] = ()) -> FilterKind:
+    return FilterKind(name, "boolean", "boolean", meaning, periods)
 
 
 _ROWS = (
@@ -162,4 +162,4 @@ _ROWS = (
     _boolean("new", "In this night and not in the night before."),
 )
 
-KINDS: Mapping[str, Kind] = MappingProxyType({row.name: row for row in _ROWS})
+KINDS: Mapping[str, FilterKind] = MappingProxyType({row.name: row for row in _ROWS})

@@ -12,7 +12,7 @@ NEARNESS: Final = "nearness"
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class SortColumn:
     """A number of the rows, by which they are sorted; rows without one come last."""
 
     label: str
@@ -24,27 +24,27 @@ class Column:
     """What a click on its heading does first: `-` for downward."""
 
 
-COLUMNS: Mapping[str, Column] = {
-    "symbol": Column("Symbol", "symbol", "A to Z", "Z to A", ""),
-    "distance": Column("Distance", "distance", "nearest first", "farthest first", ""),
-    "reward_to_risk": Column("Reward to risk", "reward_to_risk"),
-    "gain": Column("Open P/L", "gain"),
-    "typical_gain": Column("Median winning trade", "typical_return"),
-    "expected_r": Column("Expectancy (R)", "min_expected_r"),
-    "win_rate": Column("Win rate", "win_rate"),
-    "sample": Column("Trades", "sample", "smallest first", "largest first"),
-    "price": Column("Price", "close"),
-    "daily_change": Column("Day's change", "daily_change"),
-    "market_cap": Column("Market cap", "market_cap", "smallest first", "largest first"),
-    "quality": Column("Quality", "quality"),
-    "pattern": Column("Pattern", "pattern", "A to Z", "Z to A", ""),
-    "sessions": Column(
+COLUMNS: Mapping[str, SortColumn] = {
+    "symbol": SortColumn("Symbol", "symbol", "A to Z", "Z to A", ""),
+    "distance": SortColumn("Distance", "distance", "nearest first", "farthest first", ""),
+    "reward_to_risk": SortColumn("Reward to risk", "reward_to_risk"),
+    "gain": SortColumn("Open P/L", "gain"),
+    "typical_gain": SortColumn("Median winning trade", "typical_return"),
+    "expected_r": SortColumn("Expectancy (R)", "min_expected_r"),
+    "win_rate": SortColumn("Win rate", "win_rate"),
+    "sample": SortColumn("Trades", "sample", "smallest first", "largest first"),
+    "price": SortColumn("Price", "close"),
+    "daily_change": SortColumn("Day's change", "daily_change"),
+    "market_cap": SortColumn("Market cap", "market_cap", "smallest first", "largest first"),
+    "quality": SortColumn("Quality", "quality"),
+    "pattern": SortColumn("Pattern", "pattern", "A to Z", "Z to A", ""),
+    "sessions": SortColumn(
         "Sessions since the breakout", "sessions", "newest first", "oldest first", ""
     ),
-    "trigger": Column("Trigger or entry", "start"),
-    "stop": Column("Distance to stop", "stop_way", "shortest first", "longest first", ""),
-    "target": Column("Distance to target", "target_way", "shortest first", "longest first"),
-    NEARNESS: Column(
+    "trigger": SortColumn("Trigger or entry", "start"),
+    "stop": SortColumn("Distance to stop", "stop_way", "shortest first", "longest first", ""),
+    "target": SortColumn("Distance to target", "target_way", "shortest first", "longest first"),
+    NEARNESS: SortColumn(
         "Within 2% of the trigger or just triggered, then quality; for the nearest take distance",
         NEARNESS,
         "best first",

@@ -16,8 +16,9 @@ from functools import cache
 from typing import Final
 
 from mcp_server.calls.errors import ApiError
-from mcp_server.filters.directory import Directory
+from mcp_server.filters.symbol_search import SymbolSearch
 from store.nights.book import Entry
+from store.wire.csv_files import csv_text
 from store.wire.exchanges import (
     NEW_YORK,
     exchange_named,
@@ -25,15 +26,14 @@ from store.wire.exchanges import (
     exchanges,
     exchanges_listing,
 )
-from store.wire.sheets import csv_text
 
 MAX_LIST: Final = 64 * 1024
 """Most bytes or characters of a list."""
 
-MOST_LISTED: Final = 1000
+MAX_LISTED: Final = 1000
 """Most symbols of a list; the largest plan tracks 200."""
 
-MOST_PREAMBLE: Final = 10
+MAX_PREAMBLE: Final = 10
 """Lines among which a table may have its head: brokers write an account and a date above it."""
 
 SYMBOL_HEADS: Final = ("symbol", "ticker", "symbols", "tickers", "nse code", "instrument")
@@ -66,8 +66,8 @@ def read_list(text: str) -> list[str]:
     found = dict.fromkeys(word.upper() if word.isascii() else word for word in words if word)
     if not found:
         raise ApiError("bad_request", "The list has no symbol.")
-    if len(found) > MOST_LISTED:
-        raise ApiError("bad_request", f"A list has at most {MOST_LISTED:,} symbols.")
+    if len(found) > MAX_LISTED:
+        raise ApiError("bad_request", f"A list has at most {MAX_LISTED:,} symbols.")
     return list(found)
 
 
@@ -76,7 +76,7 @@ def _of_table(lines: Sequence[str]) -> Iterator[str] | None:
 
     Between cells is a tab, a semicolon, a bar or a comma, whichever the head has most of.
     """
-    for at, line in enumerate(lines[:MOST_PREAMBLE]):
+    for at, line in enumerate(lines[:MAX_PREAMBLE]):
         delimiter = max("\t;|,", key=line.count)
         heads = [cell.strip().casefold() for cell in next(csv.reader([line], delimiter=delimiter))]
         column = next((heads.index(head) for head in SYMBOL_HEADS if head in heads), None)
@@ -103,7 +103,7 @@ def _of_pieces(lines: Iterable[str]) -> Iterator[str]:
                 yield from piece.split()
 
 
-def meanings(listed: str, directory: Directory) -> list[str]:
+def meanings(listed: str, directory: SymbolSearch) -> list[str]:
     """The symbols that a symbol of a list may mean, the likeliest first; it certainly means the
     first of them that is known.
 
@@ -146,7 +146,7 @@ def _suffixes(exchange: str) -> list[str]:
     return [suffix for each in found for suffix in (*each.suffixes, *each.class_suffixes)]
 
 
-def _is_listed(directory: Directory, symbol: str, exchange: str) -> bool:
+def _is_listed(directory: SymbolSearch, symbol: str, exchange: str) -> bool:
     """Whether a symbol may be of an exchange; any that is not in the table is one of crypto."""
     entry, markets = directory.entry(symbol) or {}, _markets(exchange)
     if not exchange or entry.get("asset_type") == "crypto":
@@ -157,7 +157,7 @@ def _is_listed(directory: Directory, symbol: str, exchange: str) -> bool:
     return (entry.get("exchange") or NEW_YORK) in markets
 
 
-def tradingview_text(symbols: Iterable[str], directory: Directory) -> str:
+def tradingview_text(symbols: Iterable[str], directory: SymbolSearch) -> str:
     """Symbols as TradingView imports them: in one line, behind the exchange if it is known."""
     return ",".join(_prefixed(symbol, directory.entry(symbol) or {}) for symbol in symbols) + "\n"
 
@@ -173,7 +173,7 @@ def _prefixed(symbol: str, entry: Entry) -> str:
     return f"{exchange.tradingview}:{plain}"
 
 
-def table_text(symbols: Iterable[str], directory: Directory) -> str:
+def table_text(symbols: Iterable[str], directory: SymbolSearch) -> str:
     """Symbols as CSV of symbol, exchange (MIC) and name, as far as known."""
     entries = ((symbol, directory.entry(symbol) or {}) for symbol in symbols)
     rows = ((s, entry.get("exchange") or "", directory.name(s)) for s, entry in entries)

@@ -103,7 +103,7 @@ def response(status: int, body: bytes = b"", media_type: str = JSON) -> HttpResp
     return HttpResponse(status, headers, body)
 
 
-class Form(NamedTuple):
+class Representation(NamedTuple):
     """One prepared form of an answer: what is the same in its response for every caller."""
 
     etag: bytes
@@ -166,7 +166,7 @@ def is_compressible(answer: Answer) -> bool:
     return len(answer.body) >= LARGE and answer.media_type != PNG
 
 
-def _form(answer: Answer, age: str, coding: str | None) -> Form:
+def _form(answer: Answer, age: str, coding: str | None) -> Representation:
     body, etag = answer.body, b'"%b"' % answer.tag
     content = [(b"content-type", answer.media_type.encode())]
     if coding is not None:
@@ -177,7 +177,7 @@ def _form(answer: Answer, age: str, coding: str | None) -> Form:
     content.append((b"content-length", b"%d" % len(body)))
     vary = b"Authorization, Accept-Encoding" if is_compressible(answer) else b"Authorization"
     shared = ((b"cache-control", age.encode()), (b"etag", etag), (b"vary", vary))
-    return Form(etag, shared, tuple(content), body)
+    return Representation(etag, shared, tuple(content), body)
 
 
 def _compressed(body: bytes, coding: str) -> bytes:

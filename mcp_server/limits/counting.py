@@ -20,7 +20,7 @@ MAX_CELLS = 61
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class RateWindow:
     """How many hits each bucket has: at most `size` in any `seconds`, and `per_day` a UTC day."""
 
     name: str
@@ -44,7 +44,7 @@ class Window:
         return 0 if self.size <= MAX_CELLS else self.seconds / (MAX_CELLS - 1)
 
 
-Asked = tuple[Window, str]
+Asked = tuple[RateWindow, str]
 """A window, and the name of a bucket in it."""
 
 
@@ -76,7 +76,7 @@ class Hits(NamedTuple):
         full = next((hit.reset for hit in self.each if not hit.fits), 0.0)
         return max(1, math.ceil(full))
 
-    def full(self, asked: Iterable[Asked]) -> Window:
+    def full(self, asked: Iterable[Asked]) -> RateWindow:
         """The first window that had no room for a refused call."""
         both = zip(asked, self.each, strict=True)
         return next(window for (window, _), hit in both if not hit.fits)
@@ -113,7 +113,7 @@ class Counting(Protocol):
     def fault(self) -> str | None:
         """What is worse than it should be: a sentence for anybody; None if nothing is."""
 
-    def open(self, window: Window) -> Window:
+    def open(self, window: RateWindow) -> RateWindow:
         """Make room for a window, which is given back; before its first hit.
 
         Raises:
@@ -132,7 +132,7 @@ class Counting(Protocol):
     async def take_back(self, *asked: Asked) -> None:
         """Undo the newest hit of each bucket, as far as it is still in its window."""
 
-    async def resume(self, calls: Iterable[tuple[Window, str, int]]) -> None:
+    async def resume(self, calls: Iterable[tuple[RateWindow, str, int]]) -> None:
         """Take over how many calls of this UTC day a bucket has had at least."""
 
     async def close(self) -> None:

@@ -21,8 +21,8 @@ from mcp_server.limits.counting import (
     Counting,
     Hit,
     Hits,
+    RateWindow,
     UncountedError,
-    Window,
 )
 from mcp_server.limits.local_counting import LocalCounting
 from screener.telemetry.metrics import limits_hit
@@ -80,8 +80,8 @@ class Limiter:
         self.counting = LocalCounting() if counting is None else counting
         """What counts; in the memory of this process by default."""
 
-        def window(name: str, per_minute: int, per_day: int | None = None) -> Window:
-            return self.counting.open(Window(name, per_minute, MINUTE, per_day))
+        def window(name: str, per_minute: int, per_day: int | None = None) -> RateWindow:
+            return self.counting.open(RateWindow(name, per_minute, MINUTE, per_day))
 
         self._keys = window("keys", quotas.key_per_minute, quotas.key_per_day)
         self._accounts = window("accounts", quotas.account_per_minute, quotas.account_per_day)
@@ -203,7 +203,7 @@ class Limiter:
             raise _refusal("address_minute", quota, MINUTE, reset, "without a key", allowance)
         return allowance
 
-    def _near(self, window: Window, who: str, kind: str, network: str) -> list[Asked]:
+    def _near(self, window: RateWindow, who: str, kind: str, network: str) -> list[Asked]:
         """The bucket of somebody without a key and, of IPv6, that of the /48 around them."""
         site = site_of(network)
         return [(window, who), *([(self._sites[window], f"{kind} {site}")] if site else [])]

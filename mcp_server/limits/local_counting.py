@@ -29,7 +29,7 @@ from mcp_server.limits.counting import (
     CountersFullError,
     Hit,
     Hits,
-    Window,
+    RateWindow,
 )
 from store.errors import StoreError
 
@@ -91,7 +91,7 @@ class Counters:
     Processes over one file hold a shared lock while they use a slot.
     """
 
-    def __init__(self, window: Window, file: Path | None = None, slots: int = SLOTS) -> None:
+    def __init__(self, window: RateWindow, file: Path | None = None, slots: int = SLOTS) -> None:
         self.size = window.size
         self.seconds = window.seconds
         self.cells = window.cells
@@ -233,7 +233,7 @@ class LocalCounting:
         shared = all(table.is_shared() for table in self._tables.values())
         return None if shared else GONE
 
-    def open(self, window: Window) -> Window:
+    def open(self, window: RateWindow) -> RateWindow:
         """Make the table of a window.
 
         Raises:
@@ -304,7 +304,7 @@ class LocalCounting:
                     live -= total <= table.words[newest + table.cells]
                     WRITE(table.memory, head, day, calls, total, oldest, live, now)
 
-    async def resume(self, calls: Iterable[tuple[Window, str, int]]) -> None:
+    async def resume(self, calls: Iterable[tuple[RateWindow, str, int]]) -> None:
         """Take over how many calls of this UTC day a bucket has had; what has no room is left."""
         at = now, utc = self._monotonic(), self._utc()
         today = int(utc) // SECONDS_A_DAY

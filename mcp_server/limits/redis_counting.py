@@ -26,7 +26,7 @@ from mcp_server.limits.counting import (
     Counting,
     Hit,
     Hits,
-    Window,
+    RateWindow,
 )
 from screener.telemetry.metrics import limits_away
 
@@ -51,10 +51,10 @@ CONNECTIONS = 8
 """Connections of one process; a call has one for its round trip. Waiting calls fail as soon as any
 call has failed."""
 
-MOST_WAITING = 4096
+MAX_WAITING = 4096
 """Calls of one process that wait for Redis at the same time."""
 
-MOST_AT_ONCE = 128
+MAX_AT_ONCE = 128
 """Buckets that are resumed in one round trip: Redis does nothing else meanwhile."""
 
 COUNTS = "The Redis of the limits counts."
@@ -100,7 +100,7 @@ class RedisCounting:
         then = "calls are refused" if self._meanwhile is None else "each machine counts by itself"
         return f"The Redis of the limits is away ({self._why}); {then}."
 
-    def open(self, window: Window) -> Window:
+    def open(self, window: RateWindow) -> RateWindow:
         """Make room for a window on this machine; Redis needs none.
 
         Raises:
@@ -157,14 +157,14 @@ class RedisCounting:
             return False
         return bool(await self._client.set(RESUMING, 1, ex=RESUMING_SECONDS, nx=True))
 
-    async def resume(self, calls: Iterable[tuple[Window, str, int]]) -> None:
+    async def resume(self, calls: Iterable[tuple[RateWindow, str, int]]) -> None:
         """Take over how many calls of this UTC day a bucket has had, here and in Redis."""
         calls = list(calls)
         if self._meanwhile is not None:
             await self._meanwhile.resume(calls)
         try:
-            for first in range(0, len(calls), MOST_AT_ONCE):
-                some = calls[first : first + MOST_AT_ONCE]
+            for first in range(0, len(calls), MAX_AT_ONCE):
+                some = calls[first : first + MAX_AT_ONCE]
                 keys = [_keys(window, bucket)[1] for window, bucket, _ in some]
                 await self._work(self._run, "resume", keys, [number for _, _, number in some])
             await self._work(self._client.set, KNOWN, 1, KNOWN_SECONDS)
@@ -197,7 +197,7 @@ class RedisCounting:
         Raises:
             CountersAwayError: Redis is away, or failed in the course of this call.
         """
-        if self._waiting >= MOST_WAITING:
+        if self._waiting >= MAX_WAITING:
             raise CountersAwayError("too many calls are waiting for it")
         self._waiting += 1
         try:
@@ -234,7 +234,7 @@ async def _in_time(work: Callable[..., Awaitable[T]], *arguments: object) -> T:
             late.cancel()
 
 
-def _keys(window: Window, bucket: str) -> tuple[str, str]:
+def _keys(window: RateWindow, bucket: str) -> tuple[str, str]:
     """The keys of a bucket's hits and of its day."""
     # Strangers choose the names of buckets, and addresses are nobody's business in Redis.
     digest = hashlib.blake2b(bucket.encode(), digest_size=16).hexdigest()

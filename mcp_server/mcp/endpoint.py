@@ -40,7 +40,7 @@ from pydantic import ValidationError
 
 from mcp_server.calls.callers import Caller
 from mcp_server.calls.decoding import JsonError, decode
-from mcp_server.http.edge import TEXT
+from mcp_server.http.application import TEXT
 from mcp_server.http.known import Known
 from mcp_server.http.requests import (
     MAX_BODY,
@@ -86,7 +86,7 @@ class Refused(Exception):  # noqa: N818 - a response, not a fault
 
 
 @dataclass(slots=True)
-class Exchange:
+class RpcMessage:
     """One request as the SDK's kernel sees it: a `DispatchContext` without a back channel."""
 
     transport: TransportContext
@@ -272,7 +272,7 @@ class McpEndpoint:
         stored = self._stored.get(place) if is_static else None
         if stored is not None and _is_valid(request.method, version, params):
             return _result(request.id, stored), None
-        exchange = Exchange(
+        exchange = RpcMessage(
             TransportContext(kind="streamable-http", can_send_request=False),
             request.id,
             ServerMessageMetadata(request_context=scope),

@@ -32,10 +32,10 @@ from mcp_server.calls.callers import (
 from mcp_server.calls.errors import ApiError
 from mcp_server.mcp.app_page import DATA_KEY
 from mcp_server.mcp.toolsets import Tool, Toolset
-from mcp_server.mcp.unknown_arguments import LeftOut, left_out, refuse_unknown
+from mcp_server.mcp.unknown_arguments import IgnoredArgument, left_out, refuse_unknown
 from mcp_server.operations.answers import PNG, Answer
 from mcp_server.operations.arguments import Arguments
-from mcp_server.operations.gate import Raw, admit, invoke
+from mcp_server.operations.gate import Raw, admit, execute
 from mcp_server.operations.services import Services
 
 MAX_HOST = 200
@@ -64,7 +64,7 @@ class ToolCall(NamedTuple):
     """The MCP host's name and version, if it sent them."""
     is_elsewhere: bool
     """Whether the tool needs a key, at an address that takes none."""
-    left_out: LeftOut
+    left_out: IgnoredArgument
     """The arguments that the tool does not take, which are left out."""
 
     @classmethod
@@ -72,7 +72,7 @@ class ToolCall(NamedTuple):
         """The call that `params` of a valid `tools/call` of a protocol version describe."""
         meta, sent = params.get("_meta"), params.get("arguments") or {}
         whole = all(name in tool.arguments and name != "family" for name in sent)
-        left = LeftOut() if whole else left_out(tool, toolset.tools, sent)
+        left = IgnoredArgument() if whole else left_out(tool, toolset.tools, sent)
         return cls(
             tool,
             toolset.surface(app=_shows_apps(version, params)),
@@ -83,7 +83,7 @@ class ToolCall(NamedTuple):
             _conditions(version, params),
             host_name(meta.get(types.CLIENT_INFO_META_KEY)) if isinstance(meta, Mapping) else "",
             toolset.keyless and tool.operation.access == "keyed",
-            left or LeftOut(),
+            left or IgnoredArgument(),
         )
 
 
@@ -100,7 +100,7 @@ async def call_tool(
     try:
         if call.is_elsewhere:
             await _refuse_keyed(call.surface, caller, services)
-        answer, allowance, arguments = await invoke(
+        answer, allowance, arguments = await execute(
             call.tool.operation,
             call.raw,
             caller,
@@ -189,7 +189,7 @@ def _input_required(needed: ConsentNeededError, stamp: bytes) -> bytes:
     return b'%b,"_meta":{%b}}' % (orjson.dumps(body)[:-1], stamp)
 
 
-def _succeeded(answer: Answer, allowance: Allowance, stamp: bytes, left: LeftOut) -> bytes:
+def _succeeded(answer: Answer, allowance: Allowance, stamp: bytes, left: IgnoredArgument) -> bytes:
     if left.conditions and answer.media_type != PNG:
         # Some hosts show their model the structured content and no text.
         more = orjson.dumps({"not_applied": left.conditions})[1:]

@@ -15,7 +15,7 @@ import orjson
 
 from mcp_server.calls.errors import ApiError, did_you_mean
 from mcp_server.filters.filters import PredicateError, read_predicate
-from mcp_server.filters.kinds import KINDS, Kind
+from mcp_server.filters.kinds import KINDS, FilterKind
 from mcp_server.mcp.app_page import DATA_KEY
 from mcp_server.mcp.toolsets import EXTENDED, Tool
 from mcp_server.operations.arguments import MAX_WORD
@@ -23,7 +23,7 @@ from mcp_server.operations.arguments import MAX_WORD
 HINTED = 3
 """Most arguments of one answer that are explained."""
 
-NAMED = 20
+MAX_NAMED = 20
 """Most arguments of one answer that are named."""
 
 LIKE = 0.75
@@ -63,7 +63,7 @@ CONDITIONS = frozenset(
 """Words by which an argument may be a condition, and not what a host adds for itself."""
 
 
-class LeftOut(NamedTuple):
+class IgnoredArgument(NamedTuple):
     """The arguments of a call that its tool does not take, and that are no slips of its own."""
 
     names: tuple[str, ...] = ()
@@ -73,7 +73,9 @@ class LeftOut(NamedTuple):
     """What a model must know of these."""
 
 
-def left_out(tool: Tool, tools: Mapping[str, Tool], sent: Mapping[str, Any]) -> LeftOut | None:
+def left_out(
+    tool: Tool, tools: Mapping[str, Tool], sent: Mapping[str, Any]
+) -> IgnoredArgument | None:
     """What is left out of a call; None if the call must be refused: an argument is nearly one of
     the tool's, or could be a condition of a change.
     """
@@ -82,14 +84,14 @@ def left_out(tool: Tool, tools: Mapping[str, Tool], sent: Mapping[str, Any]) -> 
     if any(_is_near(name, tool) for name in unknown) or (asked and tool.operation.changes):
         return None
     hints = (_hint(name[:MAX_WORD], sent[name], tool, tools) for name in asked[:HINTED])
-    named = ", ".join(_shown(name) for name in asked[:NAMED])
+    named = ", ".join(_shown(name) for name in asked[:MAX_NAMED])
     advice = " ".join(dict.fromkeys(filter(None, hints)))
     words = (
         f"Not applied, because {tool.name} does not take it: {named}. The result is not narrowed: "
         f"tell the user, or call again. {advice}"
     ).rstrip()
     names, conditions = (
-        tuple(name[:MAX_WORD] for name in some[:NAMED]) for some in (unknown, asked)
+        tuple(name[:MAX_WORD] for name in some[:MAX_NAMED]) for some in (unknown, asked)
     )
     said = [words] if asked else []
     if "family" in tool.arguments and (kind := TRIANGLE.fullmatch(str(sent.get("family")))):
@@ -98,7 +100,7 @@ def left_out(tool: Tool, tools: Mapping[str, Tool], sent: Mapping[str, Any]) -> 
             f"Not applied: {kind[1].lower()}. The family is triangle, of all three types; say so. "
             "Where a setup is shown whole, pattern_type tells its type."
         )
-    return LeftOut(names, conditions, " ".join(said))
+    return IgnoredArgument(names, conditions, " ".join(said))
 
 
 def _shown(name: str) -> str:
@@ -179,7 +181,7 @@ def _hint(name: str, value: object, tool: Tool, tools: Mapping[str, Tool]) -> st
     return f"scan_setups can filter by {kind.name}." if "scan_setups" in tools else ""
 
 
-def _example(kind: Kind, op: str, value: object) -> str:
+def _example(kind: FilterKind, op: str, value: object) -> str:
     """A predicate of a kind, with a value that was sent where the kind takes it."""
     raw = {"kind": kind.name, "value": value}
     raw |= {"op": op} if kind.takes == "number" else {}

@@ -1,4 +1,4 @@
-"""The gate: `invoke` is the only way to a handler, whatever the surface.
+"""The gate: `execute` is the only way to a handler, whatever the surface.
 
 It checks in a fixed order: access (401), limits (429), plan (403), arguments (400), tracked ticker
 (403). Then it returns the kept answer, or calls the handler with one book pinned for the whole
@@ -44,7 +44,7 @@ Validated ones are those of an earlier `Result` of the same request.
 """
 
 
-async def invoke(
+async def execute(
     operation: Operation,
     raw: Raw,
     caller: Caller,

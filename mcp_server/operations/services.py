@@ -9,7 +9,7 @@ from mcp_server.calls.callers import Caller, Conditions, Surface
 from mcp_server.calls.errors import ApiError
 from mcp_server.charts.chart_data import chart_data
 from mcp_server.charts.charts import Charts
-from mcp_server.filters.directory import Directory
+from mcp_server.filters.symbol_search import SymbolSearch
 from mcp_server.limits.limits import Limiter
 from mcp_server.operations.access import cap_of
 from mcp_server.operations.answers import Answer, Answers
@@ -35,14 +35,14 @@ class Services:
     limiter: Limiter
     charts: Charts
     answers: Answers = field(default_factory=Answers)
-    directories: PerBook[Directory] = field(default_factory=lambda: PerBook(Directory.of))
+    directories: PerBook[SymbolSearch] = field(default_factory=lambda: PerBook(SymbolSearch.of))
 
     @property
     def offer_of_night(self) -> Offer:
         """The offer, with an example that has a setup in the active night if there is one."""
         return self.offer.with_example(self.active_night.book.scan.counts)
 
-    def directory(self, book: Book) -> Directory:
+    def directory(self, book: Book) -> SymbolSearch:
         """The directory of a night, in which symbols are looked up."""
         return self.directories.of(book)
 

@@ -12,7 +12,7 @@ from anyio.lowlevel import checkpoint
 
 from mcp_server.calls.callers import Surface
 from mcp_server.calls.errors import ApiError
-from mcp_server.filters.directory import Directory
+from mcp_server.filters.symbol_search import SymbolSearch
 from mcp_server.operations.access import cap_of
 from mcp_server.operations.services import Services
 from store.accounts.keys import Principal
@@ -52,7 +52,7 @@ def _is_several(text: str) -> bool:
 
 
 @asynccontextmanager
-async def suggesting(directory: Directory) -> AsyncIterator[None]:
+async def suggesting(directory: SymbolSearch) -> AsyncIterator[None]:
     """Has a refusal of symbols name the known ones that are nearest to each."""
     try:
         yield

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from anyio.lowlevel import checkpoint
 
 from mcp_server.calls.errors import ApiError
-from mcp_server.filters.directory import Directory
 from mcp_server.filters.symbol_lists import meanings, read_list
+from mcp_server.filters.symbol_search import SymbolSearch
 from mcp_server.operations.access import cap_of, check_cap
 from mcp_server.operations.services import Services
 from mcp_server.operations.symbols import LOOKED_UP, SHOWN, check_symbols, suggesting
@@ -52,7 +52,7 @@ class TrackedList:
 
     account: Account
     book: Book
-    directory: Directory
+    directory: SymbolSearch
     watchlist: Watchlist
     guard: Guard = unguarded
 

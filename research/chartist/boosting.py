@@ -18,7 +18,7 @@ from screener.nightly.bars import Floats
 from screener.nightly.detector.judgement import DEPTH, LEAVES, NODES, Trees
 
 BINS = 32
-LEAST_GAIN = 1e-9
+MIN_GAIN = 1e-9
 
 Indices = npt.NDArray[np.int64]
 Bins = npt.NDArray[np.uint8]
@@ -142,7 +142,7 @@ def best_split(sums: Floats, signs: Indices, settings: Settings) -> tuple[int, i
     allowed = enough & ((high - low) * signs[:, None] >= 0)
     gain = np.where(allowed, gain, -np.inf)
     part, place = np.unravel_index(np.argmax(gain), gain.shape)
-    if gain[part, place] <= LEAST_GAIN:
+    if gain[part, place] <= MIN_GAIN:
         return None
     return int(part), int(place), float(low[part, place] + high[part, place]) / 2
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from screener.nightly.bars import Bars, Days, Floats
 
-FEWEST: Final = 5
+MIN_COUNT: Final = 5
 """Stocks with a return on a day; with fewer the market has no return on it."""
 
 Returns = tuple[Days, Floats]
@@ -44,7 +44,7 @@ class Index:
         moves = np.concatenate([values for _, values in parts]) if parts else np.zeros(0)
         days, place = np.unique(every, return_inverse=True)
         number = np.bincount(place, minlength=len(days))
-        enough = number >= FEWEST
+        enough = number >= MIN_COUNT
         means = np.bincount(place, moves, len(days))[enough] / number[enough]
         return cls(days[enough], np.cumsum(np.log1p(means)))
 

@@ -12,7 +12,7 @@ from research.evidence.trades import walks_of
 from screener.nightly.analysis import Task, Walked
 from screener.nightly.bars import Floats
 from screener.nightly.detector.events import Outcome, Rows
-from screener.nightly.plan import Plan, pool_of
+from screener.nightly.plan import NightPlan, pool_of
 from screener.nightly.results.history import first_attempts
 from screener.nightly.statistics.summary import clustered, differences, half_years_of
 
@@ -29,7 +29,7 @@ class ScoredTrades:
     quality: Floats
 
 
-def quality_table(chosen: Plan) -> str:
+def quality_table(chosen: NightPlan) -> str:
     """The trades of a plan's symbols by bands of quality, beside their random entries."""
     with pool_of(chosen) as pool:
         parts = [part for batch in pool.run(scored, chosen.tasks) for part in batch]

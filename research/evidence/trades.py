@@ -17,7 +17,7 @@ from research.evidence.filters import FILTERS, Breakout, Index, Returns, is_held
 from screener.nightly.analysis import Task, Walked, cleaned_symbols, fate_of
 from screener.nightly.bars import Bars
 from screener.nightly.detector.events import Outcome, Rows
-from screener.nightly.plan import Plan, pool_of
+from screener.nightly.plan import NightPlan, pool_of
 from screener.nightly.reference.reference import Listing
 from screener.nightly.results.history import first_attempts
 
@@ -50,7 +50,7 @@ class HeldOutTrades:
         return months
 
 
-def held_out_trades(chosen: Plan) -> HeldOutTrades:
+def held_out_trades(chosen: NightPlan) -> HeldOutTrades:
     """The trades of a plan's symbols that are held out."""
     with pool_of(chosen) as pool:
         parts = [part for batch in pool.run(stock_returns, chosen.tasks) for part in batch]

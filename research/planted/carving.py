@@ -23,7 +23,7 @@ from research.planted.prices import (
 from screener.nightly.bars import Floats
 
 NOISES = (0.1, 0.2, 0.3)  # sd of a contact's distance from its line, in mean true ranges
-WIDEST_MISS = 0.12  # of the width where it lies: a worse contact would not be called one
+MAX_MISS = 0.12  # of the width where it lies: a worse contact would not be called one
 TIDY = 2.0  # standard deviations; a contact that misses by more is drawn by no chartist
 AIR = 0.1  # mean true ranges between a line and the closes inside it
 POKE = 0.3  # mean true ranges by which a wick may pass a line
@@ -131,7 +131,7 @@ def touch(
     for place, bar in enumerate(bars):
         side = first if place % 2 == 0 else -first
         upper, lower = lines.at(bar)
-        most = min(TIDY * miss, WIDEST_MISS * float(upper - lower))
+        most = min(TIDY * miss, MAX_MISS * float(upper - lower))
         off = float(np.clip(rng.normal(0, miss), -most, most))
         turns.append(Turn(int(bar), side, float(upper if side > 0 else lower) + off, True))
     return turns

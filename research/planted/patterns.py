@@ -28,15 +28,15 @@ from screener.nightly.bars import Bars, Floats
 from store.wire.families import Family
 
 END_WIDTH = (0.25, 0.4)  # of the width at the start: a breakout at 60-75% of the way to the apex
-LARGEST_BAR = 1 / 3  # of the height: a larger bar is a leg by itself
-LARGEST_PENNANT_BAR = 0.5  # a leg of a pennant is two or three bars
-LARGEST_POLE_BAR = 0.4  # of the pole: more would be a jump and not a run
+MAX_BAR = 1 / 3  # of the height: a larger bar is a leg by itself
+MAX_PENNANT_BAR = 0.5  # a leg of a pennant is two or three bars
+MAX_POLE_BAR = 0.4  # of the pole: more would be a jump and not a run
 STRAIGHT_POLE = 0.8  # net move of a pole's closes over the sum of their moves
-SHORTEST_POLE = 6.0  # mean true ranges
+MIN_POLE = 6.0  # mean true ranges
 RETRACED = 0.4  # of the pole, at most, by a pennant
 HEIGHT = (6.0, 14.0)  # of a wedge or a triangle at its start, in mean true ranges
 PENNANT_HEIGHT = (2.6, 4.2)  # in mean true ranges: room for bars that have contracted
-LOWEST_PENNANT = 2.2  # mean true ranges, as they came out
+MIN_PENNANT = 2.2  # mean true ranges, as they came out
 PACE = (0.25, 0.85)  # mean true ranges a bar that the legs must cover on average
 ATTEMPTS = 500  # far above the few that a sound draft needs
 
@@ -204,7 +204,7 @@ def _fail_a_leg(rng: Rng, lines: Lines, turns: list[Turn]) -> None:
 def _run_up(rng: Rng, recipe: Recipe, first: int, height: float) -> tuple[int, float]:
     """Bars and signed move, in mean true ranges, of the run to the first contact."""
     if recipe.pennant:
-        run = max(SHORTEST_POLE + 1, height / rng.uniform(0.2, 0.36))
+        run = max(MIN_POLE + 1, height / rng.uniform(0.2, 0.36))
         return int(np.clip(round(run / rng.uniform(1.1, 1.8)), 5, 12)), first * run
     run = height * rng.uniform(1.0, 2.0)
     return round(run / rng.uniform(0.25, 0.5)), first * run
@@ -244,7 +244,7 @@ def _textbook(drawn: Carved, plan: Geometry, unit: float) -> bool:
     ranges = candles.true_range()
     upper, lower = plan.lines.moved(drawn.start, 0.0).at(np.arange(drawn.start, end))
     closes = candles.close[drawn.start : end]
-    limit = LARGEST_PENNANT_BAR if plan.recipe.pennant else LARGEST_BAR
+    limit = MAX_PENNANT_BAR if plan.recipe.pennant else MAX_BAR
     held = bool(np.all((closes < upper) & (closes > lower)))
     small = float(ranges[drawn.start + 1 : end + 1].max()) < limit * plan.height
     first = plan.turns[0]
@@ -262,9 +262,9 @@ def _in_scale(drawn: Carved, plan: Geometry, ranges: Floats, unit: float) -> boo
     move = abs(plan.turns[0].level - float(drawn.candles.close[pole.start - 1]))
     steps = np.diff(drawn.candles.close[pole.start - 1 : pole.stop])
     straight = abs(float(steps.sum())) / float(np.abs(steps).sum()) >= STRAIGHT_POLE
-    even = float(ranges[pole].max()) <= LARGEST_POLE_BAR * move
-    long = move >= SHORTEST_POLE * unit and plan.height < RETRACED * move
-    return straight and even and long and plan.height >= LOWEST_PENNANT * unit
+    even = float(ranges[pole].max()) <= MAX_POLE_BAR * move
+    long = move >= MIN_POLE * unit and plan.height < RETRACED * move
+    return straight and even and long and plan.height >= MIN_PENNANT * unit
 
 
 def _planted(

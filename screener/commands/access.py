@@ -16,7 +16,7 @@ from screener.settings.console import Table, err, fail, out
 
 if TYPE_CHECKING:
     from screener.service.parts import AccountStore
-    from store.accounts.audit import Event
+    from store.accounts.audit import AuditEvent
     from store.accounts.grants import Grant
     from store.accounts.retention import Removed
 
@@ -143,7 +143,7 @@ def audit(
         fail(f"there is no kind {kind!r}; there are {', '.join(EventKind)}.")
     start = None if since is None else _start(since, dt.datetime.now(dt.UTC))
 
-    async def work(store: AccountStore) -> list[Event]:
+    async def work(store: AccountStore) -> list[AuditEvent]:
         account = await store.accounts.get(email) if email else None
         return await store.audit.events(
             account.id if account else None,
@@ -167,7 +167,7 @@ def audit(
     out.print(table)
 
 
-def _fields(event: Event) -> dict[str, Any]:
+def _fields(event: AuditEvent) -> dict[str, Any]:
     return {
         "id": event.id,
         "at": f"{event.at:%Y-%m-%dT%H:%M:%SZ}",

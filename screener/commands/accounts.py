@@ -23,7 +23,7 @@ accounts_app = typer.Typer(
 )
 keys_app = typer.Typer(no_args_is_help=True, help="Create, list, replace and revoke API keys.")
 
-MOST_DAYS = 3650
+MAX_DAYS = 3650
 """The farthest end of a key that has one."""
 
 Email = Annotated[str, typer.Argument(help="E-mail address of the account.")]
@@ -230,8 +230,8 @@ def read_end(text: str, now: dt.datetime) -> dt.datetime:
         except ValueError:
             fail("--expires is a number of days, such as 90d, or a date, such as 2027-01-31.")
         end = dt.datetime.combine(last, dt.time(23, 59, 59), dt.UTC)
-    if not now < end <= now + dt.timedelta(days=MOST_DAYS):
-        fail(f"--expires must lie in the future, at most {MOST_DAYS} days away.")
+    if not now < end <= now + dt.timedelta(days=MAX_DAYS):
+        fail(f"--expires must lie in the future, at most {MAX_DAYS} days away.")
     return end
 
 

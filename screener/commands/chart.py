@@ -17,7 +17,7 @@ from screener.settings.console import err, fail, out, settings, writing
 from store.folder.files import replace_file
 
 if TYPE_CHECKING:
-    from mcp_server.drawing import Look
+    from mcp_server.drawing import ChartStyle
 
 
 def chart(
@@ -88,7 +88,7 @@ def chart(
     stream.print_text(words)
 
 
-def _look(theme: str, width: int, sma: str) -> Look:
+def _look(theme: str, width: int, sma: str) -> ChartStyle:
     from mcp_server.drawing import AVERAGES, LOOKS, THEMES, WIDTHS, look_of
 
     if theme not in THEMES:

@@ -26,7 +26,7 @@ FAULT = 1
 CONFIGURED = "-"
 """What stands for the database that the settings name."""
 
-NAMED = "A URL, the path of an SQLite file, or - for the one that the settings name."
+DATABASE_HELP = "A URL, the path of an SQLite file, or - for the one that the settings name."
 
 T = TypeVar("T")
 
@@ -81,8 +81,8 @@ def check() -> None:
 
 @db_app.command("copy")
 def copy(
-    origin: Annotated[str, typer.Argument(metavar="FROM", help=NAMED)],
-    target: Annotated[str, typer.Argument(metavar="TO", help=NAMED)],
+    origin: Annotated[str, typer.Argument(metavar="FROM", help=DATABASE_HELP)],
+    target: Annotated[str, typer.Argument(metavar="TO", help=DATABASE_HELP)],
     leave_open: Annotated[
         bool, typer.Option("--leave-open", help="Keep FROM open, to try the copy.")
     ] = False,
@@ -111,7 +111,9 @@ def copy(
 
 
 @db_app.command("reopen")
-def reopen(database: Annotated[str, typer.Argument(metavar="DATABASE", help=NAMED)]) -> None:
+def reopen(
+    database: Annotated[str, typer.Argument(metavar="DATABASE", help=DATABASE_HELP)],
+) -> None:
     """Go back to a database that `screener db copy` closed.
 
     It lacks every change made in the copy since then.

@@ -28,8 +28,8 @@ def import_file(
     where one is close. Exchange prefixes such as NASDAQ:AAPL are understood, and ###SECTION lines
     are skipped.
     """
-    from mcp_server.filters.directory import Directory
     from mcp_server.filters.symbol_lists import text_of
+    from mcp_server.filters.symbol_search import SymbolSearch
     from mcp_server.operations.watchlist import TrackedList
     from screener.commands.patterns.scan_arguments import refusing
     from screener.commands.patterns.setups import open_active_night
@@ -40,7 +40,7 @@ def import_file(
 
         async def work(store: AccountStore) -> Imported:
             watchlist, account = Watchlist(store.database), await store.accounts.get(email)
-            own = TrackedList(account, book, Directory.of(book), watchlist)
+            own = TrackedList(account, book, SymbolSearch.of(book), watchlist)
             return await own.import_text(text)
 
         done = with_store(work)
@@ -61,8 +61,8 @@ def export_file(
     ] = "tradingview",
 ) -> None:
     """Print a watchlist for TradingView, or as CSV of symbol, exchange and name."""
-    from mcp_server.filters.directory import Directory
     from mcp_server.filters.symbol_lists import WRITERS
+    from mcp_server.filters.symbol_search import SymbolSearch
     from screener.commands.patterns.setups import open_active_night
     from store.accounts.watchlist import Watchlist
 
@@ -72,7 +72,7 @@ def export_file(
 
     symbols = with_store(work)
     with open_active_night(settings()) as book:
-        out.write(WRITERS[form](symbols, Directory.of(book)))
+        out.write(WRITERS[form](symbols, SymbolSearch.of(book)))
 
 
 def _read(file: str) -> bytes:

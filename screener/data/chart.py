@@ -6,13 +6,15 @@ from collections.abc import Callable
 
 from mcp_server.charts.charts import chart_view
 from mcp_server.charts.past import Past, Trade, past_view, past_words, trades_of
-from mcp_server.drawing import Look, draw
+from mcp_server.drawing import ChartStyle, draw
 from store.errors import BookError
 from store.nights.book import Book, Prices, StoredSetup, company_names
 from store.wire.words import caption, named
 
 
-def draw_setup(book: Book, symbol: str, setup_id: str | None, look: Look) -> tuple[bytes, str]:
+def draw_setup(
+    book: Book, symbol: str, setup_id: str | None, look: ChartStyle
+) -> tuple[bytes, str]:
     """The PNG of a current setup of a symbol, that of the highest rank if none is named, and its
     caption; without any setup that of its bars and past trades.
 
@@ -40,7 +42,7 @@ def draw_setup(book: Book, symbol: str, setup_id: str | None, look: Look) -> tup
 
 
 def draw_trade(
-    book: Book, symbol: str, entered: str, look: Look, older: Callable[[str, Trade], Prices]
+    book: Book, symbol: str, entered: str, look: ChartStyle, older: Callable[[str, Trade], Prices]
 ) -> tuple[bytes, str]:
     """The PNG of a past trade of a symbol by the day of its entry, and its caption. `older` gives
     the bars around a trade that are not among those of the night.

@@ -13,8 +13,8 @@ from functools import cache
 from importlib import resources
 from typing import Any, Final, Literal, TypeAlias, get_args
 
-from mcp_server.filters.kinds import KINDS, Kind, Period
-from store.wire.briefs import NUMBERS
+from mcp_server.filters.kinds import KINDS, FilterKind, Period
+from store.wire.scan_index import NUMBERS
 
 Type: TypeAlias = Literal["text", "date", "number", "integer", "boolean"]
 TableName: TypeAlias = Literal["night", "setups", "trades", "records", "features", "columns"]
@@ -25,7 +25,7 @@ UNITS: Final = {"$": "USD", "boolean": ""}
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ExportColumn:
     """A column of a table. A cell without a value is null."""
 
     name: str
@@ -36,18 +36,18 @@ class Column:
 
 
 @cache
-def tables() -> Mapping[TableName, tuple[Column, ...]]:
+def tables() -> Mapping[TableName, tuple[ExportColumn, ...]]:
     """The columns of every table, in their order."""
     text = resources.files("screener.data").joinpath("columns.csv").read_text(encoding="utf-8")
-    found: dict[Any, list[Column]] = {name: [] for name in TABLES}
+    found: dict[Any, list[ExportColumn]] = {name: [] for name in TABLES}
     rows: list[Any] = list(csv.reader(text.splitlines()))
     for table, *cells in rows[1:]:
-        found[table].append(Column(*cells))
+        found[table].append(ExportColumn(*cells))
     found["features"] += _features({column.name for column in found["setups"]} | NUMBERS.keys())
     return {name: tuple(columns) for name, columns in found.items()}
 
 
-def columns_of(table: TableName) -> tuple[Column, ...]:
+def columns_of(table: TableName) -> tuple[ExportColumn, ...]:
     """The columns of a table.
 
     Raises:
@@ -66,16 +66,16 @@ def described() -> Iterator[dict[str, str | None]]:
             yield {"table": table, "column": fields.pop("name"), **fields}
 
 
-def _features(known: set[str]) -> Iterator[Column]:
+def _features(known: set[str]) -> Iterator[ExportColumn]:
     """A column for each filter of the scan, and period of it, that compares nothing known."""
     for kind in KINDS.values():
         if kind.name not in known:
             yield from (_feature(kind, period) for period in kind.periods or (None,))
 
 
-def _feature(kind: Kind, period: Period | None) -> Column:
+def _feature(kind: FilterKind, period: Period | None) -> ExportColumn:
     of: Type = "text" if kind.takes == "choice" else kind.takes
     meaning = kind.meaning or f"{kind.name.replace('_', ' ').capitalize()} of the symbol."
     over = "" if period is None else f" Period: {period}."
     unit = UNITS.get(kind.unit, kind.unit)
-    return Column(kind.column(period), of, unit, f"{meaning}{over}")
+    return ExportColumn(kind.column(period), of, unit, f"{meaning}{over}")

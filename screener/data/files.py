@@ -20,7 +20,7 @@ from store.errors import StoreError
 from store.folder.files import DRAFT, sync_directory, sync_file
 from store.folder.sqlite_file import Rows, write_tables
 from store.nights.book import Book
-from store.wire.sheets import write_csv
+from store.wire.csv_files import write_csv
 
 SQLITE_FILE: Final = "night.sqlite"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from screener.data.columns import Column, TableName, columns_of
+from screener.data.columns import ExportColumn, TableName, columns_of
 from screener.data.frames import pandas_frame, polars_frame
 from store.errors import ManifestError
 from store.folder.layout import DataFolder
@@ -54,7 +54,7 @@ class Night:
         """
         return pandas_frame(self._book, table)
 
-    def columns(self, table: TableName) -> tuple[Column, ...]:
+    def columns(self, table: TableName) -> tuple[ExportColumn, ...]:
         """The columns of a table, with type, unit and meaning.
 
         Raises:

@@ -11,8 +11,8 @@ import orjson
 
 from screener.data.columns import TableName, columns_of, described
 from store.nights.book import Book, company_names
-from store.wire.briefs import compact, levels
 from store.wire.families import Family
+from store.wire.scan_index import compact, levels
 from store.wire.view import SetupView
 
 Fields: TypeAlias = Mapping[str, Any]

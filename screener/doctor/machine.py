@@ -28,7 +28,7 @@ from store.ledger.objects import NightHead
 from store.nights.book import Book
 from store.wire.words import plural
 
-LEAST_BYTES: Final = 16_000_000
+MIN_BYTES: Final = 16_000_000
 """With less room on the disk, neither accounts nor logs can grow."""
 
 FIRST_BYTES: Final = 200_000_000
@@ -37,7 +37,7 @@ FIRST_BYTES: Final = 200_000_000
 NIGHTS: Final = 2
 """How many times the room of the last night the next one takes while it is made."""
 
-NAMED: Final = 8
+MAX_NAMED: Final = 8
 """Symbols that are named at most."""
 
 WRITTEN: Final = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
@@ -129,7 +129,7 @@ def disk(chosen: Settings) -> Iterator[CheckResult]:
         path = path.parent
     free, wanted = shutil.disk_usage(path).free, _night_bytes(chosen.data_dir)
     words = f"{_size(free)} free; a night takes up to {_size(wanted)} while it is made"
-    if free < LEAST_BYTES:
+    if free < MIN_BYTES:
         yield fault("disk", f"the disk is full: {words}; make room where {path} lies.")
     elif free < wanted:
         words = f"{words}; make room where {path} lies, as by `screener night prune`."
@@ -191,11 +191,11 @@ def demo_symbols(chosen: Settings) -> Iterator[CheckResult]:
     missing = [symbol for symbol, known in coverages.items() if not (known and known.covered)]
     covered = [symbol for symbol in coverages if symbol not in missing]
     if missing and ("demo_symbols" in chosen.model_fields_set or not covered):
-        named = ", ".join(missing[:NAMED]) + (" and others" if len(missing) > NAMED else "")
+        named = ", ".join(missing[:MAX_NAMED]) + (" and others" if len(missing) > MAX_NAMED else "")
         yield warning(
             "demo symbols",
             f"the active night does not know {named}; name symbols that it covers in "
             "SCREENER_DEMO_SYMBOLS.",
         )
     else:
-        yield ok("demo symbols", ", ".join(covered[:NAMED]) or "none")
+        yield ok("demo symbols", ", ".join(covered[:MAX_NAMED]) or "none")

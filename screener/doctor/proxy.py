@@ -21,7 +21,7 @@ from screener.settings.settings import Settings
 FORGED: Final = "192.0.2.77"
 """An address of documentation (RFC 5737), from which no request can come."""
 
-MOST_BYTES: Final = 65_536
+MAX_BYTES: Final = 65_536
 """The most bytes of a response."""
 
 SECONDS: Final = 30.0
@@ -80,7 +80,7 @@ async def _ask_once(pool: httpcore2.AsyncConnectionPool, url: str, secret: str) 
         body = b""
         async for part in response.aiter_stream():
             body += part
-            if len(body) > MOST_BYTES:
+            if len(body) > MAX_BYTES:
                 break
     return Reply(response.status, body, source)
 

@@ -21,7 +21,7 @@ from store.database.migration import HEAD, check_known
 from store.database.problems import without_password
 from store.errors import ConflictError, ObjectsError
 from store.remote.objects import Objects
-from store.remote.pointer import MOST_BYTES, POINTER, book_object, key_of, read_published
+from store.remote.pointer import MAX_BYTES, POINTER, book_object, key_of, read_published
 
 DATABASE_SECONDS: Final = 60.0
 """For which the database may take, with a look at all of its rows."""
@@ -144,7 +144,7 @@ def store_of_nights(chosen: Settings) -> Iterator[CheckResult]:
     if objects is None:
         return
     name, place = "store of nights", objects.place
-    pointer = objects.read(POINTER, MOST_BYTES)
+    pointer = objects.read(POINTER, MAX_BYTES)
     if pointer is None:
         words = (
             "run `screener nightly` with this setting, or `screener night activate` for a night "

@@ -18,10 +18,10 @@ import numpy as np
 from screener.nightly.bars import Adjustment, to_day
 from screener.nightly.cleaning.cleaning import Cleaned, clean
 from screener.nightly.cleaning.gates import GAP_DAYS, MIN_BARS, gap_days, late
-from screener.nightly.cleaning.sessions import Window
+from screener.nightly.cleaning.sessions import SessionWindow
 from screener.nightly.detector.events import Rows
 from screener.nightly.detector.parameters import Parameters
-from screener.nightly.errors import NightlyError, Refusal
+from screener.nightly.errors import NightlyError, RefusedInput
 from screener.nightly.memo import (
     Kept,
     MemoHead,
@@ -38,9 +38,9 @@ from screener.nightly.results.chart_bars import chart_bars
 from screener.nightly.results.features import features
 from screener.nightly.results.history import (
     KEPT,
-    Fate,
     FirstAttempts,
     Lineages,
+    ListingStatus,
     closed_at_end,
     merged,
 )
@@ -56,7 +56,7 @@ from store.wire.currency import DOLLARS
 from store.wire.exchanges import NEW_YORK, UTC_DAYS, customary_currency
 from store.wire.records import NearestDrawing
 
-NO_BARS: Final = Refusal("too_few_bars", "No bar was left after cleaning.")
+NO_BARS: Final = RefusedInput("too_few_bars", "No bar was left after cleaning.")
 LATE: Final = ("behind", "stale")
 """The refusals that depend on the session; the others follow from the bars."""
 
@@ -68,7 +68,7 @@ class Task:
     source: BarSource
     symbols: Sequence[tuple[str, Listing]]
     as_of: dt.date
-    windows: Mapping[str, Window]
+    windows: Mapping[str, SessionWindow]
     """By calendar: the last usable day, the session after it, and the last day that has begun."""
     adjustment: Adjustment
     parameters: Parameters
@@ -183,7 +183,7 @@ class SymbolRun:
     task: Task
 
     @property
-    def window(self) -> Window:
+    def window(self) -> SessionWindow:
         """The days of the symbol's calendar."""
         return self.task.windows[self.listing.calendar]
 
@@ -244,7 +244,7 @@ class SymbolRun:
         if memo is None or (earlier and (earlier.setups or earlier.followed)):
             return None
         known = memo.head
-        own = Refusal(known.refusal[0], known.refusal[1]) if known.refusal else None
+        own = RefusedInput(known.refusal[0], known.refusal[1]) if known.refusal else None
         refusal = own if own and own.code not in LATE else late(known.last_day, self.window)
         fate = _fate(known.last_day, known.last_bar, self.listing, self.window)
         if refusal is None or fate != known.fate or known.inputs != self.inputs:
@@ -262,7 +262,7 @@ class SymbolRun:
             currency=self.currency[0],
             currency_known=self.currency[1],
             adjustment=self.listing.adjustment or self.loaded.adjustment,
-            since=self._follow_up(Current(delisted=fate is Fate.DELISTED)),
+            since=self._follow_up(Current(delisted=fate is ListingStatus.DELISTED)),
         )
 
     def _measured(self, cleaned: Cleaned) -> Analysis:
@@ -272,7 +272,7 @@ class SymbolRun:
         found = [Walked.of(series, listing, task, fate, newest=False) for series in older]
         newest = Walked.of(last, listing, task, fate, newest=True, memo=self.memo)
         found.append(newest)
-        served, delisted = cleaned.covered, fate is Fate.DELISTED
+        served, delisted = cleaned.covered, fate is ListingStatus.DELISTED
         formations = newest.formations(self.window, task, self.currency[0]) if served else ()
         current = Current(formations, [walked.lineages for walked in found], served, delisted)
         analysis = Analysis(
@@ -316,7 +316,7 @@ class SymbolRun:
             scored_from=analysis.scored_from,
             fate=analysis.fate,
         )
-        current = analysis.fate is Fate.CURRENT
+        current = analysis.fate is ListingStatus.CURRENT
         return SymbolMemo(
             head,
             history_digest(rows.outcomes, b"\n".join(rows.bodies)),
@@ -358,7 +358,7 @@ class Walked:
         series: Series,
         listing: Listing,
         task: Task,
-        fate: Fate,
+        fate: ListingStatus,
         *,
         newest: bool,
         memo: SymbolMemo | None = None,
@@ -367,7 +367,7 @@ class Walked:
         memo, and if the symbol was delisted, its open trades closed at its last bar.
         """
         end = task.walk(series, listing, memo.newest if memo else None)
-        ended = newest and fate is Fate.DELISTED
+        ended = newest and fate is ListingStatus.DELISTED
         log = closed_at_end(series.bars, end.walk.log) if ended else end.walk.log
         lineages = Lineages(listing.symbol, series.bars, log)
         last = None
@@ -376,7 +376,7 @@ class Walked:
         attempts = FirstAttempts.of(series, lineages, fate, task.parameters, ended=ended, last=last)
         return cls(series, end, lineages, attempts)
 
-    def formations(self, window: Window, task: Task, currency: str) -> Sequence[Formation]:
+    def formations(self, window: SessionWindow, task: Task, currency: str) -> Sequence[Formation]:
         """The setups that are served of the series on the night."""
         lineages = self.lineages
         current = CurrentSetups(
@@ -393,21 +393,27 @@ class Walked:
         return current.formations()
 
 
-def fate_of(cleaned: Cleaned, listing: Listing, window: Window) -> Fate:
+def fate_of(cleaned: Cleaned, listing: Listing, window: SessionWindow) -> ListingStatus:
     """What became of a symbol: whether its bars stop before the session, and why."""
     return _fate(cleaned.last_day, int(cleaned.series[-1].bars.date[-1]), listing, window)
 
 
-def _fate(last_day: int | None, last_bar: int, listing: Listing, window: Window) -> Fate:
+def _fate(
+    last_day: int | None, last_bar: int, listing: Listing, window: SessionWindow
+) -> ListingStatus:
     """The fate of a listing. `last_day` is the day of the last usable bar; `last_bar` is the last
     day of a series, which is earlier if the bars at the end cannot be trusted.
     """
     if last_day is not None and last_day >= to_day(window.active_since):
-        return Fate.CURRENT
+        return ListingStatus.CURRENT
     until = listing.listed_until
     if until is None or until >= window.last or last_bar != last_day:
-        return Fate.STOPPED
-    return Fate.DELISTED if abs(to_day(until) - last_bar) <= GAP_DAYS else Fate.STOPPED
+        return ListingStatus.STOPPED
+    return (
+        ListingStatus.DELISTED
+        if abs(to_day(until) - last_bar) <= GAP_DAYS
+        else ListingStatus.STOPPED
+    )
 
 
 def _scored_from(parts: Sequence[Series]) -> Iterator[int]:

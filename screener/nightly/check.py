@@ -16,9 +16,9 @@ from typing import Any, Final
 from screener.nightly.analysis import Task, cleaned_symbols, currency_of
 from screener.nightly.bars import to_date, to_day
 from screener.nightly.cleaning.cleaning import Cleaned
-from screener.nightly.cleaning.sessions import Window
-from screener.nightly.errors import NightlyError, Refusal, by_code
-from screener.nightly.plan import Order, Plan, held_back, plan, pool_of, renamed
+from screener.nightly.cleaning.sessions import SessionWindow
+from screener.nightly.errors import NightlyError, RefusedInput, by_code
+from screener.nightly.plan import NightPlan, Order, held_back, plan, pool_of, renamed
 from screener.nightly.reading import Loaded, Step, silent
 from screener.nightly.reference.reference import Listing
 from screener.nightly.symbols import normalise, resolve
@@ -48,7 +48,7 @@ class SymbolCheck:
     bars: int = 0
     first: dt.date | None = None
     last: dt.date | None = None
-    refusal: Refusal | None = None
+    refusal: RefusedInput | None = None
     findings: Mapping[str, int] = field(default_factory=dict)
     adjustment_known: bool = True
     """Whether the reference or the file says what the prices are adjusted for."""
@@ -74,9 +74,9 @@ class Check:
 
     order: Order
     symbols: Sequence[SymbolCheck]
-    bad_names: Mapping[str, Refusal]
+    bad_names: Mapping[str, RefusedInput]
     """Names of the source that cannot be symbols, with the rows under them."""
-    chosen: Plan | None = None
+    chosen: NightPlan | None = None
     """The plan of the night; None if there can be no night."""
     trouble: str = ""
     """Why there can be no night, where that is not the fault of single symbols."""
@@ -182,7 +182,7 @@ def check_symbols(task: Task) -> list[SymbolCheck]:
 
 
 def _check_symbol(
-    listing: Listing, loaded: Loaded, cleaned: Cleaned, window: Window, currency: str | None
+    listing: Listing, loaded: Loaded, cleaned: Cleaned, window: SessionWindow, currency: str | None
 ) -> SymbolCheck:
     if unread := loaded.refusal:
         return _refused(listing.symbol, loaded, unread)
@@ -202,7 +202,7 @@ def _check_symbol(
     )
 
 
-def _refused(symbol: str, loaded: Loaded, refusal: Refusal, rule: str = "") -> SymbolCheck:
+def _refused(symbol: str, loaded: Loaded, refusal: RefusedInput, rule: str = "") -> SymbolCheck:
     """A symbol whose bars are all left out by one rule: the refusal's, if no other is named."""
     rows, lost = _rows(loaded), _dropped(loaded.findings, UNREAD)
     if rest := rows - sum(lost.values()):
@@ -210,7 +210,7 @@ def _refused(symbol: str, loaded: Loaded, refusal: Refusal, rule: str = "") -> S
     return SymbolCheck(symbol, rows, lost, refusal=refusal, findings=loaded.findings)
 
 
-def _lost(loaded: Loaded, cleaned: Cleaned, window: Window) -> dict[str, int]:
+def _lost(loaded: Loaded, cleaned: Cleaned, window: SessionWindow) -> dict[str, int]:
     """By rule: the rows of a symbol that are no usable bars."""
     bars = loaded.bars
     begun, until = (len(bars.until(to_day(day))) for day in (window.begun, window.last))
@@ -234,7 +234,7 @@ def _rows(loaded: Loaded) -> int:
     return len(loaded.bars) + refused + sum(_dropped(loaded.findings, UNREAD).values())
 
 
-def _bad_names(order: Order) -> dict[str, Refusal]:
+def _bad_names(order: Order) -> dict[str, RefusedInput]:
     """The names of a source that cannot be symbols, each with the number of its rows."""
     refused = resolve(order.source.names()).refused
     if not refused:
@@ -245,7 +245,7 @@ def _bad_names(order: Order) -> dict[str, Refusal]:
 
 def _unusable(order: Order, trouble: str) -> list[SymbolCheck]:
     """The symbols of a source that there can be no night of: all its bars are of the future."""
-    none, ahead = Refusal("no_bars", trouble), "up to today" in trouble
+    none, ahead = RefusedInput("no_bars", trouble), "up to today" in trouble
     symbol_of = {raw: symbol for symbol, raw in resolve(order.source.names()).raw_of.items()}
     return [
         _refused(symbol_of[loaded.name], loaded, loaded.refusal)

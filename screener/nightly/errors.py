@@ -24,7 +24,7 @@ class WorkerError(NightlyError):
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class RefusedInput:
     """Why one symbol is not covered tonight, or one file is left out.
 
     `code` is short and stable, `reason` is one sentence for people.
@@ -41,7 +41,7 @@ class Refusal:
         return self.reason if named else f"{name}: {self.reason}"
 
 
-def by_code(refused: Mapping[str, Refusal]) -> dict[str, dict[str, str]]:
+def by_code(refused: Mapping[str, RefusedInput]) -> dict[str, dict[str, str]]:
     """By code, sorted, and there by name: the reason of each refusal."""
     reasons: dict[str, dict[str, str]] = {}
     for name, refusal in refused.items():

@@ -16,7 +16,7 @@ import numpy as np
 
 from screener.nightly.bars import Bars, to_date
 from screener.nightly.detector.detector import (
-    Walk,
+    DetectorRun,
     line_values,
     prices_of,
     segments,
@@ -135,7 +135,9 @@ def explain(series: Series, parameters: Parameters, *, gap_days: int) -> Explana
 class _Review:
     """The pairs of live lines at the end of a walk, judged on a copy of its state."""
 
-    def __init__(self, series: Series, walked: Walk, parameters: Parameters, gap_days: int) -> None:
+    def __init__(
+        self, series: Series, walked: DetectorRun, parameters: Parameters, gap_days: int
+    ) -> None:
         self._bars = bars = series.bars
         self._last = len(bars) - 1
         self._log = walked.log

@@ -26,7 +26,7 @@ import numpy as np
 import orjson
 import xxhash
 
-from screener.nightly.detector.detector import Walk, walk_on
+from screener.nightly.detector.detector import DetectorRun, walk_on
 from screener.nightly.detector.events import TRADE, VERSION, EventLog, Rows
 from screener.nightly.detector.kernel.compiler import source_digest
 from screener.nightly.detector.kernel.state import STATE
@@ -48,7 +48,7 @@ COLUMNS: Final = (FACTS, KEPT, STATE, VERSION, TRADE, np.dtype(np.int64))
 class WalkMemo:
     """The end of the walk over a series, and how the walk began."""
 
-    walk: Walk
+    walk: DetectorRun
     digest: bytes
     """Digest of everything that the walk, its facts and its rows depend on."""
     began: Began = "resumed"
@@ -127,7 +127,7 @@ def _columns(body: bytes, place: int, sizes: Sequence[int]) -> list[Rows]:
 def _newest(
     bars: int, digest: str, state: Rows, versions: Rows, trades: Rows, open_trades: Rows
 ) -> WalkMemo:
-    walk = Walk(bars, state, EventLog(versions, trades), open_trades)
+    walk = DetectorRun(bars, state, EventLog(versions, trades), open_trades)
     return WalkMemo(walk, bytes.fromhex(digest))
 
 
@@ -220,6 +220,6 @@ def _walked(series: Series, context: Sequence[Any]) -> bytes:
     return digest_of(context, (*prices, series.idle, series.served, series.following))
 
 
-def _bytes(walk: Walk) -> list[bytes]:
+def _bytes(walk: DetectorRun) -> list[bytes]:
     parts = (walk.state, walk.log.versions, walk.log.trades, walk.open_trades)
     return [part.tobytes() for part in parts]

@@ -12,7 +12,7 @@ from itertools import islice
 
 from screener.nightly.analysis import Task, analyse
 from screener.nightly.detector.kernel.compiler import is_compiled
-from screener.nightly.errors import NightlyError, Refusal
+from screener.nightly.errors import NightlyError, RefusedInput
 from screener.nightly.follow_up import FollowUp, PreviousNight
 from screener.nightly.memo import Kept, kept_of
 from screener.nightly.plan import Order, held_back, inputs_of, plan, pool_of, renamed
@@ -38,7 +38,7 @@ from store.wire.records import Patterns, TickerRecord
 LeaveOut = Callable[[str, str, str], None]
 """Hears what is left out as soon as that is known: its name, the code and the reason."""
 
-SOME = 3
+MAX_EXAMPLES = 3
 """Symbols whose reasons are given if none can be used."""
 
 FINDING = "finding patterns"
@@ -119,7 +119,7 @@ class NightRun:
         if order.only_new:
             _check_new(nights, version)
 
-    def leave_out(self, name: str, refusal: Refusal) -> None:
+    def leave_out(self, name: str, refusal: RefusedInput) -> None:
         """Tell whoever listens that a symbol or a file is left out."""
         if self._leave_out is not None:
             self._leave_out(name, refusal.code, refusal.reason)
@@ -145,9 +145,9 @@ class NightRun:
         if any(analysis.covered for analysis in analyses):
             return
         own = {analysis.symbol: analysis.refusal for analysis in analyses if analysis.refusal}
-        refused: Mapping[str, Refusal] = {**own, **self.chosen.refused}
-        said = " ".join(refusal.of(name) for name, refusal in islice(refused.items(), SOME))
-        more = f" And {len(refused) - SOME:,} more." if len(refused) > SOME else ""
+        refused: Mapping[str, RefusedInput] = {**own, **self.chosen.refused}
+        said = " ".join(refusal.of(name) for name, refusal in islice(refused.items(), MAX_EXAMPLES))
+        more = f" And {len(refused) - MAX_EXAMPLES:,} more." if len(refused) > MAX_EXAMPLES else ""
         raise NightlyError(
             f"None of {len(analyses):,} symbols can be used. {said}{more} Check the bars and "
             "--session; `screener bars check PATH` names them all."

@@ -21,7 +21,7 @@ from screener.nightly.cleaning.inference import Inferred, inferred
 from screener.nightly.cleaning.sessions import (
     QUORUM,
     SUNDAY_MARKETS,
-    Window,
+    SessionWindow,
     as_of_session,
     last_begun,
     last_completed,
@@ -30,7 +30,7 @@ from screener.nightly.cleaning.sessions import (
     windows,
 )
 from screener.nightly.detector.parameters import DEFAULTS, Parameters
-from screener.nightly.errors import Refusal, SourceError
+from screener.nightly.errors import RefusedInput, SourceError
 from screener.nightly.pool import INLINE, INLINE_LATER, Pool, batches, local_pool
 from screener.nightly.reading import BarSource, Outline, Step, silent
 from screener.nightly.reference.reference import Listing, Reference, as_crypto, listed_at
@@ -43,7 +43,7 @@ from store.wire.exchanges import UTC_DAYS, Exchange
 
 MAX_RENAMED = 1000
 FILLED = 0.8
-NAMED = 8
+MAX_NAMED = 8
 """Symbols that the reason of a night that is held back names."""
 
 
@@ -56,7 +56,7 @@ class Order:
     """The source's name in the manifest: `sample`, or the file's or folder's own name."""
     told: Mapping[str, Any] = field(default_factory=dict)
     """How the source was read, for the report: its file forms and columns."""
-    left: Mapping[str, Refusal] = field(default_factory=dict)
+    left: Mapping[str, RefusedInput] = field(default_factory=dict)
     """Files of the source that were left out and why, where that refuses no symbol of its own."""
     rows: Mapping[str, int] = field(default_factory=dict)
     """By form of the files: how many rows were read, whatever became of them."""
@@ -93,7 +93,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class NightPlan:
     """An order after its source was looked through: which symbols to read, up to which session."""
 
     tasks: Sequence[Task]
@@ -103,7 +103,7 @@ class Plan:
     """By calendar: its last finished session, where that of `as_of` is not over yet."""
     upcoming: Sequence[dt.date]
     """The sessions after `as_of`, of the calendar that the active symbols follow."""
-    refused: Mapping[str, Refusal]
+    refused: Mapping[str, RefusedInput]
     """Raw names that cannot be symbols, and files that were left out."""
     later: Sequence[str]
     """Symbols with sessions after the night's, which too few symbols reach."""
@@ -127,7 +127,7 @@ class Plan:
     """The number of processes on this machine, or the address of a Dask scheduler."""
 
 
-def plan(order: Order, now: dt.datetime, step: Step = silent) -> Plan:
+def plan(order: Order, now: dt.datetime, step: Step = silent) -> NightPlan:
     """Look through the source and choose the session.
 
     Raises:
@@ -143,7 +143,7 @@ def plan(order: Order, now: dt.datetime, step: Step = silent) -> Plan:
     listings = [pair for pair in listings if pair[0] not in unknown]
     symbols = [its.symbol for _, its in listings]
     if unknown and not listings:
-        raise SourceError(" ".join(why.of(raw) for raw, why in islice(unknown.items(), NAMED)))
+        raise SourceError(" ".join(why.of(raw) for raw, why in islice(unknown.items(), MAX_NAMED)))
     calendars = _calendars(order.source, listings, outlines, now, step)
     listings = [
         (raw, replace(its, inferred_calendar=calendars.one.get(raw))) for raw, its in listings
@@ -166,7 +166,7 @@ def plan(order: Order, now: dt.datetime, step: Step = silent) -> Plan:
     )
     behind, current, later = _places(ends, known, now)
     begun = to_day(last_begun(now))
-    return Plan(
+    return NightPlan(
         [
             replace(shared, source=order.source.part([raw for raw, _ in batch]), symbols=batch)
             for batch in batches(listings, jobs)
@@ -225,21 +225,21 @@ def _is_filled(source: BarSource, raw: str) -> bool:
 
 def _unknown_weeks(
     listings: Sequence[tuple[str, Listing]], outlines: Mapping[str, Outline]
-) -> dict[str, Refusal]:
+) -> dict[str, RefusedInput]:
     """The symbols of markets that open on Saturdays or Sundays, whose weeks are not known."""
-    found: dict[str, Refusal] = {}
+    found: dict[str, RefusedInput] = {}
     for raw, its in listings:
         market = SUNDAY_MARKETS.get(raw.upper().rpartition(".")[2]) if "." in raw else None
         odd = raw in outlines and outlines[raw].odd_week and not its.crypto
         if market and its.exchange is None and not its.stated:
             reason = f"The trading days of {market} are not known, so {raw} cannot be read."
-            found[raw] = Refusal("foreign_listing", reason)
+            found[raw] = RefusedInput("foreign_listing", reason)
         elif odd:
             reason = (
                 "It trades on Saturdays or Sundays and not on each day of the week, as in Riyadh, "
                 "Tel Aviv or Tehran; the trading days of such markets are not known."
             )
-            found[raw] = Refusal("foreign_listing", reason)
+            found[raw] = RefusedInput("foreign_listing", reason)
     return found
 
 
@@ -286,7 +286,7 @@ def _ends(
 
 
 def _places(
-    ends: Sequence[tuple[Listing, int]], known: Mapping[str, Window], now: dt.datetime
+    ends: Sequence[tuple[Listing, int]], known: Mapping[str, SessionWindow], now: dt.datetime
 ) -> tuple[list[str], int, list[str]]:
     """The symbols behind the session, the number that have it, and those with a later one."""
     behind, later, current = [], [], 0
@@ -316,7 +316,7 @@ def _wider(days: Sequence[int], current: int) -> str:
 def _overdue(
     as_of: dt.date,
     ends: Sequence[tuple[Listing, int]],
-    known: Mapping[str, Window],
+    known: Mapping[str, SessionWindow],
     now: dt.datetime,
 ) -> str:
     """Say that a night is older than the last session of an exchange, and how many series are."""
@@ -333,18 +333,20 @@ def _overdue(
     )
 
 
-def _active_calendars(ends: Sequence[tuple[Listing, int]], known: Mapping[str, Window]) -> set[str]:
+def _active_calendars(
+    ends: Sequence[tuple[Listing, int]], known: Mapping[str, SessionWindow]
+) -> set[str]:
     """The calendars of the symbols with a bar since their calendar's `active_since`."""
     since = {name: to_day(window.active_since) for name, window in known.items()}
     return {its.calendar for its, day in ends if day >= since[its.calendar]}
 
 
-def held_back(order: Order, chosen: Plan) -> str | None:
+def held_back(order: Order, chosen: NightPlan) -> str | None:
     """Why a night of a plan is held back: too many symbols are behind its session; else None."""
     behind, active = len(chosen.behind), len(chosen.behind) + chosen.current
     if behind <= order.behind_limit * active:
         return None
-    named = ", ".join(chosen.behind[:NAMED]) + (", ..." if behind > NAMED else "")
+    named = ", ".join(chosen.behind[:MAX_NAMED]) + (", ..." if behind > MAX_NAMED else "")
     return (
         f"{behind:,} of {active:,} symbols are behind the session {chosen.as_of} ({named}), more "
         f"than {order.behind_limit:.0%}; update the bars, or publish without them with "
@@ -352,7 +354,7 @@ def held_back(order: Order, chosen: Plan) -> str | None:
     )
 
 
-def pool_of(chosen: Plan, *, later: bool = False) -> AbstractContextManager[Pool]:
+def pool_of(chosen: NightPlan, *, later: bool = False) -> AbstractContextManager[Pool]:
     """The pool of workers for a plan: of a `later` night that goes on from the results of the last
     one, which is about ten times faster, only if it is large.
     """
@@ -361,13 +363,13 @@ def pool_of(chosen: Plan, *, later: bool = False) -> AbstractContextManager[Pool
     return local_pool(1 if later and len(chosen.symbols) <= INLINE_LATER else chosen.workers)
 
 
-def renamed(plan: Plan) -> dict[str, str]:
+def renamed(plan: NightPlan) -> dict[str, str]:
     """The symbol of each raw name that differs from it, at most `MAX_RENAMED` of them."""
     pairs = ((raw, known.symbol) for task in plan.tasks for raw, known in task.symbols)
     return dict(islice(((raw, to) for raw, to in pairs if raw.upper() != to), MAX_RENAMED))
 
 
-def inputs_of(order: Order, chosen: Plan, since: str | None = None) -> Inputs:
+def inputs_of(order: Order, chosen: NightPlan, since: str | None = None) -> Inputs:
     """The inputs of a night, as its manifest states them; it is compared with the night `since`."""
     # These days depend on the clock and not only on the bars, so they must enter the version.
     named = {name: "crypto" if name == UTC_DAYS else name for name in chosen.unfinished}

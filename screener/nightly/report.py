@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from screener.nightly.bars import Adjustment
-from screener.nightly.errors import Refusal, by_code
+from screener.nightly.errors import RefusedInput, by_code
 from screener.nightly.results.symbol_results import Analysis
 from screener.nightly.statistics.assembly import Statistics
 from screener.nightly.statistics.scan import RankedSetup
@@ -62,7 +62,7 @@ class Report:
     def of(
         cls,
         analyses: Sequence[Analysis],
-        refused_names: Mapping[str, Refusal],
+        refused_names: Mapping[str, RefusedInput],
         statistics: Statistics,
         candidates: Sequence[RankedSetup],
         adjustment: Adjustment,

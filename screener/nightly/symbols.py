@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from screener.nightly.errors import Refusal
+from screener.nightly.errors import RefusedInput
 from store.wire.exchanges import Exchange, exchange_named
-from store.wire.records import LONGEST_SYMBOL
+from store.wire.records import MAX_SYMBOL
 
 QUOTES: Final = frozenset(
     {
@@ -34,7 +34,7 @@ COINS: Final = frozenset({"USDT", "USDC", "BUSD", "FDUSD", "TUSD", "DAI"})
 PAIR_LENGTH: Final = 6
 """A pair without a separator has at least so many characters; no American ticker has."""
 
-SHAPE: Final = f"letters, digits and dots, {LONGEST_SYMBOL} at most"
+SHAPE: Final = f"letters, digits and dots, {MAX_SYMBOL} at most"
 """The form of a symbol, in words."""
 
 
@@ -47,7 +47,7 @@ def placed(raw: str) -> tuple[Exchange | None, str]:
 
 def normalise(raw: str) -> str | None:
     """The served symbol of a raw name: upper-case letters, digits and dots. None if the name cannot
-    be written so, or is longer than `LONGEST_SYMBOL`. An exchange before it is left out, as NSE of
+    be written so, or is longer than `MAX_SYMBOL`. An exchange before it is left out, as NSE of
     `NSE:INFY`.
 
     A separator before a quote currency is removed (`BTC/USD` becomes `BTCUSD`); any other becomes a
@@ -59,7 +59,7 @@ def normalise(raw: str) -> str | None:
     symbol = first
     for part in rest:
         symbol += part if part.split(".", 1)[0] in QUOTES else f".{part}"
-    return symbol if len(symbol) <= LONGEST_SYMBOL and _SYMBOL.fullmatch(symbol) else None
+    return symbol if len(symbol) <= MAX_SYMBOL and _SYMBOL.fullmatch(symbol) else None
 
 
 def quote_of(raw: str) -> str | None:
@@ -86,7 +86,7 @@ class Resolved:
     """The raw name of each symbol, and the refused raw names."""
 
     raw_of: Mapping[str, str]
-    refused: Mapping[str, Refusal]
+    refused: Mapping[str, RefusedInput]
 
 
 def resolve(
@@ -102,7 +102,7 @@ def resolve(
     for raw in raws:
         places.setdefault(normalise(raw), set()).add(_abroad(raw))
     raw_of: dict[str, str] = {}
-    refused: dict[str, Refusal] = {}
+    refused: dict[str, RefusedInput] = {}
     for raw in raws:
         symbol, exchange = normalise(raw), placed(raw)[0]
         if symbol and exchange and exchange.abroad:
@@ -110,9 +110,9 @@ def resolve(
             if elsewhere or len(places[symbol]) > 1:
                 symbol = normalise(f"{symbol}.{exchange.suffixes[0]}")
         if symbol is None:
-            refused[raw] = Refusal("bad_symbol", f"A symbol consists of {SHAPE}; rename it.")
+            refused[raw] = RefusedInput("bad_symbol", f"A symbol consists of {SHAPE}; rename it.")
         elif raw_of.setdefault(symbol, raw) != raw:
-            refused[raw] = Refusal(
+            refused[raw] = RefusedInput(
                 "duplicate_symbol",
                 f"{raw_of[symbol]} already stands for {symbol}; keep one of the two.",
             )

@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from store.nights.book import Book
     from store.wire.view import SetupView
 
-MOST_CHANGES: Final = 10
+MAX_CHANGES: Final = 10
 """Changes that are listed one by one; the others are counted."""
 
-MOST_SYMBOLS: Final = 20
+MAX_SYMBOLS: Final = 20
 """Symbols named in one line; the others are counted."""
 
-LONGEST_REASON: Final = 600
+MAX_REASON: Final = 600
 
 REPEAT_SECONDS: Final = 20 * 3600.0
 """After which the same failure is sent again: each day of a schedule, but not each attempt."""
@@ -101,7 +101,7 @@ def not_published(
 ) -> Message:
     """A night was made and held back, or could not be made; `active` is served now."""
     title = "Held back: a night" if held_back else "The nightly failed"
-    reason = short(reason, LONGEST_REASON)
+    reason = short(reason, MAX_REASON)
     return Message(
         "warning" if held_back else "failure",
         title,
@@ -119,7 +119,7 @@ def withdrawn(url: str, night: Manifest, reason: str, active: Manifest | None) -
         f"Withdrawn: the night of {night.as_of_session}",
         [
             f"Night {night.data_version} is withdrawn for good. Use none of its numbers.",
-            f"The reason: {short(reason, LONGEST_REASON)}",
+            f"The reason: {short(reason, MAX_REASON)}",
             _served(active),
             *_links(url),
         ],
@@ -137,7 +137,7 @@ def trial(url: str) -> Message:
 
 def of_operator(url: str, text: str) -> Message:
     """A text of the operator's own."""
-    return Message("info", short(text, LONGEST_REASON), [*_links(url)])
+    return Message("info", short(text, MAX_REASON), [*_links(url)])
 
 
 def drift(symbols: Sequence[str]) -> str:
@@ -179,10 +179,10 @@ def _changes(url: str, book: Book, followed: Sequence[str]) -> Iterator[str]:
     if record.get("detector_changed"):
         yield NEW_DETECTOR
     mine = [change for change in changes if change["symbol"] in followed]
-    for change in mine[:MOST_CHANGES]:
+    for change in mine[:MAX_CHANGES]:
         yield _change(url, change, _served_as(book, change))
-    if len(mine) > MOST_CHANGES:
-        yield f"And {len(mine) - MOST_CHANGES:,} more changes of your symbols: {url}/changes"
+    if len(mine) > MAX_CHANGES:
+        yield f"And {len(mine) - MAX_CHANGES:,} more changes of your symbols: {url}/changes"
     if followed and not mine:
         yield "None of your symbols changed."
 
@@ -198,11 +198,11 @@ def screen(url: str, link: str, changes: ScreenChanges) -> Iterator[str]:
     kinds = (("Entered", changes.entered), ("Triggered in", changes.triggered))
     for kind, views in (kind for kind in kinds if kind[1] or kind[0] == "Entered"):
         yield f"{kind} {link}: {_count(views)}."
-        yield from (f"{setup_words(view)}{_levels(url, view)}" for view in views[:MOST_CHANGES])
+        yield from (f"{setup_words(view)}{_levels(url, view)}" for view in views[:MAX_CHANGES])
         yield from _rest(views)
     gone = changes.left
     yield f"Left {link}: {_count(gone)}."
-    yield from (f"{one.view.symbol}: {one.reason}." for one in gone[:MOST_CHANGES])
+    yield from (f"{one.view.symbol}: {one.reason}." for one in gone[:MAX_CHANGES])
     yield from _rest([one.view for one in gone])
 
 
@@ -212,9 +212,9 @@ def _count(found: Sequence[object]) -> str:
 
 def _rest(views: Sequence[SetupView]) -> Iterator[str]:
     """The symbols of those that are not told one by one."""
-    if len(views) > MOST_CHANGES:
-        rest = [view.symbol for view in views[MOST_CHANGES:]]
-        yield f"And {len(rest):,} more: {named(rest, MOST_SYMBOLS)}."
+    if len(views) > MAX_CHANGES:
+        rest = [view.symbol for view in views[MAX_CHANGES:]]
+        yield f"And {len(rest):,} more: {named(rest, MAX_SYMBOLS)}."
 
 
 def _levels(url: str, view: SetupView) -> str:
@@ -252,4 +252,4 @@ def _not_covered(book: Book, followed: Sequence[str]) -> Iterator[str]:
         symbol for symbol, coverage in coverages.items() if not (coverage and coverage.covered)
     ]
     if absent:
-        yield f"Not covered by this night: {named(absent, MOST_SYMBOLS)}."
+        yield f"Not covered by this night: {named(absent, MAX_SYMBOLS)}."

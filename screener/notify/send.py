@@ -49,11 +49,11 @@ CHECK_SECONDS: Final = 120.0
 AT_ONCE: Final = 8
 """Commands that run at once."""
 
-MOST_KILOBYTES: Final = 1024 * 1024
+MAX_KILOBYTES: Final = 1024 * 1024
 """Memory of a command, in KB: a service may respond without end."""
 
 APPRISE: Final = (
-    *("/bin/sh", "-c", f'ulimit -d {MOST_KILOBYTES}; exec "$0" "$@"'),
+    *("/bin/sh", "-c", f'ulimit -d {MAX_KILOBYTES}; exec "$0" "$@"'),
     *(sys.executable, "-P", "-c", "from apprise.cli import main; main()"),
     *("--storage-mode", "memory"),
 )

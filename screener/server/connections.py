@@ -31,9 +31,9 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from mcp_server.calls.callers import network_of
-from mcp_server.http.edge import CONNECTION
+from mcp_server.http.application import CONNECTION
 from mcp_server.http.requests import Header, Scope
-from screener.server.door import Door
+from screener.server.connection_limiter import ConnectionLimiter
 
 
 def _refusal(status: str, text: str, more: str = "") -> bytes:
@@ -69,7 +69,7 @@ class RefusedError(Exception):
     """The bytes break a bound; its argument is the answer."""
 
 
-class Outlet(asyncio.Transport):
+class BufferedTransport(asyncio.Transport):
     """The part of a transport that uvicorn answers with.
 
     The head of an answer waits for the first bytes of its body, at most until the loop's next turn,
@@ -112,9 +112,9 @@ class Outlet(asyncio.Transport):
 
 
 class Connection(HttpToolsProtocol):
-    """One connection: uvicorn's own protocol, within the bounds of a door."""
+    """One connection: uvicorn's own protocol, within the bounds of a limiter."""
 
-    def __init__(self, door: Door, **arguments: Any) -> None:  # noqa: ANN401 - uvicorn's
+    def __init__(self, door: ConnectionLimiter, **arguments: Any) -> None:  # noqa: ANN401 - uvicorn's
         super().__init__(**arguments)
         self.app_state = {**self.app_state, CONNECTION: self}
         self.headers = []
@@ -132,7 +132,7 @@ class Connection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._stream = transport
-        self.transport = self._outlet = Outlet(transport)
+        self.transport = self._outlet = BufferedTransport(transport)
         self.address = self.client[0] if self.client else ""
         self.network = network_of(self.address)
         self._deadline = self._clock() + self._door.bounds.head_seconds
@@ -243,7 +243,7 @@ class Connection(HttpToolsProtocol):
             self._may_give_way()
             self._deadline = self._clock() + bounds.idle_seconds
 
-    # What the app, uvicorn and the door call
+    # What the app, uvicorn and the limiter call
 
     def answer(self, scope: Scope, status: int, fields: Sequence[Header], body: bytes) -> bool:
         """Write a whole answer, whose fields name its length, as uvicorn would by two messages and
@@ -292,7 +292,7 @@ class Connection(HttpToolsProtocol):
             self._deadline = self._clock() + (bounds.answer_seconds if owed else rest)
         if self.pipeline:
             super().on_response_complete()  # begins with the next request
-        else:  # without uvicorn's timer for idle connections, as the door has a clock for all
+        else:  # without uvicorn's timer for idle connections, as the limiter has a clock for all
             self.server_state.total_requests += 1
             self.flow.resume_reading()
         if self._held:

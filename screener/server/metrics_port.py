@@ -24,10 +24,10 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mcp_server.http.edge import refuse_host
+from mcp_server.http.application import refuse_host
 from mcp_server.http.requests import Origins
+from screener.server.connection_limiter import ConnectionLimiter, ConnectionLimits
 from screener.server.connections import Connection
-from screener.server.door import Bounds, Door
 from screener.server.listening import open_listener
 from screener.service.parts import origins_of
 from screener.settings.console import err
@@ -39,7 +39,7 @@ VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 SUMMED = frozenset({"process_resident_memory_bytes", "process_open_fds"})
 """What prometheus_client tells of a process, and several hold together."""
 
-BOUNDS = Bounds(idle_seconds=60, unread_seconds=10, connections=32)
+BOUNDS = ConnectionLimits(idle_seconds=60, unread_seconds=10, connections=32)
 """Bounds of the connections to this port, which take no place of the service's own."""
 
 WORKER = ".worker"
@@ -98,7 +98,7 @@ def _config(app: ASGIApp) -> uvicorn.Config:
         proxy_headers=False,
         server_header=False,
         lifespan="off",
-        http=partial(Connection, Door(BOUNDS, counted=False)),  # type: ignore[arg-type]
+        http=partial(Connection, ConnectionLimiter(BOUNDS, counted=False)),  # type: ignore[arg-type]
         ws="none",
         log_config=None,
         timeout_graceful_shutdown=1,

@@ -20,8 +20,8 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from mcp_server.limits.limits import Limiter
+from screener.server.connection_limiter import ConnectionLimiter, ConnectionLimits
 from screener.server.connections import Connection
-from screener.server.door import Bounds, Door
 from screener.server.listening import allow_files, tell_manager
 from screener.server.metrics_port import exposed, join_worker, merged
 from screener.server.process import loading
@@ -155,12 +155,12 @@ async def _migrate(settings: Settings) -> None:
 def server_config(
     app: Callable[..., Any],
     settings: Settings,
-    bounds: Bounds = Bounds(),  # noqa: B008 - frozen
+    bounds: ConnectionLimits = ConnectionLimits(),  # noqa: B008 - frozen
     **options: Any,  # noqa: ANN401 - uvicorn's
 ) -> uvicorn.Config:
     """How uvicorn serves the app; options of its own add to this."""
     bounds = replace(bounds, connections=settings.connections)
-    door = Door(bounds, settings.trusted_proxies)  # of each worker its own
+    door = ConnectionLimiter(bounds, settings.trusted_proxies)  # of each worker its own
     logs = log_config(settings.log_level, settings.log_format, access_log=settings.access_log)
     return uvicorn.Config(
         app,

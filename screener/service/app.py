@@ -18,8 +18,8 @@ from starlette.types import ASGIApp
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from mcp_server.charts.charts import WARM_AFTER, Charts
-from mcp_server.filters.directory import Directory
-from mcp_server.http.edge import Edge
+from mcp_server.filters.symbol_search import SymbolSearch
+from mcp_server.http.application import Application
 from mcp_server.http.requests import Origins
 from mcp_server.limits.limits import Limiter
 from mcp_server.limits.local_counting import LocalCounting
@@ -56,9 +56,9 @@ from screener.web.routes import web_routes
 from screener.web.site.cookies import Cookies
 from screener.web.site.errors import exception_handlers
 from screener.web.site.live import News
+from screener.web.site.login_limits import SIGN_UPS, LoginLimits
 from screener.web.site.pages import Pages, compile_templates
-from screener.web.site.site import Site
-from screener.web.site.throttle import SIGN_UPS, Throttle
+from screener.web.site.services import WebServices
 from store.accounts.accounts import Clock, utc_now
 from store.accounts.principals import Principals
 from store.accounts.usage import UsageLog
@@ -103,7 +103,7 @@ def build_app(
     origins = origins_of(settings)
     health = Health(services, store.database, supervisor, clock, origins, follower, documents)
     bearer = Bearer(services.principals)
-    site = _site(store, services, Authorization(store.grants, resource, clients), health, origins)
+    web = _web(store, services, Authorization(store.grants, resource, clients), health, origins)
     endpoints = [
         _endpoint(toolset, services, bearer, resources, origins) for toolset in toolsets(offer)
     ]
@@ -119,7 +119,7 @@ def build_app(
     routes = [
         *Endpoints(store.grants, store.tokens, clients, resource, services.limiter).routes(others),
         *listing_routes(offer),
-        *web_routes(site, reference=partial(reference, quotas=services.limiter.quotas)),
+        *web_routes(web, reference=partial(reference, quotas=services.limiter.quotas)),
         # With a slash, too: to lead from there to here would tell of it.
         *(Route(proxy_echo.PATH + end, echo) for end in ("", "/")),
     ]
@@ -143,8 +143,8 @@ def build_app(
             gc.freeze()
             yield
 
-    handlers = exception_handlers(site.pages, offer.docs_url, services.limiter)
-    app: ASGIApp = Edge(
+    handlers = exception_handlers(web.pages, offer.docs_url, services.limiter)
+    app: ASGIApp = Application(
         Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers),
         facade,
         {f"/mcp{endpoint.toolset.path}": endpoint.respond for endpoint in endpoints},
@@ -164,7 +164,7 @@ def services_of(
 ) -> Services:
     """Everything the operations use."""
     settings, watchlist = store.settings, Watchlist(store.database)
-    directories = PerBook(Directory.of)
+    directories = PerBook(SymbolSearch.of)
     return Services(
         offer=settings.offer,
         active_night=ActiveNight(
@@ -199,13 +199,13 @@ def _documents(
     return ClientDocuments(store.grants, (fetcher or Fetcher(Resolver())).read, limiter)
 
 
-def _site(
+def _web(
     store: AccountStore,
     services: Services,
     authorization: Authorization,
     health: Health,
     origins: Origins,
-) -> Site:
+) -> WebServices:
     """What the pages use."""
     settings, counting = store.settings, services.limiter.counting
     pages = Pages(
@@ -214,7 +214,7 @@ def _site(
         services.offer.public_url,
         sign_up=settings.sign_up,
     )
-    return Site(
+    return WebServices(
         services=services,
         pages=pages,
         accounts=store.accounts,
@@ -230,8 +230,8 @@ def _site(
         news=News(services.active_night, ProgressFile(settings.data_dir)),
         origins=origins,
         authorization=authorization,
-        throttle=Throttle(counting=counting),
-        sign_up_throttle=Throttle(SIGN_UPS, counting, "sign-up"),
+        throttle=LoginLimits(counting=counting),
+        sign_up_throttle=LoginLimits(SIGN_UPS, counting, "sign-up"),
         sign_up=settings.sign_up,
         open_pages=settings.open_pages,
         behind_proxy=bool(settings.trusted_proxies),

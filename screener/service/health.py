@@ -23,7 +23,7 @@ import anyio
 import anyio.to_thread
 import orjson
 
-from mcp_server.http.edge import TEXT, refuse_host
+from mcp_server.http.application import TEXT, refuse_host
 from mcp_server.http.requests import Origins, Receive, Scope
 from mcp_server.http.responses import HttpResponse, response
 from mcp_server.operations.services import Services

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MOST_BYTES = 256 * 1024
+MAX_BYTES = 256 * 1024
 """The most bytes of one text of the operator."""
 
 LOOK_SECONDS = 0.5
@@ -181,14 +181,14 @@ def _read(name: str, path: Path | None) -> str | None:
         return None
     try:
         with path.open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
+            content = file.read(MAX_BYTES + 1)
         text = content.decode()
     except OSError as error:
         raise SettingsError(f"{name}: {path} cannot be read ({error.strerror}).") from error
     except UnicodeDecodeError as error:
         raise SettingsError(f"{name}: {path} is not text in UTF-8.") from error
-    if len(content) > MOST_BYTES:
-        raise SettingsError(f"{name}: {path} is over {MOST_BYTES // 1024} KB.")
+    if len(content) > MAX_BYTES:
+        raise SettingsError(f"{name}: {path} is over {MAX_BYTES // 1024} KB.")
     if not text.strip():
         raise SettingsError(f"{name}: {path} is empty.")
     return text

@@ -20,9 +20,9 @@ from screener.telemetry.metrics import loop_restarts
 FIRST_DELAY = 0.5
 """Seconds before a loop that failed once is started again."""
 
-LONGEST_DELAY = 30.0
+MAX_DELAY = 30.0
 
-MOST_FAILURES = 5
+MAX_FAILURES = 5
 """Failures in a row that end the process."""
 
 WELL_SECONDS = 60.0
@@ -64,7 +64,7 @@ class Supervisor:
         """Run a loop until cancelled.
 
         Raises:
-            SystemExit: it failed `MOST_FAILURES` times in a row.
+            SystemExit: it failed `MAX_FAILURES` times in a row.
         """
         restarts = loop_restarts.labels(loop.name)  # a first one is then an increase
         failures = 0
@@ -76,12 +76,12 @@ class Supervisor:
             except Exception:
                 now = self._clock()
                 failures = 1 if now - began > WELL_SECONDS else failures + 1
-                if failures >= MOST_FAILURES:
+                if failures >= MAX_FAILURES:
                     log.critical(
                         "The loop %s cannot run; the process ends.", loop.what, exc_info=True
                     )
                     raise SystemExit(EXIT_CODE) from None
-                delay = min(self._first_delay * 2 ** (failures - 1), LONGEST_DELAY)
+                delay = min(self._first_delay * 2 ** (failures - 1), MAX_DELAY)
                 self._started[loop.what] = now + delay
                 log.exception("The loop %s failed and is started again in %g s.", loop.what, delay)
             restarts.inc()

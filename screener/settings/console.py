@@ -33,7 +33,7 @@ from store.errors import (
 from store.folder.files import narrow, private_data_folder
 from store.folder.layout import DataFolder
 from store.folder.trouble import is_of_disk, trouble_of
-from store.wire.sheets import csv_text
+from store.wire.csv_files import csv_text
 from store.wire.words import harmless
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ DRIFT = 6
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as shells have it."""
 
-LEAST_WIDTH = 40
+MIN_WIDTH = 40
 """A terminal is taken to have so many columns at least."""
 
 T = TypeVar("T")
@@ -221,7 +221,7 @@ def watched(console: Console | None = None) -> Iterator[Watch]:
 
 def terminal_width() -> int:
     """The columns of the terminal; COLUMNS sets them, and 80 is taken where there is none."""
-    return max(LEAST_WIDTH, shutil.get_terminal_size().columns)
+    return max(MIN_WIDTH, shutil.get_terminal_size().columns)
 
 
 err = Output("stderr")

@@ -25,10 +25,10 @@ PACKAGES = ("mcp_server", "oauth", "rest_facade", "screener", "store")
 EVERY_SECONDS = 60.0
 """How often one message may be written, however often it is logged."""
 
-MOST_MESSAGES = 1000
+MAX_MESSAGES = 1000
 """Messages whose times are remembered."""
 
-MOST_LETTERS = 200
+MAX_LETTERS = 200
 """Characters by which messages are told apart."""
 
 ACCESS = "access"
@@ -50,7 +50,7 @@ last line says how things stand, and the access log.
 """
 
 
-LONGEST_VALUE = 200
+MAX_VALUE = 200
 """Characters of a field."""
 
 PLAIN = re.compile(r"[\w.:/+-]+")
@@ -104,7 +104,7 @@ def _fields_of(record: logging.LogRecord) -> dict[str, object]:
 
 def _bounded(value: object) -> object:
     is_number = value is None or isinstance(value, int | float)
-    return value if is_number else short(str(value), LONGEST_VALUE)
+    return value if is_number else short(str(value), MAX_VALUE)
 
 
 def _lines(event: Mapping[str, Any]) -> str:
@@ -137,12 +137,12 @@ class OncePerMinute(logging.Filter):
         if record.levelno <= logging.DEBUG or record.name.startswith(NOT_REPEATED):
             return True
         now, kind = self._clock(), record.exc_info[0] if record.exc_info else None
-        message = (record.name, str(record.msg)[:MOST_LETTERS], kind)
+        message = (record.name, str(record.msg)[:MAX_LETTERS], kind)
         written, held_back = self._seen.pop(message, (now - EVERY_SECONDS, 0))
         if now - written < EVERY_SECONDS:
             self._seen[message] = written, held_back + 1
             return False
-        while len(self._seen) >= MOST_MESSAGES:
+        while len(self._seen) >= MAX_MESSAGES:
             del self._seen[next(iter(self._seen))]
         self._seen[message] = now, 0
         record.held_back = held_back

@@ -43,14 +43,14 @@ OTHERS: Final = frozenset({"KEY", "URL", "SHARED", "TEST_NIGHT"})
 
 DISCLAIMER = "Educational chart analysis, not investment advice."
 
-MOST_DAYS = 36_500
+MAX_DAYS = 36_500
 """A hundred years; the dates of a calendar end not much later."""
 
 MAX_PER_MINUTE = 1_000_000
 MAX_PER_DAY = 1_000_000_000
 """Limits of calls: larger ones cost no memory, but an absurd one is a slip."""
 
-MOST_ADDRESSES = 32
+MAX_ADDRESSES = 32
 """That are told of a night, all at once."""
 
 
@@ -176,13 +176,13 @@ class Settings(BaseSettings):
     """Whether apps may be known by an https address, from which they are read."""
     sign_up: bool = False
     """Whether visitors may make accounts: Premium while in beta."""
-    session_idle_days: int = Field(default=7, ge=1, le=MOST_DAYS)
+    session_idle_days: int = Field(default=7, ge=1, le=MAX_DAYS)
     """Days without a visit that end a browser's sign-in."""
-    session_days: int = Field(default=30, ge=1, le=MOST_DAYS)
+    session_days: int = Field(default=30, ge=1, le=MAX_DAYS)
     """Days after which a browser must sign in again."""
-    audit_days: int = Field(default=400, ge=1, le=MOST_DAYS)
+    audit_days: int = Field(default=400, ge=1, le=MAX_DAYS)
     """Days for which audit events are kept."""
-    usage_days: int = Field(default=400, ge=1, le=MOST_DAYS)
+    usage_days: int = Field(default=400, ge=1, le=MAX_DAYS)
     """Days for which usage is kept."""
     refresh_leeway_seconds: int = Field(default=0, ge=0, le=60)
     """Seconds in which a refresh token, shown again, gives the same tokens again."""
@@ -190,7 +190,7 @@ class Settings(BaseSettings):
     """Share of the active symbols that must have a session before a night is as of it."""
     behind_limit: float = Field(default=0.1, ge=0, le=1)
     """A night is held back if a larger share of the active symbols is behind it."""
-    running_sessions: int = Field(default=120, ge=1, le=MOST_DAYS)
+    running_sessions: int = Field(default=120, ge=1, le=MAX_DAYS)
     """Sessions after its trigger in which a running trade is served as a setup."""
     min_quality: float | None = Field(default=None, ge=0, le=100)
     """Quality, 0 to 100, from which a nightly serves a setup: lower serves more drawings that
@@ -216,14 +216,14 @@ class Settings(BaseSettings):
     metrics_port: int | None = Field(default=None, ge=1, le=65535)
     """Port of /metrics, in the form of Prometheus; none when unset."""
     notify: Annotated[tuple[SecretAddress, ...], NoDecode] = Field(
-        default=(), max_length=MOST_ADDRESSES
+        default=(), max_length=MAX_ADDRESSES
     )
     """Apprise addresses, separated by spaces or commas, that get a message when a night is
     published, held back, fails or is withdrawn; `screener notify --test` tries them.
     """
     notify_symbols: Words[Symbol] = ()
     """Symbols whose changes are listed when a night is published."""
-    notify_screens: Words[str] = Field(default=(), max_length=MOST_ADDRESSES)
+    notify_screens: Words[str] = Field(default=(), max_length=MAX_ADDRESSES)
     """Links to the screen, as its page copies them: what entered and left each is told when a night
     is published.
     """

@@ -162,7 +162,7 @@ for _action in ("local", "refused"):
 for _reason in ("unavailable", "refused"):
     database_failures.labels(_reason)
 
-MOST_UNPUBLISHED = 256
+MAX_UNPUBLISHED = 256
 """Requests that wait to be counted where `/metrics` reads."""
 
 _answered: list[tuple[tuple[str, str, str], float]] = []
@@ -172,7 +172,7 @@ def record(request: Request) -> None:
     """Note a request that was answered. The instruments are cheaper for many at once."""
     labels = request.surface or "other", request.operation or "other", request.code
     _answered.append((labels, request.milliseconds / 1000))
-    if len(_answered) >= MOST_UNPUBLISHED:
+    if len(_answered) >= MAX_UNPUBLISHED:
         publish()
 
 

@@ -27,15 +27,15 @@ from screener.web.market import (
 from screener.web.screens import saved_screens, screen_feed
 from screener.web.site import assets, live
 from screener.web.site.access import sees_scan
+from screener.web.site.endpoints import Endpoint, PageEndpoints
 from screener.web.site.pages import Context, Page
-from screener.web.site.site import Site
+from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit
-from screener.web.site.visits import Endpoint, Visits
 
 
-def web_routes(site: Site, reference: Callable[[Offer], str]) -> list[Route]:
+def web_routes(web: WebServices, reference: Callable[[Offer], str]) -> list[Route]:
     """Every page, and the documentation rendered from the agent reference."""
-    visits = Visits(site)
+    visits = PageEndpoints(web)
     anyone, members, parts = visits.anyone, visits.members, visits.parts
     routes = [
         Route(home.PATH, anyone(home.show)),
@@ -43,7 +43,7 @@ def web_routes(site: Site, reference: Callable[[Offer], str]) -> list[Route]:
         Route(screen.CSV_PATH, anyone(screen.sheet)),
         _form(saved_screens.PATH, members(saved_screens.show_all), members(saved_screens.change)),
         _form(saved_screens.ONE_PATH, members(saved_screens.show), members(saved_screens.feed)),
-        Route(screen_feed.PATH, parts(screen_feed.show, site.services.limiter.count_page)),
+        Route(screen_feed.PATH, parts(screen_feed.show, web.services.limiter.count_page)),
         Route(symbol.SEARCH_PATH, anyone(symbol.find)),
         Route(symbol.SUGGEST_PATH, parts(symbol.suggest)),
         _form(symbol.PATH, anyone(symbol.show), members(symbol.change)),
@@ -57,11 +57,11 @@ def web_routes(site: Site, reference: Callable[[Offer], str]) -> list[Route]:
         _form(watchlist.PATH, members(watchlist.show), members(watchlist.change)),
         Route(watchlist.EXPORT_PATH, members(watchlist.export)),
         Route(live.PATH, anyone(_news)),
-        Route(method.PATH, partial(method.show, site=site)),
-        _with_example(site, connect.PATH, "connect.html", connect.connect_page),
-        _with_example(site, docs.PATH, "docs.html", partial(docs.docs_page, reference=reference)),
-        _text(site, PRIVACY_PATH, "Privacy", site.policies.privacy),
-        _text(site, TERMS_PATH, "Terms", site.policies.terms),
+        Route(method.PATH, partial(method.show, web=web)),
+        _with_example(web, connect.PATH, "connect.html", connect.connect_page),
+        _with_example(web, docs.PATH, "docs.html", partial(docs.docs_page, reference=reference)),
+        _text(web, PRIVACY_PATH, "Privacy", web.policies.privacy),
+        _text(web, TERMS_PATH, "Terms", web.policies.terms),
         Route(robots.PATH, robots.robots),
         Route(assets.PATH, assets.load_assets().respond),
         _form(consent.AUTHORIZE, anyone(consent.show), members(consent.decide, once=True)),
@@ -73,14 +73,14 @@ def web_routes(site: Site, reference: Callable[[Offer], str]) -> list[Route]:
         Route(sign_in.SIGN_OUT, anyone(sign_in.sign_out), methods=["POST"]),
         _form(sign_in.PASSWORD, members(sign_in.show_password), members(sign_in.change_password)),
     ]
-    if site.sign_up:
+    if web.sign_up:
         sign_up = _form(sign_in.SIGN_UP, anyone(sign_in.show_sign_up), anyone(sign_in.sign_up))
         routes.append(sign_up)
     return routes
 
 
-async def _news(visit: Visit, site: Site) -> Page:
-    return site.news.open(visit.network, sees_scan=sees_scan(visit, site))
+async def _news(visit: Visit, web: WebServices) -> Page:
+    return web.news.open(visit.network, sees_scan=sees_scan(visit, web))
 
 
 def _form(path: str, show: Endpoint, change: Endpoint) -> Route:
@@ -92,25 +92,27 @@ def _form(path: str, show: Endpoint, change: Endpoint) -> Route:
     return Route(path, respond, methods=["GET", "POST"])
 
 
-def _fixed(site: Site, path: str, template: str, make: Callable[[], Context]) -> Route:
+def _fixed(web: WebServices, path: str, template: str, make: Callable[[], Context]) -> Route:
     """A page that changes with the program and its settings alone."""
 
     async def respond(request: Request) -> HttpResponse:
-        return site.pages.public(template, request, PUBLIC_HOUR, make)
+        return web.pages.public(template, request, PUBLIC_HOUR, make)
 
     return Route(path, respond)
 
 
-def _with_example(site: Site, path: str, template: str, make: Callable[[Offer], Context]) -> Route:
+def _with_example(
+    web: WebServices, path: str, template: str, make: Callable[[Offer], Context]
+) -> Route:
     """A page whose examples follow the night."""
 
     async def respond(request: Request) -> HttpResponse:
-        offer = site.services.offer_of_night
+        offer = web.services.offer_of_night
         chosen = partial(make, offer)
-        return site.pages.public(template, request, PUBLIC_HOUR, chosen, example=offer.example)
+        return web.pages.public(template, request, PUBLIC_HOUR, chosen, example=offer.example)
 
     return Route(path, respond)
 
 
-def _text(site: Site, path: str, title: str, source: str) -> Route:
-    return _fixed(site, path, "text.html", partial(docs.text_page, title, source))
+def _text(web: WebServices, path: str, title: str, source: str) -> Route:
+    return _fixed(web, path, "text.html", partial(docs.text_page, title, source))

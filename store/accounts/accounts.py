@@ -25,7 +25,7 @@ EMAIL = re.compile(r"[!-?A-~]{1,64}@[!-?A-~]{1,189}")
 """E-mail address of a new account: printable ASCII, in which nothing is hidden or looks alike."""
 
 
-LONGEST_NAME: Final = 100
+MAX_NAME: Final = 100
 """Characters of the name of a key or a saved screen."""
 
 FIRST_EMAIL: Final = "me@localhost"
@@ -292,8 +292,8 @@ def check_name(name: str, whose: str) -> str:
         AccountError: it is empty, too long, or has characters that do not print.
     """
     name = name.strip()
-    if not name or len(name) > LONGEST_NAME or not name.isprintable():
-        raise AccountError(f"{whose} name is 1 to {LONGEST_NAME} printable characters.")
+    if not name or len(name) > MAX_NAME or not name.isprintable():
+        raise AccountError(f"{whose} name is 1 to {MAX_NAME} printable characters.")
     return name
 
 

@@ -25,7 +25,7 @@ HOUR = dt.timedelta(hours=1)
 MAX_TEXT = 200
 """Most characters of a text that is kept of an event."""
 
-MOST_AT_ONCE = 10_000
+MAX_AT_ONCE = 10_000
 """Events that one look-up returns at most."""
 
 
@@ -69,7 +69,7 @@ OPERATOR = Actor("operator")
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class AuditEvent:
     """One line of the log."""
 
     id: int
@@ -150,10 +150,10 @@ class AuditLog:
         since: dt.datetime | None = None,
         before: int | None = None,
         limit: int = 100,
-    ) -> list[Event]:
+    ) -> list[AuditEvent]:
         """Events, newest first: of one account or all, of one kind, since a time, below an id.
 
-        The limit is 1 to `MOST_AT_ONCE`; a larger one is lowered.
+        The limit is 1 to `MAX_AT_ONCE`; a larger one is lowered.
         """
         accounts, audit = tables.accounts, tables.audit
         query = (
@@ -161,7 +161,7 @@ class AuditLog:
             .add_columns(audit.c.actor, audit.c.network, audit.c.agent, audit.c.subject)
             .join_from(audit, accounts, _own(), isouter=True)
             .order_by(audit.c.id.desc())
-            .limit(max(1, min(limit, MOST_AT_ONCE)))
+            .limit(max(1, min(limit, MAX_AT_ONCE)))
         )
         if account_id is not None:
             query = query.where(_own(), audit.c.account_id == account_id)
@@ -172,7 +172,7 @@ class AuditLog:
         if before is not None:
             query = query.where(audit.c.id < before)
         rows = await self._database.rows(query)
-        return [Event(number, at, EventKind(kind), *rest) for number, at, kind, *rest in rows]
+        return [AuditEvent(number, at, EventKind(kind), *rest) for number, at, kind, *rest in rows]
 
 
 def _own() -> sa.ColumnElement[bool]:

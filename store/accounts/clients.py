@@ -14,7 +14,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from store.accounts.credentials import LIFETIMES, Kind
+from store.accounts.credentials import LIFETIMES, CredentialKind
 from store.database.tables import clients, columns_of, grants
 
 PER_NETWORK = 1_000
@@ -71,7 +71,7 @@ def unneeded(now: dt.datetime) -> sa.ColumnElement[bool]:
     unused = sa.or_(
         UNAPPROVED & (clients.c.created_at <= now - UNAPPROVED_LIFETIME),
         used_at <= now - UNUSED_LIFETIME,
-        (used_at <= now - IDLE_LIFETIME) & (used_at > now - LIFETIMES[Kind.REFRESH]),
+        (used_at <= now - IDLE_LIFETIME) & (used_at > now - LIFETIMES[CredentialKind.REFRESH]),
     )
     return unused & clients.c.client_id.not_in(sa.select(grants.c.client_id))
 

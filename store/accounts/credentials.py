@@ -31,7 +31,7 @@ APP_ID_LENGTH = 8
 """Random characters of a grant's id, which has 16 characters in all, like a key's prefix."""
 
 
-class Kind(StrEnum):
+class CredentialKind(StrEnum):
     """The purpose of a credential."""
 
     CODE = "code"
@@ -40,19 +40,19 @@ class Kind(StrEnum):
 
 
 PREFIXES = {
-    Kind.CODE: f"{BRAND}ac_",
-    Kind.ACCESS: f"{BRAND}at_",
-    Kind.REFRESH: f"{BRAND}rt_",
+    CredentialKind.CODE: f"{BRAND}ac_",
+    CredentialKind.ACCESS: f"{BRAND}at_",
+    CredentialKind.REFRESH: f"{BRAND}rt_",
 }
 
 LIFETIMES = {
-    Kind.CODE: dt.timedelta(seconds=60),
-    Kind.ACCESS: dt.timedelta(days=7),
-    Kind.REFRESH: dt.timedelta(days=90),
+    CredentialKind.CODE: dt.timedelta(seconds=60),
+    CredentialKind.ACCESS: dt.timedelta(days=7),
+    CredentialKind.REFRESH: dt.timedelta(days=90),
 }
 
 
-def new_credential(kind: Kind) -> str:
+def new_credential(kind: CredentialKind) -> str:
     """A new random credential."""
     return PREFIXES[kind] + random_text(SECRET_LENGTH)
 
@@ -67,7 +67,7 @@ def new_seed() -> str:
     return random_text(SECRET_LENGTH)
 
 
-def successor(kind: Kind, refresh_token: str, seed: str) -> str:
+def successor(kind: CredentialKind, refresh_token: str, seed: str) -> str:
     """The credential that follows a refresh token; the same seed gives the same credential.
 
     It is an HMAC-SHA256 keyed with the token. Only the client has the token, so the credential

@@ -17,7 +17,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from store.accounts.accounts import Clock, hash_secret, lock_account, utc_now
 from store.accounts.audit import OPERATOR, Actor, EventKind, check_pace, note
 from store.accounts.clients import CLIENT, Client, client_of, make_room
-from store.accounts.credentials import LIFETIMES, Kind, new_credential, new_grant_prefix, revoke
+from store.accounts.credentials import (
+    LIFETIMES,
+    CredentialKind,
+    new_credential,
+    new_grant_prefix,
+    revoke,
+)
 from store.accounts.sessions import check_owner
 from store.database import tables
 from store.database.database import Database
@@ -25,14 +31,14 @@ from store.database.engines import upsert
 from store.database.tables import columns_of
 from store.errors import TooManyError, UnknownClientError, UsedFormError
 
-GRANT_CAP = 50
+MAX_GRANTS = 50
 """Live approvals an account may have."""
 
 GRANTS_PER_HOUR = 30
 """Approvals an account may give within an hour."""
 
 
-class Form(NamedTuple):
+class ConsentForm(NamedTuple):
     """A form that works once."""
 
     token: str
@@ -148,7 +154,7 @@ class Grants:
         redirect_uri: str,
         code_challenge: str,
         *,
-        form: Form | None = None,
+        form: ConsentForm | None = None,
         session: str | None = None,
         read_only: bool = False,
         actor: Actor = OPERATOR,
@@ -166,7 +172,7 @@ class Grants:
             UsedFormError: the form was used before.
         """
         clients = tables.clients
-        code = new_credential(Kind.CODE)
+        code = new_credential(CredentialKind.CODE)
         grant = {
             "prefix": new_grant_prefix(),
             "account_id": account_id,
@@ -200,14 +206,14 @@ class Grants:
                     grant_id=inserted.scalar_one(),
                     redirect_uri=redirect_uri,
                     code_challenge=code_challenge,
-                    expires_at=now + LIFETIMES[Kind.CODE],
+                    expires_at=now + LIFETIMES[CredentialKind.CODE],
                 )
             )
             subject = f"{grant['prefix']} {name}"
             await note(connection, EventKind.APP_APPROVED, actor, now, account_id, subject)
         return code
 
-    async def refuse(self, form: Form) -> None:
+    async def refuse(self, form: ConsentForm) -> None:
         """Use up the form of a consent page by which nothing is approved.
 
         Raises:
@@ -252,7 +258,7 @@ class Grants:
         return [Grant(*row) for row in await self._database.rows(query)]
 
     async def _check_consent(
-        self, connection: AsyncConnection, account_id: int, form: Form, session: str | None
+        self, connection: AsyncConnection, account_id: int, form: ConsentForm, session: str | None
     ) -> None:
         """Use up a consent form, and refuse who may not approve, as `approve` says."""
         await lock_account(connection, account_id)
@@ -262,13 +268,13 @@ class Grants:
         grants = tables.grants
         live = (grants.c.account_id == account_id) & grants.c.revoked_at.is_(None)
         count = sa.select(sa.func.count()).select_from(grants).where(live)
-        if (await connection.scalar(count) or 0) >= GRANT_CAP:
-            raise TooManyError(f"An account connects at most {GRANT_CAP} apps; revoke one first.")
+        if (await connection.scalar(count) or 0) >= MAX_GRANTS:
+            raise TooManyError(f"An account connects at most {MAX_GRANTS} apps; revoke one first.")
         now = self._clock()
         await check_pace(connection, account_id, EventKind.APP_APPROVED, GRANTS_PER_HOUR, now)
 
 
-async def _use_up(connection: AsyncConnection, form: Form) -> None:
+async def _use_up(connection: AsyncConnection, form: ConsentForm) -> None:
     """Use up a form, in the transaction of what it does. Only its hash is stored.
 
     If several transactions try at once, in any number of processes, one succeeds.

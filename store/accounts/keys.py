@@ -33,7 +33,7 @@ PREFIX_LENGTH = 16
 SECRET_LENGTH = 48
 """Random characters after the key prefix: eight identify the key, forty (238 bits) prove it."""
 
-KEY_CAP = 50
+MAX_KEYS = 50
 """Live keys an account may have. Rate limits count by key, so the number of keys is limited."""
 
 
@@ -193,8 +193,8 @@ class Keys:
         live = (keys.c.account_id == account_id, keys.c.revoked_at.is_(None))
         count = sa.select(sa.func.count()).select_from(keys)
         held = await connection.scalar(count.where(*live, not_expired(self._clock())))
-        if (held or 0) >= KEY_CAP:
-            raise TooManyError(f"An account holds at most {KEY_CAP} live keys; revoke one first.")
+        if (held or 0) >= MAX_KEYS:
+            raise TooManyError(f"An account holds at most {MAX_KEYS} live keys; revoke one first.")
 
     async def _insert(
         self,

@@ -20,8 +20,8 @@ from argon2.profiles import RFC_9106_LOW_MEMORY
 
 from store.errors import PasswordsBusyError, WeakPasswordError
 
-SHORTEST = 12
-LONGEST = 256
+MIN_LENGTH = 12
+MAX_LENGTH = 256
 
 NOBODY = (
     "$argon2id$v=19$m=65536,t=3,p=4$2ZafLtQlARI3K0iLv5mckA"
@@ -129,8 +129,8 @@ def check_strength(password: str) -> None:
     Raises:
         WeakPasswordError: it is too short, or longer than a person types.
     """
-    if not SHORTEST <= len(password) <= LONGEST:
-        raise WeakPasswordError(f"A password must have {SHORTEST} to {LONGEST} characters.")
+    if not MIN_LENGTH <= len(password) <= MAX_LENGTH:
+        raise WeakPasswordError(f"A password must have {MIN_LENGTH} to {MAX_LENGTH} characters.")
 
 
 def _matches(encoded: str, password: str) -> bool:

@@ -18,13 +18,13 @@ import sqlalchemy as sa
 
 from store.accounts import clients
 from store.accounts.accounts import Clock, utc_now
-from store.accounts.audit import MOST_AT_ONCE
+from store.accounts.audit import MAX_AT_ONCE
 from store.accounts.sessions import BROWSER_LIFETIME, live
 from store.database import tables
 from store.database.database import Database
 from store.errors import StoreError
 
-MOST_EVENTS = 1_000_000
+MAX_EVENTS = 1_000_000
 """Events that are kept in all, about 250 MB; those above it are removed."""
 
 REVOKED_KEPT: Final = 200
@@ -69,7 +69,7 @@ class Sweeper:
         periods: Periods,
         *,
         clock: Clock = utc_now,
-        most_events: int = MOST_EVENTS,
+        most_events: int = MAX_EVENTS,
         pause: Callable[[float], Awaitable[None]] = anyio.sleep,
         chance: Callable[[], float] = random.random,  # noqa: S311 - no secret
     ) -> None:
@@ -173,9 +173,9 @@ class Sweeper:
             return []
         return await self._ids(strangers, most) or await self._ids(busiest, most)
 
-    async def _ids(self, query: sa.Select[tuple[int]], most: int = MOST_AT_ONCE) -> list[int]:
+    async def _ids(self, query: sa.Select[tuple[int]], most: int = MAX_AT_ONCE) -> list[int]:
         """Some of the ids that a query finds."""
-        rows = await self._database.rows(query.limit(min(most, MOST_AT_ONCE)))
+        rows = await self._database.rows(query.limit(min(most, MAX_AT_ONCE)))
         return [number for (number,) in rows]
 
 
@@ -187,4 +187,4 @@ def _surplus_grants() -> sa.Select[tuple[int]]:
     )
     revoked = sa.select(grants.c.id, place.label("place")).where(grants.c.revoked_at.is_not(None))
     ranked = revoked.subquery()
-    return sa.select(ranked.c.id).where(ranked.c.place > REVOKED_KEPT).limit(MOST_AT_ONCE)
+    return sa.select(ranked.c.id).where(ranked.c.place > REVOKED_KEPT).limit(MAX_AT_ONCE)

@@ -30,13 +30,13 @@ from store.database.database import VALUE, Database, LookUp
 from store.database.tables import columns_of
 from store.errors import AccountError, TooManyError
 
-SCREEN_CAP: Final = 50
+MAX_SCREENS: Final = 50
 """Screens that an account may save."""
 
 FEEDS_PER_HOUR: Final = 20
 """Addresses of feeds that the owner of an account may make within an hour."""
 
-LONGEST_QUERY: Final = 8 * 1024
+MAX_QUERY: Final = 8 * 1024
 """Characters of the text of a query, about what a request for it may have."""
 
 
@@ -91,7 +91,7 @@ class Screens:
             TooManyError: the account has saved as many as it may.
         """
         name = check_name(name, "A screen's")
-        if len(query) > LONGEST_QUERY:
+        if len(query) > MAX_QUERY:
             raise AccountError("This screen has too many conditions to be saved.")
         screens, values = tables.screens, {"name": name, "tracked_only": tracked_only}
         async with self._database.write() as connection:
@@ -100,8 +100,8 @@ class Screens:
             saved = next((one for one in own if one.query == query), None)
             if name in {one.name for one in own if one != saved}:
                 raise AccountError("You have another screen of this name; choose another one.")
-            if saved is None and len(own) >= SCREEN_CAP:
-                raise TooManyError(f"You can save {SCREEN_CAP} screens; remove one first.")
+            if saved is None and len(own) >= MAX_SCREENS:
+                raise TooManyError(f"You can save {MAX_SCREENS} screens; remove one first.")
             if saved is None:
                 values |= {"account_id": account_id, "created_at": self._clock()}
                 await connection.execute(screens.insert().values(query=query, **values))

@@ -15,7 +15,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store.accounts.accounts import ACCOUNT, Clock, hash_secret, utc_now
 from store.accounts.audit import HOUR, Actor, EventKind, note
-from store.accounts.credentials import LIFETIMES, Kind, new_credential, new_seed, revoke, successor
+from store.accounts.credentials import (
+    LIFETIMES,
+    CredentialKind,
+    new_credential,
+    new_seed,
+    revoke,
+    successor,
+)
 from store.accounts.keys import Principal, principal_of
 from store.database import tables
 from store.database.database import VALUE, Database, LookUp
@@ -36,7 +43,7 @@ HOLDER = LookUp(
     )
     .join(tables.grants, tables.grants.c.account_id == tables.accounts.c.id)
     .join(tables.tokens, tables.tokens.c.grant_id == tables.grants.c.id)
-    .where(tables.tokens.c.token_hash == VALUE, tables.tokens.c.kind == Kind.ACCESS)
+    .where(tables.tokens.c.token_hash == VALUE, tables.tokens.c.kind == CredentialKind.ACCESS)
 )
 """The holder of an access token, active or not, as `principal_of` reads it."""
 
@@ -46,7 +53,7 @@ APP = Actor("app")
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class TokenPair:
     """An access token and a refresh token, as secrets that are shown only once."""
 
     access: str
@@ -75,7 +82,7 @@ class Tokens:
         redirect_uri: str | None,
         *,
         actor: Actor = APP,
-    ) -> Pair | None:
+    ) -> TokenPair | None:
         """Exchange a code; None if it is another client's, not live, or challenge or URI differ.
 
         A client that presents its used code again loses the grant (RFC 6749 section 4.1.2).
@@ -97,7 +104,7 @@ class Tokens:
 
     async def rotate(
         self, refresh_token: str, client_id: str, *, actor: Actor = APP
-    ) -> Pair | None:
+    ) -> TokenPair | None:
         """Exchange a refresh token; None if it is another client's or not live.
 
         A client that presents its used token again loses the grant (RFC 9700 section 4.14.2).
@@ -109,7 +116,8 @@ class Tokens:
         """
         tokens, now = tables.tokens, self._clock()
         shown = sa.and_(
-            tokens.c.token_hash == hash_secret(refresh_token), tokens.c.kind == Kind.REFRESH
+            tokens.c.token_hash == hash_secret(refresh_token),
+            tokens.c.kind == CredentialKind.REFRESH,
         )
         if not await self._holds(tokens, shown, client_id):
             return None
@@ -120,7 +128,7 @@ class Tokens:
             if grant_id is not None:
                 await connection.execute(
                     tokens.delete().where(
-                        tokens.c.grant_id == grant_id, tokens.c.kind == Kind.ACCESS
+                        tokens.c.grant_id == grant_id, tokens.c.kind == CredentialKind.ACCESS
                     )
                 )
                 await _forget_oldest(connection, grant_id)
@@ -175,7 +183,7 @@ class Tokens:
         query = (
             sa.select(sa.func.count(), sa.func.min(used.c.consumed_at))
             .join(tokens, tokens.c.grant_id == used.c.grant_id)
-            .where(shown, tokens.c.consumed_at.is_(None), used.c.kind == Kind.REFRESH)
+            .where(shown, tokens.c.consumed_at.is_(None), used.c.kind == CredentialKind.REFRESH)
             .where(used.c.consumed_at > now - HOUR, used.c.consumed_at <= now)
         )
         ((number, first),) = await self._database.rows(query)
@@ -184,7 +192,7 @@ class Tokens:
 
     async def _issued(
         self, connection: AsyncConnection, refresh_token: str, client_id: str, now: dt.datetime
-    ) -> Pair | None:
+    ) -> TokenPair | None:
         """The pair that a client's refresh token gave within the leeway, if it is still unused."""
         tokens = tables.tokens
         used = sa.select(tokens.c.seed).where(
@@ -204,9 +212,12 @@ class Tokens:
 
 
 async def _issue(
-    connection: AsyncConnection, grant_id: int, client_id: str, pair: Pair, now: dt.datetime
-) -> Pair:
-    clients, issued = tables.clients, ((Kind.ACCESS, pair.access), (Kind.REFRESH, pair.refresh))
+    connection: AsyncConnection, grant_id: int, client_id: str, pair: TokenPair, now: dt.datetime
+) -> TokenPair:
+    clients, issued = (
+        tables.clients,
+        ((CredentialKind.ACCESS, pair.access), (CredentialKind.REFRESH, pair.refresh)),
+    )
     await connection.execute(
         clients.update().where(clients.c.client_id == client_id).values(used_at=now)
     )
@@ -225,13 +236,16 @@ async def _issue(
     return pair
 
 
-def _new_pair() -> Pair:
-    return Pair(new_credential(Kind.ACCESS), new_credential(Kind.REFRESH))
+def _new_pair() -> TokenPair:
+    return TokenPair(new_credential(CredentialKind.ACCESS), new_credential(CredentialKind.REFRESH))
 
 
-def _successors(refresh_token: str, seed: str) -> Pair:
-    access, refresh = (successor(kind, refresh_token, seed) for kind in (Kind.ACCESS, Kind.REFRESH))
-    return Pair(access, refresh)
+def _successors(refresh_token: str, seed: str) -> TokenPair:
+    access, refresh = (
+        successor(kind, refresh_token, seed)
+        for kind in (CredentialKind.ACCESS, CredentialKind.REFRESH)
+    )
+    return TokenPair(access, refresh)
 
 
 def _live_grants(client_id: str) -> sa.Select[tuple[int]]:

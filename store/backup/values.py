@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from store.accounts.accounts import EMAIL, AccountPlan
 from store.accounts.audit import EventKind
-from store.accounts.credentials import Kind
+from store.accounts.credentials import CredentialKind
 from store.database.tables import metadata
 from store.errors import BackupError
 
@@ -22,7 +22,7 @@ SYMBOL: Final = re.compile(r"[A-Z0-9.]+")
 KINDS: Final[Mapping[str, frozenset[str]]] = {
     "accounts.plan": frozenset(AccountPlan),
     "audit.kind": frozenset(EventKind),
-    "tokens.kind": frozenset(Kind),
+    "tokens.kind": frozenset(CredentialKind),
 }
 """Columns whose values are listed."""
 

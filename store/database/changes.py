@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ALL = 0
 """The account whose changes are those of all."""
 
-MOST = 20_000
+MAX_KEPT = 20_000
 """Accounts whose last change is known. One more, and all count as changed."""
 
 AT_ONCE = 1_000
@@ -98,7 +98,7 @@ class ChangeFeed(ABC):
 
     def note(self, accounts: Collection[int], number: int) -> None:
         """Note that accounts have changed."""
-        if ALL in accounts or len(self.of) + len(accounts) > MOST:
+        if ALL in accounts or len(self.of) + len(accounts) > MAX_KEPT:
             self.of.clear()
             self.of_all = number
         else:

@@ -42,7 +42,7 @@ PARAMETERS: Final = frozenset(
 IDLE_SECONDS = 1.0
 """A connection to a server that nobody used for so long is tried before it is used."""
 
-OLDEST_SECONDS = 300
+MAX_AGE_SECONDS = 300
 """Age at which a connection gives its place to a new one: before a firewall forgets it."""
 
 PATIENT_KEY: Final = 7_305_118_264_932_102
@@ -142,7 +142,7 @@ class Server:
             pool_size=pool,
             max_overflow=0,
             pool_timeout=self._seconds,
-            pool_recycle=OLDEST_SECONDS,
+            pool_recycle=MAX_AGE_SECONDS,
             hide_parameters=True,
         )
         sa.event.listen(engine.sync_engine, "checkin", _note_use)

@@ -13,7 +13,7 @@ from store.errors import DatabaseError
 HEAD = "0010"
 """The newest migration, which is the schema that this program needs."""
 
-OLDEST = "0007"
+FIRST_REVISION = "0007"
 """The oldest schema that is migrated."""
 
 LOCK_KEY = 7_305_118_264_932_101
@@ -43,10 +43,10 @@ def why_unknown(revision: str | None) -> str | None:
     """Why this program cannot use a database: the end of a sentence; None if it can."""
     if revision is not None and revision > HEAD:
         return f"is at schema {revision}, newer than this program's {HEAD}; run the newer version."
-    if revision is not None and revision < OLDEST:
+    if revision is not None and revision < FIRST_REVISION:
         return (
-            f"is at schema {revision}, older than {OLDEST}, the first that this program migrates; "
-            "an earlier version brings it there."
+            f"is at schema {revision}, older than {FIRST_REVISION}, the first that this program "
+            "migrates; an earlier version brings it there."
         )
     return None
 

@@ -22,21 +22,21 @@ from store.folder.lock import holder, locked
 from store.wire.labels import LEFT_OUT, words_of
 from store.wire.words import short
 
-MOST_BYTES: Final = 128 * 1024
+MAX_BYTES: Final = 128 * 1024
 """A larger file is not one that a run wrote."""
 
-MOST_NAMED: Final = 24
+MAX_NAMED: Final = 24
 """The most left-out names that are listed; the others are counted."""
 
 NAMED_FOR_EACH: Final = 6
 """The most names that are listed for one reason."""
 
-MOST_REASONS: Final = 24
+MAX_REASONS: Final = 24
 
-LONGEST: Final = 240
+MAX_TEXT: Final = 240
 """Characters of any text in the record but the message."""
 
-LONGEST_MESSAGE: Final = 600
+MAX_MESSAGE: Final = 600
 
 APART: Final = 0.25
 """Seconds between two writes within one step."""
@@ -151,8 +151,8 @@ class ProgressFile:
     def _parsed(self) -> Progress | None:
         try:
             with self._path.open("rb") as file:
-                body = file.read(MOST_BYTES + 1)
-            return Progress.model_validate_json(body) if len(body) <= MOST_BYTES else None
+                body = file.read(MAX_BYTES + 1)
+            return Progress.model_validate_json(body) if len(body) <= MAX_BYTES else None
         except (OSError, ValidationError):
             return None
 
@@ -188,11 +188,11 @@ class Recorder:
 
     def leave_out(self, name: str, code: str, reason: str) -> None:
         """Note that a symbol or a file was left out; it is written with the next step."""
-        if code not in self._counts and len(self._counts) == MOST_REASONS:
+        if code not in self._counts and len(self._counts) == MAX_REASONS:
             return
         self._counts[code] = self._counts.get(code, 0) + 1
         named = self._left.setdefault(code, {})
-        if len(named) < NAMED_FOR_EACH and sum(map(len, self._left.values())) < MOST_NAMED:
+        if len(named) < NAMED_FOR_EACH and sum(map(len, self._left.values())) < MAX_NAMED:
             base = name.rpartition("/")[2] or name
             named[_short(base)] = _short(reason.replace(name, base))
 
@@ -215,7 +215,7 @@ class Recorder:
             for code, reasons in left.items():
                 for name, reason in reasons.items():
                     self.leave_out(name, code, reason)
-        said = short(message, LONGEST_MESSAGE)
+        said = short(message, MAX_MESSAGE)
         update = {"state": state, "message": said, "data_version": data_version}
         self._progress = self._progress.model_copy(update=update)
         self._write()
@@ -244,4 +244,4 @@ def _write(path: Path, progress: Progress) -> None:
 
 
 def _short(text: str) -> str:
-    return short(text, LONGEST)
+    return short(text, MAX_TEXT)

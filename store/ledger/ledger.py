@@ -24,8 +24,8 @@ from store.folder.files import DRAFT, digest_of, private_folder, replace_file
 from store.folder.layout import DataFolder
 from store.ledger.manifest import Manifest
 from store.ledger.objects import (
-    LARGEST,
-    LONGEST_HEAD,
+    MAX_HEAD,
+    MAX_OBJECT,
     NEWEST,
     NOTHING,
     AnyHead,
@@ -42,7 +42,7 @@ from store.ledger.objects import (
 )
 from store.ledger.served import Line, Tally
 
-NAMED: Final = 20
+MAX_NAMED: Final = 20
 """Withdrawals that clients are told of, newest first."""
 
 
@@ -150,7 +150,7 @@ class Ledger:
         """Objects by their names, each with what reads its bytes."""
         return ((name, partial(self.bytes_of, name)) for name in names)
 
-    def bytes_of(self, name: Name, most: int = LARGEST + 1) -> bytes:
+    def bytes_of(self, name: Name, most: int = MAX_OBJECT + 1) -> bytes:
         """The bytes of an object's file, or the first of them.
 
         Raises:
@@ -161,7 +161,7 @@ class Ledger:
                 body = file.read(most)
         except OSError as error:
             raise DamageError(name.file, f"it cannot be read ({error.strerror})") from error
-        if len(body) > LARGEST:
+        if len(body) > MAX_OBJECT:
             raise DamageError(name.file, "it is too large")
         return body
 
@@ -182,7 +182,7 @@ class Ledger:
         Raises:
             DamageError: it has none, or that of another object.
         """
-        return head_of(name, self.bytes_of(name, LONGEST_HEAD))
+        return head_of(name, self.bytes_of(name, MAX_HEAD))
 
     def before(self, session: dt.date, *, sample: bool) -> tuple[NightHead, list[Line]] | None:
         """The head and the lines of the night to compare one of a session with: the last one of an
@@ -208,7 +208,7 @@ class Ledger:
         heads = (self.head(name) for name in self.names() if name.withdrawal)
         return {head.data_version: head for head in heads if isinstance(head, Withdrawal)}
 
-    def last_withdrawn(self, most: int = NAMED) -> Sequence[Withdrawn]:
+    def last_withdrawn(self, most: int = MAX_NAMED) -> Sequence[Withdrawn]:
         """The newest withdrawals, newest first; a damaged one is logged and left out.
 
         It raises nothing, because a night must be served whatever became of the ledger.

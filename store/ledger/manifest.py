@@ -22,7 +22,7 @@ from store.folder.files import digest_file, private_file
 SCHEMA_VERSION = 1
 """The version of the book schema that this program writes."""
 
-OLDEST_SCHEMA = 1
+MIN_SCHEMA = 1
 """The oldest version that it reads. Within 1.x every version from this one on stays readable, so
 that no upgrade leaves a service without a night. What a later program adds is no new version:
 readers find out that an older book lacks it. A version is new if older readers would misread it.
@@ -139,9 +139,9 @@ def check_readable(version: int, what: str) -> None:
             f"up to {SCHEMA_VERSION}); run that version, or choose an older night of `screener "
             "night list` with `screener night activate`."
         )
-    if version < OLDEST_SCHEMA:
+    if version < MIN_SCHEMA:
         raise ManifestError(
-            f"{what} is too old (schema {version}, the oldest that is read is {OLDEST_SCHEMA}); "
+            f"{what} is too old (schema {version}, the oldest that is read is {MIN_SCHEMA}); "
             "run `screener nightly` to make it anew."
         )
 

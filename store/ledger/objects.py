@@ -19,14 +19,14 @@ from store.wire.records import Count, Record
 
 NEWEST = "head.json"
 
-LARGEST = 64 * 2**20
+MAX_OBJECT = 64 * 2**20
 """Bytes of an object at most, compressed or not; a market of 11,000 symbols has 2 MB."""
 
-MOST_LINES = 200_000
+MAX_LINES = 200_000
 """Lines of an object at most; a market of 11,000 symbols has some thousands."""
 
-LONGEST_HEAD = 64 * 2**10
-LONGEST_REASON = 500
+MAX_HEAD = 64 * 2**10
+MAX_REASON = 500
 GZIP = 31
 """The window bits of zlib that stand for gzip."""
 
@@ -104,7 +104,7 @@ class Withdrawal(Head):
     """The only line of a withdrawal: the night must not be served again."""
 
     kind: Literal["withdrawal"] = "withdrawal"
-    reason: Annotated[str, Field(min_length=1, max_length=LONGEST_REASON)]
+    reason: Annotated[str, Field(min_length=1, max_length=MAX_REASON)]
     at: AwareDatetime
 
 
@@ -165,13 +165,13 @@ def decoded(name: Name, body: bytes) -> Written:
     """
     unpacker = zlib.decompressobj(GZIP)
     try:
-        text = unpacker.decompress(body, LARGEST)
+        text = unpacker.decompress(body, MAX_OBJECT)
     except zlib.error as error:
         raise DamageError(name.file, "it cannot be decompressed") from error
     if not unpacker.eof or unpacker.unused_data:
         raise DamageError(name.file, "it is cut off, too long, or more than one file")
-    if text.count(b"\n") > MOST_LINES:
-        raise DamageError(name.file, f"it has more than {MOST_LINES:,} lines")
+    if text.count(b"\n") > MAX_LINES:
+        raise DamageError(name.file, f"it has more than {MAX_LINES:,} lines")
     head, *rest = text.removesuffix(b"\n").split(b"\n")
     try:
         return Written(name, HEAD.validate_json(head), orjson.loads(b"[" + b",".join(rest) + b"]"))
@@ -203,7 +203,7 @@ def first_line(body: bytes) -> AnyHead:
         LedgerError: there is no head; the message lacks the file's name.
     """
     try:
-        text = zlib.decompressobj(GZIP).decompress(body[:LONGEST_HEAD], LONGEST_HEAD)
+        text = zlib.decompressobj(GZIP).decompress(body[:MAX_HEAD], MAX_HEAD)
         return HEAD.validate_json(text.split(b"\n", 1)[0])
     except zlib.error as error:
         raise LedgerError("it cannot be decompressed") from error

@@ -8,7 +8,7 @@ from typing import Any, Final
 from store.ledger.ledger import Ledger
 from store.ledger.objects import NightHead
 
-MOST_NIGHTS: Final = 60
+MAX_NIGHTS: Final = 60
 """Nights that are read at most: about a quarter, and some 10 ms each."""
 
 
@@ -27,7 +27,7 @@ def changes_since(ledger: Ledger, version: str, since: dt.date) -> dict[str, Any
     if not isinstance(head, NightHead):
         return None
     rows, detector = list[Any](), head.detector
-    for _ in range(MOST_NIGHTS):
+    for _ in range(MAX_NIGHTS):
         earlier = names.get(head.since or 0)
         if head.as_of_session <= since or head.detector != detector or earlier is None:
             break

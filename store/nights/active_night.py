@@ -28,7 +28,7 @@ from store.nights.book import Book
 POLL_SECONDS = 1.0
 """Seconds between two looks at the manifest. A new night is served within about this time."""
 
-LONGEST_WAIT = 30.0
+MAX_WAIT = 30.0
 """The most seconds between two attempts to open a night that could not be opened."""
 
 LISTED: Final = 14
@@ -224,7 +224,7 @@ class ActiveNight:
         wait = POLL_SECONDS
         while True:
             await anyio.sleep(wait)
-            wait = POLL_SECONDS if await self.poll() else min(2 * wait, LONGEST_WAIT)
+            wait = POLL_SECONDS if await self.poll() else min(2 * wait, MAX_WAIT)
 
     async def poll(self) -> bool:
         """Open the night that the manifest names, unless it is the one already served.

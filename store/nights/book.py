@@ -25,14 +25,14 @@ import orjson
 from store.errors import BookError
 from store.folder.files import open_unchanging
 from store.ledger.manifest import Manifest
-from store.nights.evidence import Evidence
+from store.nights.feature_table import FeatureTable
 from store.nights.prices import SHOWN
 from store.nights.prices import Prices as Prices
-from store.wire.briefs import Briefs
 from store.wire.currency import DOLLARS
 from store.wire.families import Family
 from store.wire.method import Method
 from store.wire.records import FamilyEntry
+from store.wire.scan_index import ScanIndex
 from store.wire.view import SetupView
 from store.wire.words import short
 
@@ -41,7 +41,7 @@ API_VERSION = "v1"
 COMMON = " Common Stock"
 """What most names of reference tables end with, and which tells no company from another."""
 
-LONGEST_NAME = 120
+MAX_NAME = 120
 """Characters of a name that people are shown."""
 
 Made = TypeVar("Made")
@@ -128,8 +128,8 @@ class Book:
     ) -> None:
         """The book that a manifest names; without one the empty one."""
         self._connection = connection
-        sealed = Evidence.read(connection)
-        self.scan = Briefs.of(map(self._view, sealed.bodies))
+        sealed = FeatureTable.read(connection)
+        self.scan = ScanIndex.of(map(self._view, sealed.bodies))
         numbers = {**sealed.numbers, **self.scan.columns, "new": self._new()}
         if "dist_to_entry" in numbers:  # of the plan whose trigger is nearer
             distances = numbers["dist_to_entry"], numbers["opposite_distance"]
@@ -394,7 +394,7 @@ def entries_of(book: Book) -> list[Entry]:
     a night may have been sealed before names were cleaned.
     """
     entries: list[Entry] = orjson.loads(b"{%b}" % book.universe())["symbols"]
-    return [{k: short(v, LONGEST_NAME) if v else v for k, v in e.items()} for e in entries]
+    return [{k: short(v, MAX_NAME) if v else v for k, v in e.items()} for e in entries]
 
 
 def company_name(entry: Entry) -> str:

@@ -22,13 +22,13 @@ from store.errors import BusyError, ManifestError, StoreError
 from store.folder.lock import locked
 from store.folder.trouble import trouble_of
 from store.remote.objects import Object, Objects
-from store.remote.pointer import MOST_BYTES, POINTER, Published, read_published
+from store.remote.pointer import MAX_BYTES, POINTER, Published, read_published
 from store.remote.pull import PulledNights
 
 JITTER: Final = 0.1
 """By this share a wait is longer or shorter, so that servers do not all ask at once."""
 
-LONGEST_WAIT: Final = 120.0
+MAX_WAIT: Final = 120.0
 """The most seconds between two looks after failures, unless all are further apart."""
 
 PATIENCE: Final = 3
@@ -101,7 +101,7 @@ class Follower:
     async def keep_following(self) -> None:
         """Look at the store until cancelled; less often after failures."""
         wait = self._seconds
-        most = max(self._seconds, min(4 * self._seconds, LONGEST_WAIT))
+        most = max(self._seconds, min(4 * self._seconds, MAX_WAIT))
         while True:
             well = await in_daemon(self.look)
             wait = self._seconds if well else min(2 * wait, most)
@@ -129,7 +129,7 @@ class Follower:
         """The pointer, without its bytes if it is the one that is known."""
         self._await("away")
         tag = self._known[1] if self._known else None
-        pointer = self._objects.read(POINTER, MOST_BYTES, tag)
+        pointer = self._objects.read(POINTER, MAX_BYTES, tag)
         self.reached_at = self._clock()
         nights_reached.set(self.reached_at.timestamp())
         if self.trouble and self.trouble.kind == "away":

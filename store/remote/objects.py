@@ -53,7 +53,7 @@ PIECE: Final = 8 * 2**20
 AT_ONCE: Final = 4
 """Pieces that are sent at the same time."""
 
-MOST_SWAPPED: Final = 16 * 2**20
+MAX_SWAPPED: Final = 16 * 2**20
 """Bytes of an object that is replaced, at most."""
 
 LOCK: Final = ".swap.lock"
@@ -216,7 +216,7 @@ class Objects:
         """The tag of our own bytes, if they are there although the answer said otherwise or none
         came: a repeat of a request that had succeeded is refused, too.
         """
-        current = self.read(name, MOST_SWAPPED)
+        current = self.read(name, MAX_SWAPPED)
         if current is not None and current.body == body:
             return current.tag
         if (current.tag if current else None) != tag:
@@ -228,7 +228,7 @@ class Objects:
         with self._asked(name):
             try:
                 with FileLock(folder / LOCK, timeout=LOCK_SECONDS, mode=FILE):
-                    current = self.read(name, MOST_SWAPPED)
+                    current = self.read(name, MAX_SWAPPED)
                     if (current.tag if current else None) != tag:
                         raise self._conflict(name)
                     _remove_drafts(folder)

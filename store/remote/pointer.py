@@ -23,7 +23,7 @@ from store.ledger.objects import Newest
 
 POINTER: Final = "manifest.json"
 
-MOST_BYTES: Final = 256 * 1024
+MAX_BYTES: Final = 256 * 1024
 """A larger pointer is not one of ours."""
 
 KEY = re.compile(r"^\d{8}-[0-9a-f]{12}-[0-9a-f]{16}$")

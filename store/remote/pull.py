@@ -27,12 +27,12 @@ from store.folder.files import (
 )
 from store.folder.layout import DataFolder
 from store.ledger.manifest import Manifest, check_readable, known_book, stamp_path
-from store.ledger.objects import LARGEST, NEWEST, Name, Newest, Withdrawal, first_line
+from store.ledger.objects import MAX_OBJECT, NEWEST, Name, Newest, Withdrawal, first_line
 from store.nights.active_night import LISTED
 from store.nights.nights import Nights
 from store.remote.objects import Objects
 from store.remote.pointer import (
-    MOST_BYTES,
+    MAX_BYTES,
     Published,
     book_object,
     key_of,
@@ -170,7 +170,7 @@ class PulledNights(Nights):
         if path.exists() and _manifest(path.read_bytes(), key) is not None:
             return
         name = f"{manifest_object(key)} of {self._objects.place}"
-        found = self._objects.read(manifest_object(key), MOST_BYTES)
+        found = self._objects.read(manifest_object(key), MAX_BYTES)
         manifest = _manifest(found.body, key) if found else None
         if manifest is None:
             raise ManifestError(
@@ -191,7 +191,7 @@ class PulledNights(Nights):
     def _fetch_object(self, number: int, digest: str) -> tuple[Name, Path, str | None]:
         """Fetch an object of the ledger into a draft; returns its name and what it follows."""
         stored = ledger_object(number, digest)
-        found = self._objects.read(stored, LARGEST)
+        found = self._objects.read(stored, MAX_OBJECT)
         if found is None or digest_of(found.body) != digest:
             raise LedgerError(
                 f"{stored} of {self._objects.place} is missing or not what was appended; put it "

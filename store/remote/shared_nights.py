@@ -29,7 +29,7 @@ from store.ledger.objects import Newest
 from store.ledger.verify import walk
 from store.remote.objects import Objects
 from store.remote.pointer import (
-    MOST_BYTES,
+    MAX_BYTES,
     POINTER,
     Published,
     book_object,
@@ -67,7 +67,7 @@ class SharedNights(PulledNights):
             LedgerError: the ledger of the folder is another one, or the store's is damaged.
             ManifestError: the store holds something else.
         """
-        found = self._objects.read(POINTER, MOST_BYTES)
+        found = self._objects.read(POINTER, MAX_BYTES)
         published = read_published(found.body, self._objects.place) if found else None
         self._published, self._tag = published, found.tag if found else None
         if published is not None:
@@ -160,7 +160,7 @@ class SharedNights(PulledNights):
             kept=tuple(sorted(keys, reverse=True)),
             commit=self._published.commit + 1 if self._published else 1,
         )
-        if len(published.encode()) > MOST_BYTES:
+        if len(published.encode()) > MAX_BYTES:
             raise PublishError(f"{POINTER} is too large to be read; run `screener night prune`.")
         try:
             self._tag = self._objects.swap(POINTER, published.encode(), self._tag)

@@ -36,7 +36,7 @@ def short(words: str = "") -> JsonDict:
     return {SHORT: words}
 
 
-LONGEST_SYMBOL: Final = 24
+MAX_SYMBOL: Final = 24
 """Characters of a symbol at most."""
 
 Price = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -53,7 +53,7 @@ Loss = Annotated[
     Percent | None,
     Field(description="Negative; null when no trade was lost.", json_schema_extra=short()),
 ]
-Symbol = Annotated[str, Field(pattern=r"^[A-Z0-9.]+$", max_length=LONGEST_SYMBOL)]
+Symbol = Annotated[str, Field(pattern=r"^[A-Z0-9.]+$", max_length=MAX_SYMBOL)]
 Status = Literal["forming", "in_progress"]
 Outcome = Literal["win", "loss", "open"]
 ExitReason = Literal["target", "stop", "delisted"]

@@ -16,7 +16,7 @@ from tests.node import ROOT
 
 UNITS = ROOT / "deploy" / "systemd"
 SERVICES = sorted(UNITS.glob("*.service"))
-MOST_EXPOSED = 2.5
+MAX_EXPOSED = 2.5
 
 MEMORY_DENY_WRITE_EXECUTE = """
 import ctypes
@@ -66,7 +66,7 @@ def test_a_service_is_exposed_little(service: Path) -> None:
 
     overall = re.search(r"Overall exposure level for \S+: ([0-9.]+)", done.stdout)
     assert overall, done.stderr
-    assert float(overall[1]) <= MOST_EXPOSED
+    assert float(overall[1]) <= MAX_EXPOSED
 
 
 def test_only_what_compiles_code_may_have_memory_that_is_writable_and_executable() -> None:

@@ -12,13 +12,22 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mcp_server.drawing import LOOKS, WIDTHS, ChartView, Look, TradeMark, TrendLine, draw, prepare
+from mcp_server.drawing import (
+    LOOKS,
+    WIDTHS,
+    ChartStyle,
+    ChartView,
+    TradeMark,
+    TrendLine,
+    draw,
+    prepare,
+)
 from mcp_server.drawing.canvas import Ink
 from mcp_server.drawing.layout import layout
 from mcp_server.drawing.view import Width
 from tests.mcp_server.views import FIRST_DAY, line, pennant, picture, running, view, weekdays
 
-THUMBNAIL = Look(width=320)
+THUMBNAIL = ChartStyle(width=320)
 
 
 @pytest.mark.parametrize("look", LOOKS.values())
@@ -26,7 +35,7 @@ THUMBNAIL = Look(width=320)
     "shown", [view(), running(), view(20), view(320), pennant(), running(700, ago=300, length=60)]
 )
 def test_a_chart_is_a_palette_png_of_its_size_that_stays_small(
-    shown: ChartView, look: Look
+    shown: ChartView, look: ChartStyle
 ) -> None:
     body = draw(shown, look)
     image = Image.open(io.BytesIO(body))
@@ -36,7 +45,7 @@ def test_a_chart_is_a_palette_png_of_its_size_that_stays_small(
 
 
 def test_the_same_view_gives_the_same_bytes_pickled_and_in_a_process_that_is_prepared() -> None:
-    shown, looks = running(), (Look(), Look("dark", 720), Look("dark", 320))
+    shown, looks = running(), (ChartStyle(), ChartStyle("dark", 720), ChartStyle("dark", 320))
     before = [draw(shown, look) for look in looks]
     prepare()
     sent = pickle.loads(pickle.dumps(shown))  # noqa: S301
@@ -113,7 +122,7 @@ def test_touches_are_dots_on_the_line_at_their_bar(width: Width) -> None:
     assert shown.upper is not None
     touched = TrendLine(shown.upper.start, shown.upper.end, ((shown.dates[80], 112.0),))
     shown = dataclasses.replace(shown, upper=touched)
-    plan, pixels = layout(shown, Look(width=width)), picture(shown, Look(width=width))
+    plan, pixels = layout(shown, ChartStyle(width=width)), picture(shown, ChartStyle(width=width))
     x, y = plan.touches[0]
     assert (x, y) == (plan.sessions.x(80), plan.prices.y(plan.lines[0].price(80)))
     assert (pixels[int(y) - 1 : int(y) + 2, int(x) - 1 : int(x) + 2] == Ink.LINE).all()
@@ -201,7 +210,7 @@ def test_a_level_far_away_is_marked_at_the_edge_and_leaves_the_bars_their_room(
     target: float, arrow: str, width: Width
 ) -> None:
     shown = view(target=target)
-    plan, pixels = layout(shown, Look(width=width)), picture(shown, Look(width=width))
+    plan, pixels = layout(shown, ChartStyle(width=width)), picture(shown, ChartStyle(width=width))
     height = plan.prices.y(94.0) - plan.prices.y(108.0)
     assert height > 0.4 * (plan.prices.bottom - plan.prices.top)
     edge = plan.prices.top if arrow == "↑" else plan.prices.bottom - 6
@@ -272,8 +281,8 @@ def test_a_past_trade_is_marked_at_its_entry_and_its_exit(width: Width, won: boo
     dates = view(120).dates
     mark = TradeMark("bearish", (dates[90], 101.0), (dates[110], 98.0), won)
     shown = view(120, marks=[mark], **BARE)
-    pixels = picture(shown, Look(width=width))
-    ((_, entry, left),) = layout(shown, Look(width=width)).marks
+    pixels = picture(shown, ChartStyle(width=width))
+    ((_, entry, left),) = layout(shown, ChartStyle(width=width)).marks
     assert entry is not None
     assert left is not None
     assert pixels[round(entry.y), entry.column] == Ink.ENTRY
@@ -287,7 +296,7 @@ def test_a_chart_with_marks_begins_before_the_first_and_a_thumbnail_has_none() -
     mark = TradeMark("bullish", (dates[15], 100.0), (dates[40], 104.0), won=True)
     shown = view(320, marks=[mark], **BARE)
     assert layout(shown).sessions.first <= 5
-    assert not (picture(shown, Look(width=320)) == Ink.TARGET).any()
+    assert not (picture(shown, ChartStyle(width=320)) == Ink.TARGET).any()
 
 
 def test_a_past_trade_has_its_exit_and_shades_no_further() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mcp_server.drawing import AVERAGES, ChartView, Look, look_of
+from mcp_server.drawing import AVERAGES, ChartStyle, ChartView, look_of
 from mcp_server.drawing.axes import moving_average
 from mcp_server.drawing.canvas import Ink
 from mcp_server.drawing.layout import layout
@@ -18,7 +18,7 @@ from mcp_server.drawing.text import overlaps
 from mcp_server.drawing.view import Width
 from tests.mcp_server.views import picture, running, view
 
-ALL = Look(averages=AVERAGES)
+ALL = ChartStyle(averages=AVERAGES)
 INKS = {20: Ink.SMA_20, 50: Ink.SMA_50, 200: Ink.SMA_200}
 
 
@@ -35,7 +35,7 @@ def test_an_average_is_the_mean_of_so_many_closes_and_there_is_none_of_fewer() -
 
 @pytest.mark.parametrize("count", AVERAGES)
 def test_an_average_that_is_asked_for_is_drawn_through_its_values(count: int) -> None:
-    shown, look = view(320), Look(averages=(count,))
+    shown, look = view(320), ChartStyle(averages=(count,))
     plan, bare = layout(shown, look), layout(shown)
     assert plan.sessions == bare.sessions
 
@@ -52,7 +52,7 @@ def test_an_average_that_is_asked_for_is_drawn_through_its_values(count: int) ->
 @pytest.mark.parametrize("width", [720, 1200])
 def test_each_average_has_a_pill_with_its_last_value(width: Width) -> None:
     shown = view(320)
-    plan = layout(shown, Look(width=width, averages=AVERAGES))
+    plan = layout(shown, ChartStyle(width=width, averages=AVERAGES))
 
     named = {pill.name.text: pill.price.text for pill in plan.pills}
 
@@ -94,9 +94,9 @@ def test_averages_move_no_axis_and_are_cut_at_the_edge_of_the_plot() -> None:
 @pytest.mark.parametrize("shown", [view(320), running(700, ago=300, length=60), view(320, 1e-5)])
 @pytest.mark.parametrize("width", [720, 1200])
 def test_the_pills_of_averages_leave_the_others_their_room(shown: ChartView, width: Width) -> None:
-    plan = layout(shown, Look(width=width, averages=AVERAGES))
+    plan = layout(shown, ChartStyle(width=width, averages=AVERAGES))
 
-    assert len(plan.pills) == len(layout(shown, Look(width=width)).pills) + 3
+    assert len(plan.pills) == len(layout(shown, ChartStyle(width=width)).pills) + 3
     for one, other in itertools.combinations([pill.box for pill in plan.pills], 2):
         assert not overlaps(one, other)
     assert max(pill.box[2] for pill in plan.pills) <= width
@@ -106,16 +106,16 @@ def test_without_averages_nothing_changes_and_a_thumbnail_has_none() -> None:
     shown = view(320)
 
     assert not np.isin(picture(shown), list(INKS.values())).any()
-    small = Look(width=320)
+    small = ChartStyle(width=320)
     assert (
         picture(shown, dataclasses.replace(small, averages=AVERAGES)) == picture(shown, small)
     ).all()
 
 
 def test_a_look_is_asked_for_in_words() -> None:
-    assert look_of("dark", "720", "200, 20,20") == Look("dark", 720, (20, 200))
-    assert look_of("light", "1200") == look_of("light", "1200", "") == Look()
-    assert look_of("light", "320", "20") == Look(width=320)
+    assert look_of("dark", "720", "200, 20,20") == ChartStyle("dark", 720, (20, 200))
+    assert look_of("light", "1200") == look_of("light", "1200", "") == ChartStyle()
+    assert look_of("light", "320", "20") == ChartStyle(width=320)
     for words in (
         ("light", "1200", "10"),
         ("light", "1200", "20;50"),

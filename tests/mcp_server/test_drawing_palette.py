@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mcp_server.drawing import THEMES, Look, Theme, draw
+from mcp_server.drawing import THEMES, ChartStyle, Theme, draw
 from mcp_server.drawing.canvas import Ink, palette
 from tests.mcp_server.views import XYZ, Floats, contrast, linear, view
 
@@ -86,7 +86,7 @@ def test_what_is_told_apart_by_ink_can_be_told_apart_by_every_reader(
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_the_palette_is_the_fixed_one_of_its_theme(theme: Theme) -> None:
-    image = Image.open(io.BytesIO(draw(view(), Look(theme))))
+    image = Image.open(io.BytesIO(draw(view(), ChartStyle(theme))))
     stored = np.array(image.getpalette()).reshape(-1, 3)
     colours = palette(theme)
     assert np.array_equal(stored[: len(colours)], colours)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_server.drawing import WIDTHS, Look, TrendLine, session_index
+from mcp_server.drawing import WIDTHS, ChartStyle, TrendLine, session_index
 from mcp_server.drawing.axes import LINGER, Candles, session_axis
 from mcp_server.drawing.canvas import Ink
 from mcp_server.drawing.layout import layout
@@ -95,7 +95,7 @@ def test_a_candle_of_some_sessions_opens_with_the_first_and_closes_with_the_last
 
 def test_a_pattern_too_long_for_a_small_picture_has_two_sessions_a_candle_and_says_so() -> None:
     shown = view(300, upper=line(weekdays(300), 150, 299, 108, 104))
-    plan = layout(shown, Look(width=720))
+    plan = layout(shown, ChartStyle(width=720))
     assert plan.sessions.pack == 2
     assert "2 sessions a candle, log price axis" in [label.text for label in plan.labels]
 

@@ -16,7 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from mcp_server.drawing import WIDTHS, ChartView, Look, draw
+from mcp_server.drawing import WIDTHS, ChartStyle, ChartView, draw
 from mcp_server.drawing.axes import price_ticks, tick_decimals
 from mcp_server.drawing.canvas import Ink
 from mcp_server.drawing.layout import Layout, layout
@@ -27,7 +27,7 @@ from store.wire.currency import money
 from tests.mcp_server.views import RECORD, boxes, pennant, picture, running, view
 
 LONG = "Educational chart analysis, not investment advice; every level may be wrong. " * 9
-PHONE = Look(width=720)
+PHONE = ChartStyle(width=720)
 SMALLEST_PHONE_LETTERS = 24
 
 
@@ -36,7 +36,7 @@ def texts(plan: Layout) -> list[str]:
 
 
 def all_text(shown: ChartView, width: Width = 1200) -> str:
-    plan = layout(shown, Look(width=width))
+    plan = layout(shown, ChartStyle(width=width))
     return " | ".join((*texts(plan), *(flag.label.text for flag in plan.flags)))
 
 
@@ -76,7 +76,7 @@ def test_no_label_ever_overlaps_another_or_leaves_the_picture(
     entry = None if entered is None else (shown.dates[entered % bars], price * 1.01)
     volumes = None if volume is None else [volume] * bars
     shown = dataclasses.replace(shown, entry=entry, volume=volumes)
-    look = Look(width=width)
+    look = ChartStyle(width=width)
     written = boxes(layout(shown, look))
     for one, other in itertools.combinations(written, 2):
         assert not overlaps(one, other), (one, other)
@@ -87,7 +87,7 @@ def test_no_label_ever_overlaps_another_or_leaves_the_picture(
 @pytest.mark.parametrize("width", [720, 1200])
 def test_pills_and_price_labels_stay_out_of_the_plot(width: Width) -> None:
     for shown in (view(), running(), running(700, ago=300), pennant()):
-        plan = layout(shown, Look(width=width))
+        plan = layout(shown, ChartStyle(width=width))
         for box in boxes(plan):
             assert not overlaps(box, plan.plot)
 
@@ -220,8 +220,8 @@ def test_price_labels_are_few_round_and_in_their_rows(price: float, spread_by: f
 
 
 @pytest.mark.parametrize("price", [0.00001, 0.02, 1.0, 9.9, 97.0, 4321.0, 500_000.0])
-@pytest.mark.parametrize("look", [PHONE, Look()])
-def test_every_round_price_of_the_axis_is_written_beside_it(price: float, look: Look) -> None:
+@pytest.mark.parametrize("look", [PHONE, ChartStyle()])
+def test_every_round_price_of_the_axis_is_written_beside_it(price: float, look: ChartStyle) -> None:
     for bars, ago in ((120, 20), (120, 0), (700, 300)):
         shown = view(bars, price)
         entry = None if not ago else (shown.dates[-ago], price)

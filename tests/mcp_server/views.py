@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from mcp_server.drawing import ChartView, Look, Point, Record, TrendLine, draw
+from mcp_server.drawing import ChartStyle, ChartView, PastRecord, Point, TrendLine, draw
 from mcp_server.drawing.canvas import Box
 from mcp_server.drawing.layout import Layout
 
 FIRST_DAY = dt.date(2024, 1, 2)
 
-RECORD = Record(
+RECORD = PastRecord(
     name="Falling wedge",
     start=dt.date(1995, 3, 29),
     end=dt.date(2024, 6, 17),
@@ -97,9 +97,9 @@ def pennant(**changes: Any) -> ChartView:
     return view(pole=pole, upper=upper, lower=lower, **changes)
 
 
-def picture(shown: ChartView, look: Look | None = None) -> npt.NDArray[np.uint8]:
+def picture(shown: ChartView, look: ChartStyle | None = None) -> npt.NDArray[np.uint8]:
     """The palette indices of a drawn chart."""
-    return np.asarray(Image.open(io.BytesIO(draw(shown, look or Look()))))
+    return np.asarray(Image.open(io.BytesIO(draw(shown, look or ChartStyle()))))
 
 
 def boxes(plan: Layout) -> list[Box]:

@@ -11,12 +11,12 @@ import pytest
 from starlette.types import Scope
 
 from mcp_server.calls.callers import Caller
-from mcp_server.http.edge import Edge
+from mcp_server.http.application import Application
 from oauth.bearer import Bearer
 from screener.service.app import build_app
 from screener.settings.settings import load_settings
 from store.accounts.accounts import AccountPlan, Accounts
-from store.accounts.credentials import LIFETIMES, Kind
+from store.accounts.credentials import LIFETIMES, CredentialKind
 from store.accounts.grants import Grants
 from store.accounts.keys import Keys
 from store.accounts.principals import Principals
@@ -134,16 +134,16 @@ def test_a_token_that_was_used_until_its_end_is_an_invalid_token_from_then_on(
         tokens = host.tokens()
         token = tokens["access_token"]
         headers = {**ACCEPT, "Authorization": f"Bearer {token}"}
-        for later in (timedelta(0), LIFETIMES[Kind.ACCESS] - timedelta(hours=1)):
+        for later in (timedelta(0), LIFETIMES[CredentialKind.ACCESS] - timedelta(hours=1)):
             clock.later = later
             assert host.opens(token)
             assert post_mcp(service, headers).status_code == 200
 
-        clock.later = LIFETIMES[Kind.ACCESS]
+        clock.later = LIFETIMES[CredentialKind.ACCESS]
 
         check_refused_everywhere(service, token)
         assert host.opens(host.refresh(tokens["refresh_token"]).json()["access_token"])
-        clock.later = LIFETIMES[Kind.ACCESS] + LIFETIMES[Kind.REFRESH]
+        clock.later = LIFETIMES[CredentialKind.ACCESS] + LIFETIMES[CredentialKind.REFRESH]
         assert host.refresh(tokens["refresh_token"]).json()["error"] == "invalid_grant"
 
 
@@ -241,7 +241,7 @@ async def read_at_the_edge(headers: list[tuple[bytes, bytes]], client: Any = Non
     async def nothing(*_: Any) -> Any:
         """Nothing is received or sent."""
 
-    edge = Edge(pages, at_once=8, is_https=False, docs_url="https://example.com/docs")
+    edge = Application(pages, at_once=8, is_https=False, docs_url="https://example.com/docs")
     request = {"type": "http", "http_version": "1.0", "method": "GET", "path": "/"}
     await edge(
         {**request, "query_string": b"", "headers": headers, "client": client}, nothing, nothing

@@ -34,7 +34,7 @@ from screener.nightly.bars import Bars
 from screener.nightly.detector.events import Outcome
 from screener.nightly.plan import Order, plan
 from screener.nightly.reading import TableSource
-from screener.nightly.results.history import Fate
+from screener.nightly.results.history import ListingStatus
 from tests.conftest import CROWDED
 from tests.screener.nightly.series import walk
 
@@ -187,7 +187,7 @@ def test_the_filters_are_run_on_symbols_held_out_and_on_no_other(order: Order) -
     chosen = plan(order, NOW)
     trades = held_out_trades(chosen)
     facts = [
-        Walked.of(series, listing, task, Fate.CURRENT, newest=True).attempts.facts
+        Walked.of(series, listing, task, ListingStatus.CURRENT, newest=True).attempts.facts
         for task in chosen.tasks
         for listing, _, cleaned in cleaned_symbols(task)
         for series in cleaned.series

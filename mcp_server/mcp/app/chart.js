@@ -2,7 +2,7 @@
 
 const { createChart, CandlestickSeries, HistogramSeries, LineSeries, PriceScaleMode, CrosshairMode, TickMarkType } = LightweightCharts;
 const PLAIN = { priceLineVisible: false, lastValueVisible: false };
-const FEWEST_BARS = 60, MOST_BARS = 260;
+const MIN_BARS = 60, MAX_BARS = 260;
 
 /** A date on the time axis: a year, a month or a day. */
 function tickText(date, kind) {
@@ -143,7 +143,7 @@ class SetupChart {
     const { upper, lower } = this.data.lines;
     const span = this.last + 1 - Math.min(upper.start.index, lower.start.index);
     const context = width < 480 ? 1.25 : 1.6;
-    const wanted = Math.max(width < 480 ? FEWEST_BARS * 0.75 : FEWEST_BARS, Math.min(MOST_BARS, span * context), span + 2);
+    const wanted = Math.max(width < 480 ? MIN_BARS * 0.75 : MIN_BARS, Math.min(MAX_BARS, span * context), span + 2);
     const bars = Math.min(wanted, this.last + 1);
     const free = Math.min(width * 0.42, (width < 480 ? 66 : 128) * this.data.plans.length);
     const ahead = Math.max(3, (free / (width - free)) * bars);

@@ -18,9 +18,9 @@ from mcp_server.filters.filters import read_filters
 from mcp_server.operations.arguments import ChangesArguments, ScanArguments
 from mcp_server.operations.handlers.scan import next_offset, select
 from store.nights.book import Book
-from store.wire.briefs import compact
 from store.wire.labels import CHANGE_HEADINGS, CHANGE_REASONS, words_of
 from store.wire.records import ChangeHeading
+from store.wire.scan_index import compact
 from store.wire.view import SetupView
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ FIRST: Sequence[ChangeHeading] = ("ended", "triggered", "new", "near", "gone")
 """The headings in order of precedence: a formation is listed under the first that fits."""
 
 NEAR = read_filters([{"kind": "phase", "value": "armed"}])
-MOST_NEAR = 10
+MAX_NEAR = 10
 """Setups near their trigger in an answer."""
 
 Row = Mapping[str, Any]
@@ -41,7 +41,7 @@ Formation = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class ChangeEvent:
     """What became of one formation."""
 
     rows: Sequence[Row]
@@ -55,23 +55,23 @@ class Event:
         return self.view.symbol if self.view else self.rows[0]["symbol"]
 
 
-def evening(book: Book) -> dict[str, list[Event]]:
+def evening(book: Book) -> dict[str, list[ChangeEvent]]:
     """The formations that changed or are near their trigger, by their headings in order."""
     rows: Sequence[Row] = (book.changes() or {}).get("changes", ())
     headings = headings_of(rows)
     of_formation: dict[Formation, list[Row]] = {}
     for row in rows:
         of_formation.setdefault(_formation(row), []).append(row)
-    events: dict[ChangeHeading, list[Event]] = {heading: [] for heading in CHANGE_HEADINGS}
+    events: dict[ChangeHeading, list[ChangeEvent]] = {heading: [] for heading in CHANGE_HEADINGS}
     for formation, mine in of_formation.items():
         heading = headings[formation]
         mine.sort(key=lambda row: _heading(row) != heading)
-        events[heading].append(Event(mine, _served(book, mine[0])))
-    events["near"] = [Event((), view) for view in near(book, headings)]
+        events[heading].append(ChangeEvent(mine, _served(book, mine[0])))
+    events["near"] = [ChangeEvent((), view) for view in near(book, headings)]
     return {_heading_words(book, name, found): found for name, found in events.items() if found}
 
 
-def _heading_words(book: Book, heading: ChangeHeading, events: Sequence[Event]) -> str:
+def _heading_words(book: Book, heading: ChangeHeading, events: Sequence[ChangeEvent]) -> str:
     """A heading in words, which do not say today of what was before the night's session."""
     words, days = CHANGE_HEADINGS[heading], {one.rows[0]["session"] for one in events if one.rows}
     if not words.endswith("today") or days == {str(book.session)}:
@@ -128,7 +128,7 @@ async def changes(call: Call[ChangesArguments]) -> Answer:
         "offset": arguments.offset,
         "next_offset": next_offset(page_of, len(rows)),
         "near_count": None if close is None else len(close),
-        "near": [compact(view) for view in (close or ())[:MOST_NEAR] if not arguments.offset],
+        "near": [compact(view) for view in (close or ())[:MAX_NEAR] if not arguments.offset],
         "notes": _notes(book, arguments.since, stored["since_session"]),
         "changes": told(book, rows, headings),
     }

@@ -19,9 +19,9 @@ from mcp_server.filters.filters import Predicate
 from mcp_server.filters.scan_order import COLUMNS, PRICES, RANK
 from mcp_server.operations.arguments import ScanArguments, ScanSetupsArguments
 from store.nights.book import Book
-from store.nights.evidence import Evidence
-from store.wire.briefs import compact
+from store.nights.feature_table import FeatureTable
 from store.wire.labels import ASSET_TYPES
+from store.wire.scan_index import compact
 from store.wire.view import SetupView
 from store.wire.words import NO_QUALITY
 
@@ -34,7 +34,7 @@ Mask = npt.NDArray[np.bool_]
 FULL_ROWS = 20
 """Most whole rows of a page for agents: each is some 700 tokens."""
 
-NAMED = 10
+MAX_NAMED = 10
 """Most setups or symbols that a note names."""
 
 
@@ -175,7 +175,9 @@ def _plain_conditions(
         yield f"max_distance_pct {most:g}", near | ~evidence.labels["status"].equal("forming")
 
 
-def page(evidence: Evidence, matches: Matches, arguments: ScanArguments) -> tuple[int, list[int]]:
+def page(
+    evidence: FeatureTable, matches: Matches, arguments: ScanArguments
+) -> tuple[int, list[int]]:
     """The number of matching rows, and the rows of one page.
 
     By rank the forming ones come first; by a column all are sorted together, and those that are
@@ -190,7 +192,7 @@ def page(evidence: Evidence, matches: Matches, arguments: ScanArguments) -> tupl
     return len(rows), rows[arguments.offset : arguments.offset + arguments.limit].tolist()
 
 
-def _sort_column(evidence: Evidence, arguments: ScanArguments) -> npt.NDArray[np.float64]:
+def _sort_column(evidence: FeatureTable, arguments: ScanArguments) -> npt.NDArray[np.float64]:
     name = COLUMNS[arguments.sort.lstrip("-")].name
     return _numbers(evidence, name, wanted_of(arguments))
 
@@ -212,7 +214,7 @@ OF_A_PLAN: Final = DISTANCES | {
 """The columns that count a plan of one direction, or its record."""
 
 
-def _numbers(evidence: Evidence, name: str, wanted: str | None) -> npt.NDArray[np.float64]:
+def _numbers(evidence: FeatureTable, name: str, wanted: str | None) -> npt.NDArray[np.float64]:
     """A column, of the plans of a direction if one is wanted: a row has no number that counts its
     plan of the other direction, but for the distance, which is known of both.
     """
@@ -226,7 +228,7 @@ def _numbers(evidence: Evidence, name: str, wanted: str | None) -> npt.NDArray[n
     return np.where(own, values, np.nan)
 
 
-def _match(evidence: Evidence, predicate: Predicate, wanted: str | None) -> Mask:
+def _match(evidence: FeatureTable, predicate: Predicate, wanted: str | None) -> Mask:
     if predicate.kind.name == "direction":
         return _directed(evidence, str(predicate.value))
     if predicate.kind.name == "phase":
@@ -236,18 +238,18 @@ def _match(evidence: Evidence, predicate: Predicate, wanted: str | None) -> Mask
     return predicate.match(_numbers(evidence, predicate.column, wanted))
 
 
-def _directed(evidence: Evidence, direction: str) -> Mask:
+def _directed(evidence: FeatureTable, direction: str) -> Mask:
     found: Mask = evidence.labels["direction"].equal(direction) | _has_opposite(evidence)
     return found
 
 
-def _has_opposite(evidence: Evidence) -> Mask:
+def _has_opposite(evidence: FeatureTable) -> Mask:
     """The forming setups that have a plan of each direction."""
     found: Mask = ~np.isnan(evidence.numbers["opposite_distance"])
     return found
 
 
-def _phased(evidence: Evidence, phase: str, wanted: str | None) -> Mask:
+def _phased(evidence: FeatureTable, phase: str, wanted: str | None) -> Mask:
     """The setups of a phase; one with two plans is armed if the trigger of a wanted one is near."""
     distance = _numbers(evidence, "dist_to_entry", wanted)
     near = distance <= np.fmax(evidence.numbers["atr"], 1.0)
@@ -255,7 +257,7 @@ def _phased(evidence: Evidence, phase: str, wanted: str | None) -> Mask:
     return np.where(_has_opposite(evidence), by_plan, evidence.labels["phase"].equal(phase))
 
 
-def _lacks(evidence: Evidence, predicate: Predicate, wanted: str | None) -> Mask:
+def _lacks(evidence: FeatureTable, predicate: Predicate, wanted: str | None) -> Mask:
     if predicate.kind.takes == "choice":
         return evidence.labels[predicate.column].codes < 0
     return np.isnan(_numbers(evidence, predicate.column, wanted))
@@ -280,7 +282,7 @@ def notes(
     yield from _opposites(book, arguments, rows, views)
     yield from _emptied(matches)
     if uncovered := [s for s in arguments.symbols or () if not is_covered(book, s)]:
-        yield f"The night does not cover {', '.join(uncovered[:NAMED])}."
+        yield f"The night does not cover {', '.join(uncovered[:MAX_NAMED])}."
     if any((view.attempt or 1) > 1 for view in views):
         yield "Rows with an attempt above 1 are later attempts; records count first attempts only."
     if any(view.gain_pct is not None for view in views):
@@ -328,10 +330,11 @@ def _opposites(
     ]
     if found:
         why = f"is the {wanted} one" if wanted else "has the nearer trigger"
-        more = " and others" if len(found) > NAMED else ""
+        more = " and others" if len(found) > MAX_NAMED else ""
         yield (
             f"May break either way, and the opposite_plan {why} (its distance to the trigger): "
-            f"{', '.join(found[:NAMED])}{more}. Other numbers of these rows count their first plan."
+            f"{', '.join(found[:MAX_NAMED])}{more}. Other numbers of these rows count their first "
+            "plan."
         )
 
 
@@ -341,7 +344,7 @@ def _emptied(matches: Matches) -> Iterator[str]:
     if kept:
         yield (
             "Nothing matches. Each condition by itself, of all setups with this status: "
-            f"{'; '.join(kept[:NAMED])}."
+            f"{'; '.join(kept[:MAX_NAMED])}."
         )
 
 

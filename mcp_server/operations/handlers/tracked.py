@@ -24,7 +24,7 @@ from mcp_server.operations.services import Call
 from mcp_server.operations.watchlist import Guard, TrackedList
 from store.accounts.watchlist import Change, Edited
 
-NAMED = 20
+MAX_NAMED = 20
 """Most tickers that a question names."""
 
 
@@ -150,7 +150,7 @@ def _check_consent(consent: Consent | None, before: Sequence[str], symbols: Sequ
         return
     change = xxhash.xxh3_128_hexdigest(orjson.dumps([before, symbols]))
     if consent.given is None or consent.to != change:
-        named = ", ".join(lost[:NAMED]) + (" and others" if len(lost) > NAMED else "")
+        named = ", ".join(lost[:MAX_NAMED]) + (" and others" if len(lost) > MAX_NAMED else "")
         question = (
             f"This drops {len(lost)} of {len(before)} tracked tickers: {named}. The new list has "
             f"{len(symbols)}. Continue?"

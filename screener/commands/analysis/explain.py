@@ -24,7 +24,7 @@ from screener.nightly.explain import (
     ServedPattern,
     explain,
 )
-from screener.nightly.plan import Order, Plan, plan
+from screener.nightly.plan import NightPlan, Order, plan
 from screener.nightly.reference.reference import Listing
 from screener.nightly.results.views import direction_name, family_of_type, type_name
 from screener.nightly.series import Series
@@ -33,7 +33,7 @@ from screener.settings.console import Table, out
 from store.wire.currency import money
 from store.wire.words import drawing_words, named, rule_words
 
-MOST = 10
+MAX_LISTED = 10
 """Drawings that are shown: those that came furthest."""
 
 
@@ -60,7 +60,7 @@ def print_explanation(order: Order, symbol: str) -> None:
     _print_pairs(explained.pairs, currency)
 
 
-def found_in(planned: Plan, order: Order, symbol: str) -> tuple[Task, str, Listing]:
+def found_in(planned: NightPlan, order: Order, symbol: str) -> tuple[Task, str, Listing]:
     """The task that has a symbol, the raw name, and the listing."""
     wanted = normalise(symbol)
     for task in planned.tasks:
@@ -117,7 +117,7 @@ def _print_pairs(pairs: Sequence[JudgedPair], currency: str) -> None:
     lines = ("upper line to today", "lower line to today")
     table = Table("pairs", "scale", "pattern", *lines, "score", "what it fails", "is", "needs")
     drawings = Counter(_cells(pair, currency) for pair in pairs)
-    for cells, number in islice(drawings.items(), MOST):
+    for cells, number in islice(drawings.items(), MAX_LISTED):
         table.add_row(str(number), *cells)
     out.print()
     out.print(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from screener.nightly.cleaning.rules import RULES, DataRule
-from screener.nightly.errors import Refusal
+from screener.nightly.errors import RefusedInput
 from screener.settings.console import or_dash, out
 from store.wire.currency import DOLLARS
 from store.wire.words import FEW_NAMES, named, plural
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from screener.nightly.check import Check
     from store.ledger.manifest import Manifest
 
-MOST = FEW_NAMES
+MAX_LISTED = FEW_NAMES
 """Names for each reason; `--json` has them all."""
 LATER = "a bar after the session of the night, or of a day that has not ended"
 ADJUSTED = {
@@ -163,11 +163,11 @@ def left_out(refused: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
         kinds: dict[str, list[str]] = {}
         for name, reason in sorted(reasons.items()):
             kinds.setdefault(_kind(name, reason), []).append(name)
-        for names in list(kinds.values())[:MOST]:
+        for names in list(kinds.values())[:MAX_LISTED]:
             alike = f" (likewise {named(names[1:])})" if len(names) > 1 else ""
-            yield f"    {Refusal(code, reasons[names[0]]).of(names[0])}{alike}"
-        if len(kinds) > MOST:
-            yield f"    and {plural(len(kinds) - MOST, 'more kind')}"
+            yield f"    {RefusedInput(code, reasons[names[0]]).of(names[0])}{alike}"
+        if len(kinds) > MAX_LISTED:
+            yield f"    and {plural(len(kinds) - MAX_LISTED, 'more kind')}"
 
 
 def _kind(name: str, reason: str) -> str:
@@ -205,21 +205,21 @@ def _why_none(refused: Mapping[str, Mapping[str, str]]) -> str:
     codes = sorted(refused, key=lambda code: -len(refused[code]))
     counts = ", ".join(f"{code} {len(refused[code]):,}" for code in codes)
     name, reason = min(refused[codes[0]].items())
-    return f"Left out: {counts}. {Refusal(codes[0], reason).of(name)}"
+    return f"Left out: {counts}. {RefusedInput(codes[0], reason).of(name)}"
 
 
 def _series(series: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """The symbols of which most rows are not used, with their bars."""
     order = sorted(series.items(), key=lambda item: (item[1]["bars"] - item[1]["rows"], item[0]))
-    for symbol, one in order[:MOST]:
+    for symbol, one in order[:MAX_LISTED]:
         rows = f" of {plural(one['rows'], 'row')}" if one["lost"] else ""
         days = f" from {one['first']} to {one['last']}" if one["bars"] else ""
         lost = ", ".join(f"{rule} {number:,}" for rule, number in one["lost"].items())
         left = f"left out ({one['left_out']})" if one["left_out"] else ""
         more = "; ".join(filter(None, (lost and f"not used: {lost}", left)))
         yield f"    {symbol}: {plural(one['bars'], 'bar')}{rows}{days}{more and '; '}{more}"
-    if len(series) > MOST:
-        yield f"    and {len(series) - MOST:,} more; --json has them all"
+    if len(series) > MAX_LISTED:
+        yield f"    and {len(series) - MAX_LISTED:,} more; --json has them all"
 
 
 def _source(source: Mapping[str, Any]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from screener.nightly.bars import Bars, to_date
 from screener.nightly.cleaning.gates import MIN_BARS, gap_days
 from screener.nightly.detector.detector import walk_on
 from screener.nightly.detector.events import EndReason, EventLog, Rows
-from screener.nightly.errors import Refusal
+from screener.nightly.errors import RefusedInput
 from screener.nightly.results.history import Lineages
 from screener.nightly.results.views import (
     TradeView,
@@ -30,14 +30,14 @@ class ServedVersions:
     """The versions of some symbols, and why there are none of others."""
 
     versions: Sequence[Mapping[str, Value]]
-    refused: Mapping[str, Refusal]
+    refused: Mapping[str, RefusedInput]
     """By symbol: why it has no usable bar."""
 
 
 def versions(task: Task) -> ServedVersions:
     """One record for each version of a task's symbols; runs in a worker."""
     records: list[dict[str, Value]] = []
-    refused: dict[str, Refusal] = {}
+    refused: dict[str, RefusedInput] = {}
     for listing, _, cleaned in cleaned_symbols(task):
         for number, series in enumerate(cleaned.series, 1):
             walk = walk_on(None, series, task.parameters, gap_days=gap_days(listing.calendar))

@@ -43,7 +43,7 @@ bars_app = typer.Typer(
 
 PARTIAL = 1
 """The exit code when the bars of some symbols are missing and those of others are not."""
-MOST = 20
+MAX_LISTED = 20
 """Failures that are named; more are counted."""
 
 Store = Annotated[
@@ -198,25 +198,25 @@ def _symbols(text: str | None) -> list[str]:
 def _report(done: Sequence[Fetched], gave_up: str, folder: Path) -> None:
     shown = Table("symbol", "result", "bars added", "first", "last")
     moved = [fetched for fetched in done if not fetched.missing and fetched.status != "current"]
-    for fetched in moved[:MOST]:
+    for fetched in moved[:MAX_LISTED]:
         days = (str(fetched.first), str(fetched.last))
         shown.add_row(fetched.symbol, fetched.status, str(fetched.added), *days)
     if moved:
         out.print(shown)
-    if len(moved) > MOST:
-        out.print(f"And {len(moved) - MOST} more.")
-    if refetched := named(_symbols_of(done, "refetched"), MOST):
+    if len(moved) > MAX_LISTED:
+        out.print(f"And {len(moved) - MAX_LISTED} more.")
+    if refetched := named(_symbols_of(done, "refetched"), MAX_LISTED):
         out.print(
             f"Fetched again in full, because their history changed or starts earlier: {refetched}"
         )
     failed = [fetched for fetched in done if fetched.status == "failed"]
-    for fetched in failed[:MOST]:
+    for fetched in failed[:MAX_LISTED]:
         err.print(f"Failed: {fetched.symbol}: {fetched.reason}")
-    if len(failed) > MOST:
-        err.print(f"And {len(failed) - MOST} more failed; --json names them all.")
+    if len(failed) > MAX_LISTED:
+        err.print(f"And {len(failed) - MAX_LISTED} more failed; --json names them all.")
     if gave_up:
         err.print(f"Ended early: {gave_up}")
-    if untried := named(_symbols_of(done, "untried"), MOST):
+    if untried := named(_symbols_of(done, "untried"), MAX_LISTED):
         err.print(f"Not tried: {untried}")
     counts = ", ".join(f"{number} {status}" for status, number in _counts(done).items())
     out.print(f"Symbols: {len(done)} ({counts}); stored in {folder}")

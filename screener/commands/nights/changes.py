@@ -6,12 +6,12 @@ from collections import Counter
 from functools import partial
 from typing import Any
 
-from mcp_server.operations.handlers.changes import Event, evening, headings_of, near, told
+from mcp_server.operations.handlers.changes import ChangeEvent, evening, headings_of, near, told
 from screener.settings.console import Table, or_dash, out
 from store.nights.book import Book
-from store.wire.briefs import compact
 from store.wire.currency import DOLLARS, money
 from store.wire.labels import CHANGE_KINDS
+from store.wire.scan_index import compact
 from store.wire.words import NEW_DETECTOR, change, change_words, place_words, tenths
 
 
@@ -53,7 +53,7 @@ def changes_as_dict(book: Book) -> dict[str, Any]:
     }
 
 
-def _table(events: list[Event]) -> Table:
+def _table(events: list[ChangeEvent]) -> Table:
     shown = Table(
         "symbol", "family", "direction", "start", "stop", "target", "quality", "how", "why"
     )

@@ -22,7 +22,7 @@ ledger_app = typer.Typer(
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
-MOST = 40
+MAX_LISTED = 40
 """Disagreements that are printed; `--json` has them all."""
 
 
@@ -130,13 +130,13 @@ def _print_grade(grade: Grade) -> None:
         f"the first night and are resolved, {grade.later_attempts:,} of later attempts."
     )
     out.print(f"Disagreements: {len(grade.disagreements):,}.")
-    for item in grade.disagreements[:MOST]:
+    for item in grade.disagreements[:MAX_LISTED]:
         out.print(
             f"    {item.symbol} {item.lineage_id} {item.family}: "
             f"{item.kind.replace('_', ' ')} ({harmless(item.why)})"
         )
-    if len(grade.disagreements) > MOST:
-        out.print(f"    and {len(grade.disagreements) - MOST:,} more; --json names them all.")
+    if len(grade.disagreements) > MAX_LISTED:
+        out.print(f"    and {len(grade.disagreements) - MAX_LISTED:,} more; --json names them all.")
 
 
 def _cells(side: Side) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ nights_app = typer.Typer(
     help="List, show, compare, verify, activate, withdraw and prune nights.",
 )
 
-MOST_FINDINGS = 30
+MAX_FINDINGS = 30
 """Findings that a report shows unless all are asked for."""
 
 Version = Annotated[
@@ -166,7 +166,7 @@ def report(
     elif as_csv:
         out.print_csv([SymbolFinding.__slots__, *map(astuple, findings)])
     else:
-        most = None if every or symbol else MOST_FINDINGS
+        most = None if every or symbol else MAX_FINDINGS
         print_findings(manifest, findings, stored.get("wider", ""), most)
 
 

@@ -129,9 +129,9 @@ def known_symbol(book: Book, symbol: str) -> str:
     with refusing():
         wanted = read_arguments(SymbolArguments, {"symbol": symbol}).symbol
     if book.coverage(wanted) is None:
-        from mcp_server.filters.directory import Directory
+        from mcp_server.filters.symbol_search import SymbolSearch
 
-        near = Directory.of(book).nearest(symbol)
+        near = SymbolSearch.of(book).nearest(symbol)
         meant = f"did you mean {' or '.join(near)}?" if near else "`screener scan` lists setups."
         fail(f"the night of {book.session} has no symbol {wanted!r}; {meant}")
     return wanted

@@ -19,11 +19,11 @@ from mcp_server.filters.filters import (
     in_order,
     read_predicate,
 )
-from mcp_server.filters.kinds import KINDS, Kind
+from mcp_server.filters.kinds import KINDS, FilterKind
 from mcp_server.operations.arguments import ScanArguments, read_arguments
 from screener.settings.console import fail
 
-LONGEST = 200
+MAX_TEXT = 200
 """Characters of one filter."""
 
 PARTS = re.compile(r"\s*(\w+)\s*(?::\s*(\w+)\s*)?(<=|>=|<|>|=)(.*)", re.ASCII | re.DOTALL)
@@ -56,7 +56,7 @@ def filters_of(texts: Sequence[str]) -> tuple[Predicate, ...]:
     return in_order(map(_predicate, texts))
 
 
-def example(kind: Kind) -> str:
+def example(kind: FilterKind) -> str:
     """How a filter of a kind is written."""
     period = f":{kind.periods[0]}" if kind.periods else ""
     if kind.takes == "number":
@@ -65,7 +65,7 @@ def example(kind: Kind) -> str:
 
 
 def _predicate(text: str) -> Predicate:
-    parts = PARTS.fullmatch(text) if len(text) <= LONGEST else None
+    parts = PARTS.fullmatch(text) if len(text) <= MAX_TEXT else None
     if parts is None:
         fail(_unreadable(text))
     name, period, op, value = parts.groups()
@@ -84,8 +84,8 @@ def _predicate(text: str) -> Predicate:
 
 
 def _unreadable(text: str) -> str:
-    if len(text) > LONGEST:
-        return f"--filter may have {LONGEST} characters, not {len(text)}."
+    if len(text) > MAX_TEXT:
+        return f"--filter may have {MAX_TEXT} characters, not {len(text)}."
     kind = KINDS.get(text.partition(":")[0].strip().lower())
     written = example(kind) if kind else "rsi<40"
     return (
@@ -94,7 +94,7 @@ def _unreadable(text: str) -> str:
     )
 
 
-def _raw(kind: Kind, period: str | None, op: str, value: str) -> dict[str, object]:
+def _raw(kind: FilterKind, period: str | None, op: str, value: str) -> dict[str, object]:
     """The JSON values of a predicate, as far as its text tells them."""
     if period is not None and not kind.periods:
         raise PredicateError(f"{kind.name} takes no period")
@@ -108,7 +108,7 @@ def _raw(kind: Kind, period: str | None, op: str, value: str) -> dict[str, objec
     return raw
 
 
-def _value(kind: Kind, text: str) -> object:
+def _value(kind: FilterKind, text: str) -> object:
     if kind.takes == "choice":
         return text
     if kind.takes == "boolean":

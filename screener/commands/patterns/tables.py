@@ -30,10 +30,10 @@ from store.wire.words import (
 Cells: TypeAlias = Mapping[str, str]
 """The cells of a row by the names of their columns."""
 
-LEAST_NAME: Final = 20
+MIN_NAME: Final = 20
 """Columns of a terminal below which no company's name is shown."""
 
-MOST_NAME: Final = 40
+MAX_NAME: Final = 40
 """Columns that a company's name takes at most."""
 
 LEFT: Final = frozenset(
@@ -114,12 +114,12 @@ def setup_table(
         shortened = {setup.symbol: clipped(names.get(setup.symbol, ""), most) for setup in setups}
         return [setup_cells(setup, shortened[setup.symbol]) for setup in setups]
 
-    cells = rows(LEAST_NAME)
+    cells = rows(MIN_NAME)
     named = any(row["name"] for row in cells)
     shown = _fitting([name for name in columns if named or name != "name"], SPARED, cells, width)
     if "name" in shown:
         others = _filled([name for name in shown if name != "name"], cells)
-        cells = rows(min(width - others.width - 2, MOST_NAME))
+        cells = rows(min(width - others.width - 2, MAX_NAME))
     legend = [LEGEND[name] for name in shown if name in LEGEND]
     return SetupTable(_filled(shown, cells), legend)
 

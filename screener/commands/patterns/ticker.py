@@ -38,7 +38,7 @@ from store.wire.words import (
 
 Fields = Mapping[str, Any]
 
-MOST_NAME: Final = 80
+MAX_NAME: Final = 80
 """Characters of a company's name that are shown at most."""
 
 LABELLED: Final = 15
@@ -74,7 +74,7 @@ def print_ticker(book: Book, symbol: str, answers: Fields) -> None:
 def _heading(book: Book, symbol: str) -> str:
     entry = next((entry for entry in entries_of(book) if entry["symbol"] == symbol), {})
     facts = [entry.get(name) for name in ("asset_type", "exchange", "industry", "country")]
-    parts = [short(company_name(entry), MOST_NAME), ", ".join(fact for fact in facts if fact)]
+    parts = [short(company_name(entry), MAX_NAME), ", ".join(fact for fact in facts if fact)]
     return "; ".join([symbol, *(part for part in parts if part)])
 
 

@@ -35,8 +35,8 @@ from screener.nightly.cleaning.gates import (
     suspected_splits,
     untrusted,
 )
-from screener.nightly.cleaning.sessions import Window
-from screener.nightly.errors import Refusal
+from screener.nightly.cleaning.sessions import SessionWindow
+from screener.nightly.errors import RefusedInput
 from screener.nightly.reference.reference import AssetType, Split
 from screener.nightly.series import Mask, Places, Series, parts
 from store.wire.exchanges import NEW_YORK, customary_currency
@@ -70,8 +70,10 @@ CONTRADICTIONS: Final = (
 """The findings that speak against all bars of a symbol if there are many."""
 
 
-NOTHING_LEFT: Final = Refusal("too_few_bars", "No usable bar is left.")
-ALL_AHEAD: Final = Refusal("too_few_bars", "Every bar is dated in the future; correct the dates.")
+NOTHING_LEFT: Final = RefusedInput("too_few_bars", "No usable bar is left.")
+ALL_AHEAD: Final = RefusedInput(
+    "too_few_bars", "Every bar is dated in the future; correct the dates."
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +85,7 @@ class Cleaned:
 
     series: Sequence[Series]
     findings: Mapping[str, int]
-    refusal: Refusal | None = None
+    refusal: RefusedInput | None = None
     last_day: int | None = None
     """The day of the last usable bar, whether it can be trusted or not."""
     withheld: Mapping[str, int] = field(default_factory=dict)
@@ -104,7 +106,7 @@ def clean(
     raw: Bars,
     *,
     asset_type: AssetType,
-    window: Window,
+    window: SessionWindow,
     adjustment: Adjustment | None = None,
     splits: Sequence[Split] = (),
 ) -> Cleaned:
@@ -145,14 +147,16 @@ class Remaining:
         self.findings: dict[str, int] = {}
         self.withheld: dict[str, int] = {}
         """By rule: bars that no rule drops, and that are not used all the same."""
-        self.pending: Refusal | None = None
+        self.pending: RefusedInput | None = None
         """Why the last bar was held back, if it was."""
         self.last_day: int | None = None
         """The day of the last bar that is left, or was held back."""
         self.idleness: Idleness
         """Idleness of the bars that are left, once all rules were applied."""
 
-    def apply_rules(self, asset_type: AssetType, window: Window, splits: Sequence[Split]) -> None:
+    def apply_rules(
+        self, asset_type: AssetType, window: SessionWindow, splits: Sequence[Split]
+    ) -> None:
         """Drop and mend bars by every rule, in order."""
         _drop_bad_bars(self)
         _widen_ranges(self)
@@ -167,7 +171,7 @@ class Remaining:
         _drop_spikes(self)
         _drop_halts(self)
 
-    def _drop_closed(self, window: Window) -> None:
+    def _drop_closed(self, window: SessionWindow) -> None:
         """Drop the bars of days on which the exchange did not open.
 
         Days that somebody filled in repeat the close before, and speak against nothing. Exchanges
@@ -338,7 +342,7 @@ def _drop_spikes(left: Remaining) -> None:
             f"The close of {day} is over {SPIKE:.0f} times the one before, or under 1/{SPIKE:.0f}; "
             "the next bar will tell whether it is a bad print."
         )
-        left.pending = Refusal("unconfirmed_close", reason)
+        left.pending = RefusedInput("unconfirmed_close", reason)
         left.withheld["unconfirmed_close"] = 1
         left.last_day = int(left.bars.date[-1])
     left.drop(bad, "price_spike")
@@ -389,7 +393,7 @@ def _broken(left: Remaining, owners: Mask, begins: Mask) -> Mask:
     return broken
 
 
-def _follows(bars: Bars, asset_type: AssetType, window: Window) -> Mask:
+def _follows(bars: Bars, asset_type: AssetType, window: SessionWindow) -> Mask:
     """Whether each bar is of the session after that of the bar before."""
     number = bars.date
     if asset_type != "crypto":
@@ -403,7 +407,7 @@ def _follows(bars: Bars, asset_type: AssetType, window: Window) -> Mask:
 
 def _cut(
     left: Remaining, broken: Mask, begins: Mask, following: Mask
-) -> tuple[list[Series], Refusal | None]:
+) -> tuple[list[Series], RefusedInput | None]:
     """The series of the bars that are not broken, and why the last bar is not served."""
     changes = np.concatenate([[False], broken[1:] != broken[:-1]])
     found: list[Series] = []
@@ -420,7 +424,7 @@ def _cut(
     return found, next((gate.refusal for gate in shut if gate.shut[-1]), None)
 
 
-def _distrust(left: Remaining, broken: Mask, window: Window) -> Refusal | None:
+def _distrust(left: Remaining, broken: Mask, window: SessionWindow) -> RefusedInput | None:
     """Why the bars cannot be trusted from some day on until now."""
     # The last raw bars may all have been dropped.
     ends = np.array([left.rows[-1], len(left.contradictions) - 1])
@@ -435,9 +439,9 @@ def _distrust(left: Remaining, broken: Mask, window: Window) -> Refusal | None:
             where = "New York" if york else f"The exchange with the calendar {window.calendar}"
             reason += f" {where} did not trade on these holidays; say with --exchange, or in the "
             reason += "column exchange of --reference, where it is listed."
-        return Refusal("bad_bars", reason)
+        return RefusedInput("bad_bars", reason)
     if not broken[-1]:
         return None
     number = left.findings.get("price_jump", 0)
     reason = f"{number} closes differ from the one before by a factor over {JUMP:.0f}, some lately"
-    return Refusal("price_jumps", f"{reason}; real companies have had one at most, under 20.")
+    return RefusedInput("price_jumps", f"{reason}; real companies have had one at most, under 20.")

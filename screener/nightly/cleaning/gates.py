@@ -15,9 +15,9 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from screener.nightly.bars import Bars, Floats, to_date, to_day
-from screener.nightly.cleaning.sessions import Window
+from screener.nightly.cleaning.sessions import SessionWindow
 from screener.nightly.detector.parameters import Parameters
-from screener.nightly.errors import Refusal
+from screener.nightly.errors import RefusedInput
 from screener.nightly.series import Mask, Places, bars_since, parts, trailing_mean, trailing_share
 from store.wire.exchanges import NEW_YORK, UTC_DAYS
 
@@ -255,7 +255,7 @@ class Gate(NamedTuple):
 
     shut: Mask
     """The bars on whose night the symbol was kept out."""
-    refusal: Refusal
+    refusal: RefusedInput
     """The reason, in words about the last bar."""
 
 
@@ -272,10 +272,10 @@ def gates(bars: Bars, idleness: Idleness) -> list[Gate]:
     steps = f"{stepped[-1]:.0%} of the last year's closes are the same as the one before."
     quiet = f"The price moves less than {floor:.1%} a day."
     return [
-        Gate(idle > FLAT_SHARE, Refusal("flat_bars", flat)),
-        Gate(lively < MIN_BARS, Refusal("too_few_bars", few)),
-        Gate(stepped > STEPPED_SHARE, Refusal("stepped_price", steps)),
-        Gate(calm, Refusal("low_volatility", quiet)),
+        Gate(idle > FLAT_SHARE, RefusedInput("flat_bars", flat)),
+        Gate(lively < MIN_BARS, RefusedInput("too_few_bars", few)),
+        Gate(stepped > STEPPED_SHARE, RefusedInput("stepped_price", steps)),
+        Gate(calm, RefusedInput("low_volatility", quiet)),
     ]
 
 
@@ -287,14 +287,14 @@ def true_ranges(bars: Bars) -> Floats:
     return ranges
 
 
-def late(last_day: int | None, window: Window) -> Refusal | None:
+def late(last_day: int | None, window: SessionWindow) -> RefusedInput | None:
     """Why nothing is served of a symbol whose last bar is not of its calendar's last session."""
     if last_day is None or last_day >= to_day(window.last):
         return None
     if last_day >= to_day(window.active_since):
         reason = f"The last bar is of {to_date(last_day)}; the session is {window.last}."
-        return Refusal("behind", reason)
+        return RefusedInput("behind", reason)
     days = to_day(window.last) - last_day
-    return Refusal(
+    return RefusedInput(
         "stale", f"The bars stop on {to_date(last_day)}, {days} days before the session."
     )

@@ -27,7 +27,7 @@ CLEARLY: Final = 2
 """
 ODD_SHARE: Final = 0.01
 """No calendar fits bars of which a larger share lies on its holidays."""
-OLDEST: Final = to_day(dt.date(1990, 1, 1))
+FIRST_DAY: Final = to_day(dt.date(1990, 1, 1))
 """Earlier days do not count: no calendar is asked for the year 1."""
 BATCH: Final = 256
 """Symbols whose bars are held at a time."""
@@ -92,7 +92,7 @@ def _latest(source: BarSource, names: Sequence[str], until: int) -> Iterator[tup
     for start in range(0, len(names), BATCH):
         for loaded in source.load(names[start : start + BATCH]):
             days = loaded.bars.until(until).date[-LATEST:]
-            days = days[((days + 3) % 7 < 5) & (days >= OLDEST)]
+            days = days[((days + 3) % 7 < 5) & (days >= FIRST_DAY)]
             if len(days):
                 yield loaded.name, days
 

@@ -131,7 +131,7 @@ def as_of_session(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Window:
+class SessionWindow:
     """One calendar's days on a night: the last usable session, and the session `following` it.
 
     A symbol whose last bar is before `active_since` is stale. A bar after `begun` is dated in the
@@ -150,24 +150,24 @@ class Window:
 
 def windows(
     as_of: dt.date, now: dt.datetime, calendars: Collection[str] = (NEW_YORK, UTC_DAYS)
-) -> dict[str, Window]:
+) -> dict[str, SessionWindow]:
     """The window of each calendar at an aware time: a UTC day is unfinished when New York closes,
     and so is New York's when Tokyo does.
     """
     return {name: _window(name, as_of, now) for name in calendars}
 
 
-def _window(name: str, as_of: dt.date, now: dt.datetime) -> Window:
+def _window(name: str, as_of: dt.date, now: dt.datetime) -> SessionWindow:
     last, begun = last_session(min(as_of, last_completed(now, name)), name), last_begun(now)
     following = next_session(last, name)
     if name == UTC_DAYS:
-        return Window(name, last, following, last - ACTIVE_SESSIONS * _DAY, begun)
+        return SessionWindow(name, last, following, last - ACTIVE_SESSIONS * _DAY, begun)
     calendar = calendar_of(name, last)
     since = to_date(calendar.sessions[calendar.place(last) - ACTIVE_SESSIONS])
-    return Window(name, last, following, since, begun, calendar.closed_until(last.year))
+    return SessionWindow(name, last, following, since, begun, calendar.closed_until(last.year))
 
 
-def past_window(day: dt.date, calendar: str) -> Window:
+def past_window(day: dt.date, calendar: str) -> SessionWindow:
     """The window of a night as of a past day, when that day was over everywhere."""
     return _window(calendar, day, dt.datetime.combine(day + 2 * _DAY, dt.time(), dt.UTC))
 

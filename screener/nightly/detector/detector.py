@@ -33,9 +33,9 @@ from screener.nightly.detector.parameters import DEFAULTS, Parameters
 from screener.nightly.series import Mask, Places, Series, starts
 
 __all__ = [
+    "DetectorRun",
     "Levels",
     "Parameters",
-    "Walk",
     "detect",
     "furthest",
     "last_atr",
@@ -49,7 +49,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Walk:
+class DetectorRun:
     """A walk that can be resumed: the state after some bars, and the event log so far."""
 
     bars: int
@@ -69,8 +69,12 @@ def detect(bars: Bars, parameters: Parameters = DEFAULTS, *, gap_days: int = 10)
 
 
 def walk_on(
-    earlier: Walk | None, series: Series, parameters: Parameters = DEFAULTS, *, gap_days: int = 10
-) -> Walk:
+    earlier: DetectorRun | None,
+    series: Series,
+    parameters: Parameters = DEFAULTS,
+    *,
+    gap_days: int = 10,
+) -> DetectorRun:
     """Walk a series; if an earlier walk over its first bars is given, resume it.
 
     The result is bit for bit that of a walk from the first bar, if `earlier` walked the same bars.
@@ -87,7 +91,7 @@ def walk_on(
     while (walked := walk(prices, state, log, touches, walked, tail, record)) < len(bars):
         log = enlarged(EventLog(log.versions, log.trades), log.open)
     versions, trades = log.versions[: state["version_count"]], log.trades[: state["trade_count"]]
-    return Walk(
+    return DetectorRun(
         len(bars),
         np.array([state], STATE),
         EventLog(versions.copy(), trades.copy()),
@@ -96,7 +100,7 @@ def walk_on(
 
 
 def furthest(
-    walked: Walk, series: Series, parameters: Parameters = DEFAULTS, *, gap_days: int = 10
+    walked: DetectorRun, series: Series, parameters: Parameters = DEFAULTS, *, gap_days: int = 10
 ) -> tuple[Record, Finding]:
     """The pair of live lines that comes furthest at the end of a walk, as a `VERSION` record, and
     the rule that it fails. It is named and has its quality if it fails none but the score.

@@ -30,7 +30,7 @@ TOLERANCE: Final = 1e-4
 """Relative difference allowed between a stored price and the same price fetched again."""
 WAITS: Final = (2.0, 4.0, 8.0, 16.0, 32.0)
 """Seconds before each retry, where the provider does not say how many."""
-LONGEST_WAIT: Final = 120.0
+MAX_WAIT: Final = 120.0
 """A provider that asks for more seconds than this is not waited for."""
 
 GIVE_UP: Final = 3
@@ -152,7 +152,7 @@ class Updater:
                 return self._answer(raw, since, until)
             except ProviderBusyError as error:
                 asked = pause if error.after is None else error.after
-                if asked > LONGEST_WAIT:
+                if asked > MAX_WAIT:
                     reason = f"{error} It asks for a pause of {asked:.0f} seconds."
                     raise ProviderBusyError(reason) from error
                 if self.wait(asked):

@@ -25,7 +25,7 @@ MODULES: Final = {"yfinance": "yahoo", "ccxt": "exchange"}
 """The module for each extra."""
 
 
-LONGEST_REASON: Final = 200
+MAX_REASON: Final = 200
 """Characters of a client's error that are shown."""
 
 
@@ -73,7 +73,7 @@ class Provider(Protocol):
 
 def one_line(error: Exception) -> str:
     """The text of a client's error, in one line that is not too long."""
-    return " ".join(str(error).split())[:LONGEST_REASON]
+    return " ".join(str(error).split())[:MAX_REASON]
 
 
 def open_provider(name: str, url: str | None = None) -> Provider:

@@ -39,7 +39,7 @@ AT_ONCE: Final = 8
 REQUEST: Final = timedelta(seconds=60)
 REPEATING: Final = timedelta(seconds=120)
 """No request is repeated later than this after its first try."""
-LONGEST: Final = 255
+MAX_NAME: Final = 255
 """Bytes of the longest name that file systems take."""
 
 
@@ -193,7 +193,7 @@ class Bucket:
         parts = below.split("/")
         if any(part.startswith(".") for part in parts) or read_name(parts[-1]) is None:
             return None
-        plain = all(part and len(os.fsencode(part)) <= LONGEST for part in parts)
+        plain = all(part and len(os.fsencode(part)) <= MAX_NAME for part in parts)
         if not plain or "\0" in below or "\\" in below:
             raise SourceError(f"{self.url} has an object whose name no file may have; rename it.")
         return below

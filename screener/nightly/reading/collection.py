@@ -12,14 +12,14 @@ from typing import Final
 
 import polars as pl
 
-from screener.nightly.errors import Refusal
+from screener.nightly.errors import RefusedInput
 from screener.nightly.reading.folder import BarsFolder, SymbolFiles, stooq_refusal
 from screener.nightly.reading.sorting import ExternalSort, SortedSource
 from screener.nightly.reading.source import SORTING, UNUSED, ReadReport, Step
 from screener.nightly.tables.layout import BarsTable
 from screener.nightly.tables.raw import STOOQ
 
-SOME: Final = 3
+MAX_EXAMPLES: Final = 3
 """Symbols that a reason names; more are counted."""
 
 
@@ -75,7 +75,7 @@ class _Collection:
             rows = int(frame.select(twice.sum()).item())
             frame = frame.filter(~twice.fill_null(value=False))
             reason = f"{_some(own)}: files of their own are read instead of these rows."
-            self._report.leave(table.label, Refusal("duplicate_symbol", reason, rows))
+            self._report.leave(table.label, RefusedInput("duplicate_symbol", reason, rows))
         self._tabled |= names - self._own
         self._sort.add(frame, table.adjustment, table.currency)
 
@@ -91,7 +91,7 @@ class _Collection:
             self._failed.append(files)
         elif files.tables and name in self._tabled:
             reason = f"{name} is read from tables of many symbols; remove its file or its rows."
-            refusal = Refusal("duplicate_symbol", reason)
+            refusal = RefusedInput("duplicate_symbol", reason)
             self._report.leave_file(files.label, refusal, len(files.frame))
         elif files.tables:
             self._add(files)
@@ -140,5 +140,5 @@ class _Collection:
 
 
 def _some(names: list[str]) -> str:
-    more = f" and {len(names) - SOME:,} more" if len(names) > SOME else ""
-    return ", ".join(names[:SOME]) + more
+    more = f" and {len(names) - MAX_EXAMPLES:,} more" if len(names) > MAX_EXAMPLES else ""
+    return ", ".join(names[:MAX_EXAMPLES]) + more

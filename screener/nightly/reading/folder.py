@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 import polars as pl
 
 from screener.nightly.bars import Adjustment
-from screener.nightly.errors import Refusal, SourceError
+from screener.nightly.errors import RefusedInput, SourceError
 from screener.nightly.reading.files import file_digest
 from screener.nightly.reading.formats import read_bars
 from screener.nightly.reading.pieces import Piece, PieceReader, pieces_of
@@ -47,8 +47,8 @@ class SymbolFiles:
     name: str
     tables: list[BarsTable] = field(default_factory=list)
     findings: dict[str, int] = field(default_factory=dict)
-    refusal: Refusal | None = None
-    left: dict[str, Refusal] = field(default_factory=dict)
+    refusal: RefusedInput | None = None
+    left: dict[str, RefusedInput] = field(default_factory=dict)
     """Its files that were not read and why, by label."""
 
     def add(self, file: BarsFile, table: BarsTable) -> None:
@@ -56,17 +56,17 @@ class SymbolFiles:
         label = file.piece.label
         if not file.named.symbol:
             reason = file.named.unnamed or f"{label} gives no symbol; {_NAME_IT}"
-            self.left[label] = Refusal("bad_symbol", reason, len(table.frame))
+            self.left[label] = RefusedInput("bad_symbol", reason, len(table.frame))
         elif file.named.period or not self.tables:
             self.tables.append(table)
         elif len(self.tables) == 1 and _intraday(self.tables[0]) and not _intraday(table):
             other = self.tables.pop()
             self.tables.append(table)
             reason = f"{other.label} is not daily; {label} is read in its place."
-            self.left[other.label] = Refusal("duplicate_symbol", reason, len(other.frame))
+            self.left[other.label] = RefusedInput("duplicate_symbol", reason, len(other.frame))
         else:
             reason = f"{label} is another file for {self.name}; {_REMOVE}"
-            self.left[label] = Refusal("duplicate_symbol", reason, len(table.frame))
+            self.left[label] = RefusedInput("duplicate_symbol", reason, len(table.frame))
 
     @property
     def label(self) -> str:
@@ -151,7 +151,7 @@ class BarsFolder:
             try:
                 table = _read(file, reader)
             except SourceError as error:
-                found.left[file.piece.label] = Refusal("unreadable_file", str(error))
+                found.left[file.piece.label] = RefusedInput("unreadable_file", str(error))
                 continue
             if self.symbol is not None and table.has_symbol:
                 raise SourceError(
@@ -206,7 +206,7 @@ _NAME_IT: Final = (
 _REMOVE: Final = "only the first is read, so remove one of them."
 
 
-def _refusal(found: SymbolFiles, daily: Sequence[BarsFile]) -> Refusal | None:
+def _refusal(found: SymbolFiles, daily: Sequence[BarsFile]) -> RefusedInput | None:
     """Why the rows of a symbol cannot be used: none could be read, or a period is absent."""
     periods = {file.piece.label for file in daily if file.named.period}
     for label, refusal in found.left.items():
@@ -220,10 +220,10 @@ def _refusal(found: SymbolFiles, daily: Sequence[BarsFile]) -> Refusal | None:
     return stooq_refusal(found.name) if found.tables and found.tables[0].form == STOOQ else None
 
 
-def _no_file(files: Sequence[BarsFile]) -> Refusal:
+def _no_file(files: Sequence[BarsFile]) -> RefusedInput:
     label, interval = files[0].piece.label, files[0].named.interval
     reason = f"{label} holds no daily prices ({interval}); only {DAILY} can be read."
-    return Refusal("other_interval", reason)
+    return RefusedInput("other_interval", reason)
 
 
 def _intraday(table: BarsTable) -> bool:
@@ -274,9 +274,9 @@ def at_home(name: str) -> str:
     return name[: -len(HOME)] if name.upper().endswith(HOME) else name
 
 
-def stooq_refusal(name: str) -> Refusal | None:
+def stooq_refusal(name: str) -> RefusedInput | None:
     """Refuse a Stooq symbol of a country whose trading days are not known."""
     country = name.upper().rpartition(".")[2] if "." in name else "US"
     if country in AT_HOME or exchange_of(name):
         return None
-    return Refusal("foreign_listing", f"The trading days of Stooq's .{country} are not known.")
+    return RefusedInput("foreign_listing", f"The trading days of Stooq's .{country} are not known.")

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from screener.nightly.errors import Refusal, SourceError
+from screener.nightly.errors import RefusedInput, SourceError
 from screener.nightly.reading.collection import sort_files
 from screener.nightly.reading.files import CSV, open_regular, suffix_of
 from screener.nightly.reading.folder import BarsFolder
@@ -34,7 +34,7 @@ from screener.nightly.tables.layout import BarsTable
 SMALL: Final = 8 << 20
 """A table up to this size is scanned without sorting."""
 STOOQ: Final = b"<TICKER>"
-SOME: Final = 3
+MAX_EXAMPLES: Final = 3
 """Files that an error names; more are counted."""
 
 
@@ -44,7 +44,7 @@ class Opened:
 
     source: BarSource
     told: Mapping[str, Any] = field(default_factory=dict)
-    left: Mapping[str, Refusal] = field(default_factory=dict)
+    left: Mapping[str, RefusedInput] = field(default_factory=dict)
     """By file: why it was left out, where that refuses no symbol of its own."""
     rows: Mapping[str, int] = field(default_factory=dict)
     """By form of the files: how many rows were read, whatever became of them."""
@@ -197,9 +197,9 @@ def _nothing(opened: Opened, dated: Collection[str]) -> str:
         told = [f"has no symbol ({SHAPE}); {_NAME_IT}"]
     else:
         told = ["has no symbol that can be read."]
-    told += list(islice(reasons, SOME))
-    if len(reasons) > SOME:
-        told.append(f"And {len(reasons) - SOME:,} more.")
+    told += list(islice(reasons, MAX_EXAMPLES))
+    if len(reasons) > MAX_EXAMPLES:
+        told.append(f"And {len(reasons) - MAX_EXAMPLES:,} more.")
     return " ".join([*told, f"Expected: daily bars with the columns {', '.join(BARS)}."])
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from screener.nightly.bars import to_date
-from screener.nightly.errors import Refusal
+from screener.nightly.errors import RefusedInput
 from screener.nightly.tables.layout import BarsTable
 
 ALIKE: Final = math.log(1.005)
@@ -36,14 +36,14 @@ UNIT_TOLERANCE: Final = 0.2
 _SAID: Final = "fetch both anew, or join them in one file if both are right."
 
 
-def parted(tables: Sequence[BarsTable]) -> Refusal | None:
+def parted(tables: Sequence[BarsTable]) -> RefusedInput | None:
     """Why the files of a symbol are no one series, if the prices of two that follow disagree."""
     if len(tables) < 2:
         return None
     rows = ((table.label, _priced(table)) for table in tables)
     ordered = sorted(((label, frame) for label, frame in rows if len(frame)), key=_begin)
     reasons = (_reason(*before, *after) for before, after in pairwise(ordered))
-    return next((Refusal("parted_files", reason) for reason in reasons if reason), None)
+    return next((RefusedInput("parted_files", reason) for reason in reasons if reason), None)
 
 
 def _priced(table: BarsTable) -> pl.DataFrame:

@@ -20,7 +20,7 @@ from typing import Final
 import polars as pl
 
 from screener.nightly.bars import Adjustment
-from screener.nightly.errors import Refusal, SourceError
+from screener.nightly.errors import RefusedInput, SourceError
 from screener.nightly.reading.files import file_digest
 from screener.nightly.reading.formats import readable
 from screener.nightly.reading.source import NUMBERS, Loaded, Outline, outline_columns, to_bars
@@ -41,7 +41,7 @@ class IndexEntry:
     """What is known of a symbol: the part with its rows, or why it has none."""
 
     findings: Mapping[str, int] = field(default_factory=dict)
-    refusal: Refusal | None = None
+    refusal: RefusedInput | None = None
     rows: int = 0
     part: str | None = None
     outline: Outline | None = None
@@ -77,7 +77,7 @@ class ExternalSort:
         except OSError as error:
             raise _unwritten(folder, error) from error
 
-    def note(self, name: str, findings: Mapping[str, int], refusal: Refusal | None) -> None:
+    def note(self, name: str, findings: Mapping[str, int], refusal: RefusedInput | None) -> None:
         """Remember the findings and the refusal of a name."""
         entry = self._index.setdefault(name, IndexEntry())
         entry.findings, entry.refusal = findings, refusal
@@ -220,7 +220,7 @@ class SortedSource:
             entry = self.index.get(name)
             if entry is None:
                 reason = "The source has no bars of this name."
-                yield Loaded(name, refusal=Refusal("no_bars", reason))
+                yield Loaded(name, refusal=RefusedInput("no_bars", reason))
             elif entry.part is None:
                 yield Loaded(name, findings=entry.findings, refusal=entry.refusal)
             else:

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from screener.nightly.bars import Adjustment, Bars, to_date
-from screener.nightly.errors import Refusal
+from screener.nightly.errors import RefusedInput
 from screener.nightly.markets.calendars import calendar_of
 from screener.nightly.tables.columns import BARS, PRICES
 from screener.nightly.tables.layout import TIME, BarsTable
@@ -107,7 +107,7 @@ class Loaded:
     name: str
     bars: Bars = EMPTY
     findings: Mapping[str, int] = field(default_factory=dict)
-    refusal: Refusal | None = None
+    refusal: RefusedInput | None = None
     adjustment: Adjustment | None = None
     """What the prices are adjusted for, where the form of the file tells; else None."""
     currency: str | None = None
@@ -145,9 +145,11 @@ class ReadReport:
     forms: Counter[str] = field(default_factory=Counter)
     rows: Counter[str] = field(default_factory=Counter)
     """By form: the rows of its files. Those of files that are left out as a whole are under
-    `UNUSED`. What becomes of each is in `Refusal.rows`, or in the bars and findings of a symbol."""
+    `UNUSED`. What becomes of each is in `RefusedInput.rows`, or in the bars and findings of a
+    symbol.
+    """
     columns: dict[str, str] = field(default_factory=dict)
-    left: dict[str, Refusal] = field(default_factory=dict)
+    left: dict[str, RefusedInput] = field(default_factory=dict)
     """By file: why it was left out, where that refuses no symbol of its own."""
 
     def add(self, table: BarsTable, rows: int) -> None:
@@ -158,14 +160,14 @@ class ReadReport:
             if len(self.columns) < MAX_TOLD:
                 self.columns.setdefault(name, said)
 
-    def leave(self, label: str, refusal: Refusal) -> None:
+    def leave(self, label: str, refusal: RefusedInput) -> None:
         """Leave out a file, or rows of it; of two reasons both are said."""
         if other := self.left.get(label):
             reason = f"{other.reason} {refusal.reason}"
-            refusal = Refusal(refusal.code, reason, other.rows + refusal.rows)
+            refusal = RefusedInput(refusal.code, reason, other.rows + refusal.rows)
         self.left[label] = refusal
 
-    def leave_file(self, label: str, refusal: Refusal, rows: int) -> None:
+    def leave_file(self, label: str, refusal: RefusedInput, rows: int) -> None:
         """Leave out a file of so many rows as a whole."""
         self.rows[UNUSED] += rows
         self.leave(label, replace(refusal, rows=rows))
@@ -174,14 +176,14 @@ class ReadReport:
         """Leave out the rows of a file that name no symbol, unless there are none."""
         if rows:
             reason = f"{rows:,} of its rows name no symbol; they are left out."
-            self.leave(label, Refusal("bad_symbol", reason, rows))
+            self.leave(label, RefusedInput("bad_symbol", reason, rows))
 
     def as_dict(self) -> dict[str, Any]:
         """The forms and columns as JSON values."""
         return {"forms": dict(sorted(self.forms.items())), "columns": self.columns}
 
 
-def to_bars(frame: pl.DataFrame) -> tuple[Bars, dict[str, int], Refusal | None]:
+def to_bars(frame: pl.DataFrame) -> tuple[Bars, dict[str, int], RefusedInput | None]:
     """The bars of one symbol, sorted by date; the findings; and why they are none, if not daily.
 
     Rows without a date are dropped and counted as `undated_row`. If several rows have one date,
@@ -241,14 +243,14 @@ def _conflicts(frame: pl.DataFrame, order: np.ndarray, rank: np.ndarray) -> np.n
     return np.flatnonzero(same & other)
 
 
-def _unsure(differing: np.ndarray, days: np.ndarray, rows: int) -> Refusal | None:
+def _unsure(differing: np.ndarray, days: np.ndarray, rows: int) -> RefusedInput | None:
     """Why rows of one date that differ refuse a symbol, if they do."""
     if not len(differing):
         return None
     many = len(differing) > max(FEW, DIFFERING_SHARE * len(days))
     if not many and differing[-1] < days[-NEWEST:][0]:
         return None
-    return Refusal(
+    return RefusedInput(
         "differing_rows",
         f"{len(differing):,} dates have several rows with other prices ({to_date(differing[-1])} "
         "is one), and no column tells them apart; add a column symbol if they are of several "
@@ -257,7 +259,7 @@ def _unsure(differing: np.ndarray, days: np.ndarray, rows: int) -> Refusal | Non
     )
 
 
-def _undated_at_end(frame: pl.DataFrame) -> Refusal | None:
+def _undated_at_end(frame: pl.DataFrame) -> RefusedInput | None:
     """Why rows without a date refuse a symbol: with prices, they are at the end of the newest."""
     undated = frame["date"].is_null() & frame["close"].is_not_null()
     dated = frame["date"].drop_nulls()
@@ -267,7 +269,7 @@ def _undated_at_end(frame: pl.DataFrame) -> Refusal | None:
     end = undated.head(NEWEST) if newest_first else undated.tail(NEWEST)
     if not end.any():
         return None
-    return Refusal(
+    return RefusedInput(
         "undated_rows",
         f"{int(undated.sum()):,} rows have no date that can be read, and some of them are among "
         f"the newest {NEWEST}; write all dates in one form.",

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
-from screener.nightly.errors import Refusal, SourceError
+from screener.nightly.errors import RefusedInput, SourceError
 from screener.nightly.reading.files import file_digest
 from screener.nightly.reading.formats import readable, scan_bars
 from screener.nightly.reading.sorting import by_symbol
@@ -90,7 +90,7 @@ class TableSource:
             part = parts.get(name)
             if part is None:
                 reason = "The table has no row of this name."
-                yield Loaded(name, refusal=Refusal("no_bars", reason))
+                yield Loaded(name, refusal=RefusedInput("no_bars", reason))
             else:
                 yield Loaded(name, *to_bars(part), table.adjustment, table.currency)
 

@@ -30,7 +30,7 @@ from screener.nightly.reading import CSV, suffix_of
 from screener.nightly.reading.files import check_regular
 from screener.nightly.symbols import normalise, resolve
 from screener.nightly.tables.columns import find_columns, squeeze
-from store.nights.book import LONGEST_NAME
+from store.nights.book import MAX_NAME
 from store.wire.exchanges import (
     NEW_YORK,
     UTC_DAYS,
@@ -231,11 +231,11 @@ def _listing(symbol: str, cells: Mapping[str, str]) -> Listing:
     listing = Listing(
         symbol,
         # Strangers wrote them, and agents read them as they are sealed.
-        name=short(cells.get("name", ""), LONGEST_NAME) or None,
+        name=short(cells.get("name", ""), MAX_NAME) or None,
         asset_type=asset_type,
         stated=bool(stated),
         industry=_industry(asset_type, cells),
-        sector=short(cells.get("sector", ""), LONGEST_NAME) or None,
+        sector=short(cells.get("sector", ""), MAX_NAME) or None,
         country=_country(asset_type, cells.get("country")),
         market_cap=_amount(cells.get("market_cap", "")),
         adjustment=_adjustment(cells.get("adjustment", "")),

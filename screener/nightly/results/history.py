@@ -36,7 +36,7 @@ FACTS = np.dtype(
         ("family", "i1"),  # position among the five
         ("direction", "i1"),
         ("outcome", "i1"),  # Outcome
-        ("fate", "i1"),  # Fate of the symbol
+        ("fate", "i1"),  # ListingStatus of the symbol
         ("entry_day", "i4"),
         ("realized_pct", "f8"),  # of the entry price, in the trade's favour
         ("r", "f8"),  # R multiple
@@ -63,7 +63,7 @@ KEPT = np.dtype(
 """What else a later night needs to know of a first attempt."""
 
 
-class Fate(IntEnum):
+class ListingStatus(IntEnum):
     """What became of a symbol by the session of the night."""
 
     CURRENT = 0
@@ -183,7 +183,7 @@ class FirstAttempts:
         cls,
         series: Series,
         lineages: Lineages,
-        fate: Fate = Fate.CURRENT,
+        fate: ListingStatus = ListingStatus.CURRENT,
         parameters: Parameters = DEFAULTS,
         *,
         ended: bool = False,

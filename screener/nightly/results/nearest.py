@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from screener.nightly.bars import Bars
-from screener.nightly.detector.detector import Walk, furthest
+from screener.nightly.detector.detector import DetectorRun, furthest
 from screener.nightly.detector.events import Rows, Rule
 from screener.nightly.detector.parameters import Parameters
 from screener.nightly.results.views import family_of_type, line_point, type_name
@@ -20,7 +20,7 @@ DIGITS: Final = 6
 
 
 def nearest_drawing(
-    walked: Walk, series: Series, parameters: Parameters, *, gap_days: int
+    walked: DetectorRun, series: Series, parameters: Parameters, *, gap_days: int
 ) -> NearestDrawing:
     """The pair of lines that comes furthest at the end of a walk over a series."""
     version, finding = furthest(walked, series, parameters, gap_days=gap_days)

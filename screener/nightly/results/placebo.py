@@ -42,8 +42,8 @@ from screener.nightly.results.splitmix import Seeds, integers
 from screener.nightly.series import Series
 
 PAIRS: Final = 50  # pairs of placebo entries for each trade
-NEAREST: Final = 120  # bars by which an entry is further away than the pattern is long
-FARTHEST: Final = 480  # inclusive
+MIN_DISTANCE: Final = 120  # bars by which an entry is further away than the pattern is long
+MAX_DISTANCE: Final = 480  # inclusive
 
 DRAW = np.dtype(
     [
@@ -116,7 +116,7 @@ def first_bars(versions: Rows, parameters: Parameters) -> Places:
 def _entries(trades: Rows, firsts: Places, seeds: Seeds) -> Places:
     """The bars of all entries, of shape (trades, `PAIRS`, 2); some are outside the series."""
     entry = trades["entry"].astype(np.int64)
-    beyond = NEAREST + integers(seeds, PAIRS, FARTHEST - NEAREST + 1)
+    beyond = MIN_DISTANCE + integers(seeds, PAIRS, MAX_DISTANCE - MIN_DISTANCE + 1)
     distance = (entry - firsts)[:, None] + beyond
     return entry[:, None, None] + np.stack([-distance, distance], axis=-1)
 

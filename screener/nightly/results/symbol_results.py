@@ -10,9 +10,9 @@ import numpy as np
 
 from screener.nightly.bars import Adjustment, Floats
 from screener.nightly.detector.events import Rows
-from screener.nightly.errors import Refusal
+from screener.nightly.errors import RefusedInput
 from screener.nightly.reference.reference import Listing
-from screener.nightly.results.history import FACTS, Fate, StoredRows
+from screener.nightly.results.history import FACTS, ListingStatus, StoredRows
 from screener.nightly.results.returns import Returns
 from screener.nightly.results.setups import Formation
 from screener.nightly.results.transitions import SymbolFollowUp
@@ -30,7 +30,7 @@ class Analysis:
     """The results for one symbol."""
 
     listing: Listing
-    refusal: Refusal | None
+    refusal: RefusedInput | None
     findings: Mapping[str, int]
     bars: int = 0
     facts: Rows = field(default_factory=lambda: np.empty(0, FACTS))
@@ -49,7 +49,7 @@ class Analysis:
     """The memo for the next night."""
     reused: bool = False
     """Whether the results are those of the last night, whose memo and history rows stay."""
-    fate: Fate = Fate.CURRENT
+    fate: ListingStatus = ListingStatus.CURRENT
     currency: str = DOLLARS
     """Currency of its prices."""
     currency_known: bool = False

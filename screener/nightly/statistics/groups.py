@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from screener.nightly.detector.events import Outcome, Rows
-from screener.nightly.results.history import FACTS, Fate
+from screener.nightly.results.history import FACTS, ListingStatus
 from screener.nightly.results.views import FAMILIES
 from screener.nightly.series import Mask, Places
 from screener.nightly.statistics.market import MarketDays
@@ -21,10 +21,10 @@ from store.wire.method import FEW_HALF_YEARS, Regime, SymbolFate
 from store.wire.records import Verdict
 from store.wire.words import FEW
 
-FATES: Final[Mapping[SymbolFate, Fate]] = {
-    "current": Fate.CURRENT,
-    "stopped": Fate.STOPPED,
-    "delisted": Fate.DELISTED,
+FATES: Final[Mapping[SymbolFate, ListingStatus]] = {
+    "current": ListingStatus.CURRENT,
+    "stopped": ListingStatus.STOPPED,
+    "delisted": ListingStatus.DELISTED,
 }
 SIGNS: Final[Mapping[Direction, int]] = {"bullish": 1, "bearish": -1}
 

@@ -13,7 +13,7 @@ from screener.nightly.results.returns import UNIT, Returns
 from screener.nightly.series import Mask, trailing_mean
 from store.wire.method import Regime
 
-LEAST_STOCKS: Final = 20
+MIN_STOCKS: Final = 20
 """A day with returns of fewer stocks is not a day of the market."""
 TREND_DAYS: Final = 200
 VOLATILITY_DAYS: Final = 20
@@ -39,7 +39,7 @@ class MarketDays:
     @classmethod
     def of(cls, returns: Returns, since: int) -> MarketDays:
         """The market of the summed returns; `since` is the day number of the first scored day."""
-        offsets = np.flatnonzero(returns.stocks >= LEAST_STOCKS)
+        offsets = np.flatnonzero(returns.stocks >= MIN_STOCKS)
         mean = UNIT * returns.sums[offsets] / returns.stocks[offsets]
         days = (offsets + returns.first).astype(np.int32)
         log_returns = np.log1p(np.maximum(mean, -0.99))

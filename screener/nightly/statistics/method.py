@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from screener.nightly.detector.events import Outcome
-from screener.nightly.results.history import Fate
-from screener.nightly.results.placebo import FARTHEST, NEAREST, PAIRS
+from screener.nightly.results.history import ListingStatus
+from screener.nightly.results.placebo import MAX_DISTANCE, MIN_DISTANCE, PAIRS
 from screener.nightly.results.views import multiple
 from screener.nightly.statistics.groups import FATES, Group, ResolvedTrades, is_few
 from screener.nightly.statistics.records import measure
@@ -25,7 +25,7 @@ def method(
     conclusions: Mapping[Group, Conclusion],
     *,
     open_trades: int,
-    fates: Counter[Fate],
+    fates: Counter[ListingStatus],
     start: dt.date,
     as_of: dt.date,
     as_served: Mapping[Family, AsServed],
@@ -35,13 +35,13 @@ def method(
         as_of_session=as_of,
         start=start,
         symbols=fates.total(),
-        ended=fates[Fate.STOPPED] + fates[Fate.DELISTED],
-        delisted=fates[Fate.DELISTED],
+        ended=fates[ListingStatus.STOPPED] + fates[ListingStatus.DELISTED],
+        delisted=fates[ListingStatus.DELISTED],
         delisted_trades=int(np.count_nonzero(trades.facts["outcome"] == Outcome.DELISTED)),
         open_trades=open_trades,
         draws_per_trade=2 * PAIRS,
-        nearest_draw=NEAREST,
-        farthest_draw=FARTHEST,
+        nearest_draw=MIN_DISTANCE,
+        farthest_draw=MAX_DISTANCE,
         measures=list(_measures(trades, conclusions)),
         version=METHOD,
         tested=sum(group.symbol is None for group in conclusions),

@@ -43,7 +43,7 @@ HEADERLESS: Final[Mapping[str, tuple[str, ...]]] = {
     "WDNNNN": ("symbol", "date", *_OHLC[:-1]),
 }
 """The columns of rows without a header, by the kinds of their cells."""
-MOST_CONTROLS: Final = 0.05
+MAX_CONTROLS: Final = 0.05
 _CONTROLS: Final = bytes(code for code in range(1, 32) if code not in b"\t\n\r\f")
 _KINDS: Final = (
     ("D", re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([T ].*)?|(19|20)\d{6}([T ]\d{4,6})?")),
@@ -112,7 +112,7 @@ def _is_header(line: bytes, encoding: str) -> bool:
 
 def is_text(head: bytes) -> bool:
     """Whether the first bytes are those of a text, which has few control characters."""
-    return len(head) - len(head.translate(None, _CONTROLS)) <= MOST_CONTROLS * len(head)
+    return len(head) - len(head.translate(None, _CONTROLS)) <= MAX_CONTROLS * len(head)
 
 
 def recode(data: bytes, encoding: str) -> bytes:

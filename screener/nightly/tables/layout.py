@@ -14,7 +14,7 @@ from typing import Final
 import polars as pl
 
 from screener.nightly.bars import Adjustment
-from screener.nightly.errors import Refusal, SourceError
+from screener.nightly.errors import RefusedInput, SourceError
 from screener.nightly.tables.columns import BARS, PRICES, squeeze
 from screener.nightly.tables.dates import CRYPTO_TICKER, day_of, evening_of, session_of, time_of
 from screener.nightly.tables.decimals import number_columns
@@ -52,7 +52,7 @@ class BarsTable:
     currency: str | None
     """The currency of the prices, where a column tells; else None."""
     has_symbol: bool
-    refusal: Refusal | None
+    refusal: RefusedInput | None
     """Why the bars are not served, where a column says that they are not daily."""
 
     @cached_property

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from screener.nightly.bars import Days
-from screener.nightly.errors import Refusal
+from screener.nightly.errors import RefusedInput
 from screener.nightly.tables.columns import squeeze
 from screener.nightly.tables.raw import RawTable
 
@@ -27,9 +27,9 @@ STEPS: Final = (
 """Intervals with their shortest and longest step in days: months differ, and holidays shift."""
 SHARE: Final = 0.8
 """At least this share of the steps are the interval's. Those of an illiquid stock are not."""
-FEWEST: Final = 8
+MIN_ROWS: Final = 8
 """Fewer rows do not decide."""
-SHORTEST_MEAN: Final = 2.0
+MIN_MEAN: Final = 2.0
 """Series with shorter steps on average are daily: those of a stock have 1.45 days."""
 PER_DAY: Final = 1.5
 """More moments a day than this are bars within the day; one row is sometimes written twice."""
@@ -45,7 +45,7 @@ RESAMPLE: Final = (
 )
 
 
-def other_interval(rows: int, days: Days, moments: int | None = None) -> Refusal | None:
+def other_interval(rows: int, days: Days, moments: int | None = None) -> RefusedInput | None:
     """Refuse a symbol whose bars are not daily.
 
     `days` are its distinct days in order, `rows` how many rows it has, and `moments` how many of
@@ -56,18 +56,18 @@ def other_interval(rows: int, days: Days, moments: int | None = None) -> Refusal
     if moments is not None and moments > PER_DAY * len(days):
         return _within_days(moments / len(days))
     if rows >= REPEATED * len(days) and moments is None:
-        return Refusal(
+        return RefusedInput(
             "differing_rows",
             f"There are {rows / len(days):.1f} rows a date, without times, and no column tells "
             "them apart; add a column symbol, or write one row a day.",
         )
-    if len(days) < FEWEST or days[-1] - days[0] < SHORTEST_MEAN * (len(days) - 1):
+    if len(days) < MIN_ROWS or days[-1] - days[0] < MIN_MEAN * (len(days) - 1):
         return None
     steps = np.diff(days)
     middle = float(np.median(steps))
     for name, least, most in STEPS:
         if least <= middle <= most and np.mean((steps >= least) & (steps <= most)) >= SHARE:
-            return Refusal(
+            return RefusedInput(
                 "other_interval",
                 f"The bars are {name} ({middle:.0f} days from one to the next), and daily bars "
                 "cannot be made of them; export the daily interval.",
@@ -75,7 +75,7 @@ def other_interval(rows: int, days: Days, moments: int | None = None) -> Refusal
     return None
 
 
-def stated_interval(raw: RawTable) -> Refusal | None:
+def stated_interval(raw: RawTable) -> RefusedInput | None:
     """Refuse a table whose own columns say that its bars are not daily: Stooq's, Binance's."""
     named = {squeeze(name): name for name in raw.names}
     if "per" in named and raw.schema[named["per"]] == pl.String:
@@ -90,8 +90,10 @@ def stated_interval(raw: RawTable) -> Refusal | None:
     return None
 
 
-def _stated(label: str, why: str) -> Refusal:
-    return Refusal("other_interval", f"{label} holds bars that are not daily ({why}); {FETCH}.")
+def _stated(label: str, why: str) -> RefusedInput:
+    return RefusedInput(
+        "other_interval", f"{label} holds bars that are not daily ({why}); {FETCH}."
+    )
 
 
 def _first(raw: RawTable, column: str) -> float:
@@ -99,7 +101,7 @@ def _first(raw: RawTable, column: str) -> float:
     return float(values[0]) if len(values) else 0.0
 
 
-def _within_days(rows: float) -> Refusal:
-    return Refusal(
+def _within_days(rows: float) -> RefusedInput:
+    return RefusedInput(
         "other_interval", f"The bars are intraday ({rows:.1f} rows a day on average); {RESAMPLE}."
     )

@@ -28,12 +28,12 @@ from store.remote.objects import Objects
 
 FOLDER: Final = "scratch"
 SHARING: Final = "sharing the sorted bars"
-MOST_BYTES: Final = 1 << 30
+MAX_BYTES: Final = 1 << 30
 """A part has 10 MB, unless one symbol has more rows than any market."""
 AT_ONCE: Final = 4
 TRIES: Final = 3
 """How often a file is read whose bytes are not those that were put there."""
-LONGEST_RUN: Final = dt.timedelta(days=2)
+MAX_RUN: Final = dt.timedelta(days=2)
 """What a run of another machine left is removed after this time."""
 STAMP: Final = "%Y%m%dT%H%M%SZ"
 
@@ -53,7 +53,7 @@ class Scratch:
             ObjectsError: the store does not answer.
         """
         for _ in range(TRIES):
-            found = _opened(self.url).read(self._name(name), MOST_BYTES)
+            found = _opened(self.url).read(self._name(name), MAX_BYTES)
             if found is None:
                 raise SourceError(
                     f"The sorted bars of this run are gone from {FOLDER}/ of {self.url}; do not "
@@ -121,4 +121,4 @@ def _is_left(run: str, machine: str, now: dt.datetime) -> bool:
     if made[1] == machine:
         process = int(made[2])
         return process == os.getpid() or not lives(process)
-    return now - dt.datetime.strptime(made[3], STAMP).replace(tzinfo=dt.UTC) > LONGEST_RUN
+    return now - dt.datetime.strptime(made[3], STAMP).replace(tzinfo=dt.UTC) > MAX_RUN

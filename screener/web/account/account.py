@@ -6,8 +6,8 @@ import re
 
 from starlette.responses import RedirectResponse, Response
 
-from screener.web.site.refusals import Refusal
-from screener.web.site.site import Site
+from screener.web.site.refusals import PageRefusal
+from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit
 from store.accounts.accounts import Account
 from store.accounts.audit import EventKind
@@ -20,7 +20,7 @@ NOTICES = {
     "everything": "Every other browser is signed out, and every key and app is revoked.",
 }
 
-MOST_OPERATIONS = 100
+MAX_OPERATIONS = 100
 """Most lines of the table, since a client may state another name with every call."""
 
 EVENTS_A_PAGE = 50
@@ -55,7 +55,7 @@ WORDS = {
 ALARMING = frozenset({EventKind.SIGN_IN_FAILED, EventKind.TOKEN_REUSED})
 """What the owner should have a look at."""
 
-MOST_LETTERS = 60
+MAX_LETTERS = 60
 """Characters that are shown of what a program calls itself."""
 
 BROWSERS = {
@@ -80,61 +80,61 @@ SYSTEMS = {
 
 
 async def show(
-    visit: Visit, site: Site, account: Account, refusal: Refusal | None = None
+    visit: Visit, web: WebServices, account: Account, refusal: PageRefusal | None = None
 ) -> Response:
     """The browsers, and the number of keys and apps."""
-    return site.pages.respond(
+    return web.pages.respond(
         "account.html",
         visit,
         refusal=refusal,
         notice=NOTICES.get(visit.request.query_params.get("done", "")),
         account=account,
-        sessions=await site.sessions.of_account(account.id),
+        sessions=await web.sessions.of_account(account.id),
         this_browser=handle_of(visit.secret),
         browser_of=browser_of,
-        keys=sum(key.is_live(site.clock()) for key in await site.keys.unrevoked(account.id)),
-        apps=len(await site.grants.unrevoked(account.id)),
+        keys=sum(key.is_live(web.clock()) for key in await web.keys.unrevoked(account.id)),
+        apps=len(await web.grants.unrevoked(account.id)),
     )
 
 
-async def change(visit: Visit, site: Site, account: Account) -> Response:
+async def change(visit: Visit, web: WebServices, account: Account) -> Response:
     """End one browser's session, or all access but this browser's."""
     form = visit.form
     if "everything" in form:
-        await site.accounts.end_access(
+        await web.accounts.end_access(
             account.id, but=visit.secret, browser=visit.browser, actor=visit.actor
         )
         return RedirectResponse(f"{PATH}?done=everything", 303)
-    if await site.sessions.end_own(account.id, form.get("end", ""), actor=visit.actor):
+    if await web.sessions.end_own(account.id, form.get("end", ""), actor=visit.actor):
         return RedirectResponse(f"{PATH}?done=ended", 303)
-    refusal = Refusal(404, "No such browser is signed in, so nothing was changed.")
-    return await show(visit, site, account, refusal)
+    refusal = PageRefusal(404, "No such browser is signed in, so nothing was changed.")
+    return await show(visit, web, account, refusal)
 
 
-async def usage(visit: Visit, site: Site, account: Account) -> Response:
+async def usage(visit: Visit, web: WebServices, account: Account) -> Response:
     """Today's calls by key and app, and by operation, compared with the limits."""
-    now, log = site.clock(), site.services.usage
+    now, log = web.clock(), web.services.usage
     today = now.date()
     calls = await log.calls_by_key(account.id, today)
-    keys = await site.keys.unrevoked(account.id, calls)
-    return site.pages.respond(
+    keys = await web.keys.unrevoked(account.id, calls)
+    return web.pages.respond(
         "usage.html",
         visit,
         today=today,
-        quotas=site.services.limiter.quotas,
+        quotas=web.services.limiter.quotas,
         calls=calls,
         keys=[key for key in keys if key.is_live(now) or key.prefix in calls],
-        apps=await site.grants.unrevoked(account.id, calls),
-        operations=await log.calls_by_operation(account.id, today, MOST_OPERATIONS),
+        apps=await web.grants.unrevoked(account.id, calls),
+        operations=await log.calls_by_operation(account.id, today, MAX_OPERATIONS),
     )
 
 
-async def activity(visit: Visit, site: Site, account: Account) -> Response:
+async def activity(visit: Visit, web: WebServices, account: Account) -> Response:
     """What happened to the account, newest first; `before` names the id below which it begins."""
     before = _before(visit.request.query_params.get("before"))
-    events = await site.audit.events(account.id, before=before, limit=EVENTS_A_PAGE + 1)
+    events = await web.audit.events(account.id, before=before, limit=EVENTS_A_PAGE + 1)
     page = events[:EVENTS_A_PAGE]
-    return site.pages.respond(
+    return web.pages.respond(
         "activity.html",
         visit,
         events=page,
@@ -143,7 +143,7 @@ async def activity(visit: Visit, site: Site, account: Account) -> Response:
         words=WORDS,
         alarming=ALARMING,
         agent_name=agent_name,
-        days=site.audit_days,
+        days=web.audit_days,
     )
 
 
@@ -151,7 +151,7 @@ def _before(value: str | None) -> int | None:
     if value is None:
         return None
     if not value.isascii() or not value.isdigit() or len(value) > 10 or int(value) > NEWEST:
-        raise Refusal(404, "Your activity has no such page.")
+        raise PageRefusal(404, "Your activity has no such page.")
     return int(value)
 
 
@@ -165,7 +165,7 @@ def browser_of(agent: str) -> str:
 
 def agent_name(agent: str) -> str:
     """The browser and the system; of what is no browser, the beginning of its own words."""
-    return browser_of(agent) if agent.startswith("Mozilla/") else agent[:MOST_LETTERS]
+    return browser_of(agent) if agent.startswith("Mozilla/") else agent[:MAX_LETTERS]
 
 
 def _first(patterns: dict[str, str], agent: str) -> str | None:

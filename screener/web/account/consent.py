@@ -8,47 +8,47 @@ from oauth.authorization import AuthorizationRequest, RedirectError
 from oauth.client_documents import PageError, document_host
 from oauth.names import clean
 from oauth.redirects import destination
-from screener.web.account.proof import check_owner
+from screener.web.account.reauthentication import check_owner
 from screener.web.site.forms import OUT_OF_DATE, TOKEN_FIELD, address_of, once_until
-from screener.web.site.refusals import Refusal
-from screener.web.site.site import Site
+from screener.web.site.refusals import PageRefusal
+from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit, sign_in_address
 from store.accounts.accounts import Account
-from store.accounts.grants import Form
+from store.accounts.grants import ConsentForm
 
 AUTHORIZE = "/oauth/authorize"
 NAME_LENGTH = 60
 
 
-async def show(visit: Visit, site: Site) -> Response:
+async def show(visit: Visit, web: WebServices) -> Response:
     """Show which app asks for what; an anonymous visitor signs in first."""
     query = visit.request.query_params.multi_items()
     sign_in = RedirectResponse(sign_in_address(visit.request), 303)
-    if visit.account is None and site.authorization.reads_document(query):
+    if visit.account is None and web.authorization.reads_document(query):
         return sign_in
     try:
-        request = await site.authorization.check(query, visit.network)
+        request = await web.authorization.check(query, visit.network)
     except PageError as error:
         raise _refusal(error) from error
     except RedirectError as error:
         # A broken request must not send an anonymous visitor to a client (RFC 9700 4.11.2).
         if visit.account is None:
             return sign_in
-        return await _broken(visit, site, visit.account, error)
-    return sign_in if visit.account is None else await _page(request, visit, site)
+        return await _broken(visit, web, visit.account, error)
+    return sign_in if visit.account is None else await _page(request, visit, web)
 
 
-async def decide(visit: Visit, site: Site, account: Account) -> Response:
+async def decide(visit: Visit, web: WebServices, account: Account) -> Response:
     """Approve or refuse the very request that was shown: the form's token covers its query.
 
     To approve takes the password too, once the sign-in is old.
     """
     decision = visit.form.get("decision")
     if decision not in ("approve", "refuse"):
-        raise Refusal(400, "Go back, and choose Approve or Refuse.")
+        raise PageRefusal(400, "Go back, and choose Approve or Refuse.")
     try:
-        request = await site.authorization.check(visit.request.query_params.multi_items())
-        return await _decided(request, visit, site, account, decision)
+        request = await web.authorization.check(visit.request.query_params.multi_items())
+        return await _decided(request, visit, web, account, decision)
     except PageError as error:
         raise _refusal(error) from error
     except RedirectError as error:
@@ -56,9 +56,12 @@ async def decide(visit: Visit, site: Site, account: Account) -> Response:
 
 
 async def _page(
-    request: AuthorizationRequest, visit: Visit, site: Site, refusal: Refusal | None = None
+    request: AuthorizationRequest,
+    visit: Visit,
+    web: WebServices,
+    refusal: PageRefusal | None = None,
 ) -> Response:
-    return site.pages.respond(
+    return web.pages.respond(
         "consent.html",
         visit,
         refusal=refusal,
@@ -67,21 +70,23 @@ async def _page(
         host=document_host(request.client.client_id),
         destination=destination(request.redirect_uri),
         action=address_of(visit.request),
-        token=visit.once_token(address_of(visit.request), site.clock()),
-        proven=await site.sessions.is_proven(visit.secret),
+        token=visit.once_token(address_of(visit.request), web.clock()),
+        proven=await web.sessions.is_proven(visit.secret),
         read_only="read_only" in visit.form,
     )
 
 
-async def _broken(visit: Visit, site: Site, account: Account, error: RedirectError) -> Response:
+async def _broken(
+    visit: Visit, web: WebServices, account: Account, error: RedirectError
+) -> Response:
     # Anybody may register a web site and link to a broken request: whoever follows the link
     # must not end there without having chosen to (RFC 9700 section 4.11.2).
-    if await site.authorization.trusts(error, account.id):
+    if await web.authorization.trusts(error, account.id):
         return _to_client(error.location)
-    return site.pages.respond(
+    return web.pages.respond(
         "broken.html",
         visit,
-        refusal=Refusal(400, f"The app's request to connect is faulty ({error.error})."),
+        refusal=PageRefusal(400, f"The app's request to connect is faulty ({error.error})."),
         name=shown_name(error.client.name),
         location=error.location,
         destination=destination(error.redirect_uri),
@@ -89,16 +94,16 @@ async def _broken(visit: Visit, site: Site, account: Account, error: RedirectErr
 
 
 async def _decided(
-    request: AuthorizationRequest, visit: Visit, site: Site, account: Account, decision: str
+    request: AuthorizationRequest, visit: Visit, web: WebServices, account: Account, decision: str
 ) -> Response:
     form = _form_of(visit)
     if decision == "refuse":
-        return _to_client(await site.authorization.refuse(request, form))
+        return _to_client(await web.authorization.refuse(request, form))
     try:
-        await check_owner(site, visit, account)
-    except Refusal as refusal:
-        return await _page(request, visit, site, refusal)
-    location = await site.authorization.approve(
+        await check_owner(web, visit, account)
+    except PageRefusal as refusal:
+        return await _page(request, visit, web, refusal)
+    location = await web.authorization.approve(
         request,
         account.id,
         form=form,
@@ -117,16 +122,16 @@ def shown_name(name: str) -> str:
     return name or "An app without a name"
 
 
-def _form_of(visit: Visit) -> Form:
+def _form_of(visit: Visit) -> ConsentForm:
     token = visit.form[TOKEN_FIELD]
     until = once_until(token)
     if until is None:  # check_form lets no such token pass
-        raise Refusal(403, OUT_OF_DATE)
-    return Form(token, until)
+        raise PageRefusal(403, OUT_OF_DATE)
+    return ConsentForm(token, until)
 
 
-def _refusal(error: PageError) -> Refusal:
-    return Refusal(error.status, error.message, error.retry_after)
+def _refusal(error: PageError) -> PageRefusal:
+    return PageRefusal(error.status, error.message, error.retry_after)
 
 
 def _to_client(location: str) -> Response:

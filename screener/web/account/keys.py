@@ -6,9 +6,9 @@ import datetime as dt
 
 from starlette.responses import RedirectResponse, Response
 
-from screener.web.account.proof import check_owner
-from screener.web.site.refusals import Refusal
-from screener.web.site.site import Site
+from screener.web.account.reauthentication import check_owner
+from screener.web.site.refusals import PageRefusal
+from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit
 from store.accounts.accounts import Account
 from store.accounts.keys import Key
@@ -28,41 +28,41 @@ KEYS_PER_HOUR = 20
 """Keys that the owner of an account may make within an hour."""
 
 
-async def show(visit: Visit, site: Site, account: Account) -> Response:
+async def show(visit: Visit, web: WebServices, account: Account) -> Response:
     """List the keys and the apps."""
     notice = NOTICES.get(visit.request.query_params.get("done", ""))
-    return await _page(visit, site, account, notice=notice)
+    return await _page(visit, web, account, notice=notice)
 
 
-async def change(visit: Visit, site: Site, account: Account) -> Response:
+async def change(visit: Visit, web: WebServices, account: Account) -> Response:
     """Revoke a key or an app, or create a key and show its secret, which is shown only once."""
     try:
         if "revoke" in visit.form:
-            await _revoke(visit, site, account)
+            await _revoke(visit, web, account)
             return RedirectResponse(f"{PATH}?done=revoked", 303)
-        await check_owner(site, visit, account)
-        key, secret = await _create(visit, site, account)
+        await check_owner(web, visit, account)
+        key, secret = await _create(visit, web, account)
     except TooOftenError as error:
-        refusal = Refusal(429, str(error), error.wait)
+        refusal = PageRefusal(429, str(error), error.wait)
     except (AccountError, TooManyError) as error:
-        refusal = Refusal(400, str(error))
-    except Refusal as error:
+        refusal = PageRefusal(400, str(error))
+    except PageRefusal as error:
         refusal = error
     else:
-        return await _page(visit, site, account, created=key, secret=secret)
-    return await _page(visit, site, account, refusal=refusal)
+        return await _page(visit, web, account, created=key, secret=secret)
+    return await _page(visit, web, account, refusal=refusal)
 
 
-async def _create(visit: Visit, site: Site, account: Account) -> tuple[Key, str]:
+async def _create(visit: Visit, web: WebServices, account: Account) -> tuple[Key, str]:
     form = visit.form
     ends = form.get("ends", "")
     if ends not in ENDS:
-        raise Refusal(400, "Choose when the key expires.")
+        raise PageRefusal(400, "Choose when the key expires.")
     days = ENDS[ends]
-    return await site.keys.create(
+    return await web.keys.create(
         account.email,
         form.get("name", ""),
-        expires_at=site.clock() + dt.timedelta(days=days) if days else None,
+        expires_at=web.clock() + dt.timedelta(days=days) if days else None,
         read_only="read_only" in form,
         per_hour=KEYS_PER_HOUR,
         session=visit.secret,
@@ -70,35 +70,35 @@ async def _create(visit: Visit, site: Site, account: Account) -> tuple[Key, str]
     )
 
 
-async def _revoke(visit: Visit, site: Site, account: Account) -> None:
+async def _revoke(visit: Visit, web: WebServices, account: Account) -> None:
     prefix = visit.form["revoke"]
-    if await site.keys.revoke_own(account.id, prefix, actor=visit.actor):
+    if await web.keys.revoke_own(account.id, prefix, actor=visit.actor):
         return
-    if not await site.grants.revoke_grant(account.id, prefix, actor=visit.actor):
-        raise Refusal(404, "You have no such key, so nothing was changed.")
+    if not await web.grants.revoke_grant(account.id, prefix, actor=visit.actor):
+        raise PageRefusal(404, "You have no such key, so nothing was changed.")
 
 
 async def _page(
     visit: Visit,
-    site: Site,
+    web: WebServices,
     account: Account,
     *,
-    refusal: Refusal | None = None,
+    refusal: PageRefusal | None = None,
     notice: str | None = None,
     created: Key | None = None,
     secret: str = "",
 ) -> Response:
-    return site.pages.respond(
+    return web.pages.respond(
         "keys.html",
         visit,
         refusal=refusal,
         notice=notice,
         created=created,
         secret=secret,
-        keys=await site.keys.unrevoked(account.id),
-        apps=await site.grants.unrevoked(account.id),
-        uses=await site.services.usage.last_uses(account.id),
-        offer=site.services.offer,
-        proven=await site.sessions.is_proven(visit.secret),
-        now=site.clock(),
+        keys=await web.keys.unrevoked(account.id),
+        apps=await web.grants.unrevoked(account.id),
+        uses=await web.services.usage.last_uses(account.id),
+        offer=web.services.offer,
+        proven=await web.sessions.is_proven(visit.secret),
+        now=web.clock(),
     )

@@ -10,26 +10,26 @@ from dataclasses import dataclass
 from starlette.responses import RedirectResponse
 
 from mcp_server.charts.past import trades_of
-from mcp_server.operations.handlers.changes import Event, evening
+from mcp_server.operations.handlers.changes import ChangeEvent, evening
 from mcp_server.operations.watchlist import tracked_by
 from screener.web.site.access import sees_scan, sees_ticker
 from screener.web.site.pages import Context, Page
-from screener.web.site.refusals import Refusal
-from screener.web.site.site import Site
+from screener.web.site.refusals import PageRefusal
+from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit, sign_in_address
 from store.nights.book import Book
 
 PATH = "/changes"
 
-MOST = 200
+MAX_ROWS = 200
 """Formations of one heading that the page shows."""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ChangeRow:
     """A formation as the page shows it."""
 
-    event: Event
+    event: ChangeEvent
     drawable: bool
     """Whether there is a picture: of its setup, of its trade, or of its symbol."""
     trade: str | None
@@ -37,25 +37,25 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ChangeGroup:
     """The formations under one heading: the first of them, and the number of all."""
 
     heading: str
-    lines: Sequence[Line]
+    lines: Sequence[ChangeRow]
     count: int
 
 
-async def show(visit: Visit, site: Site) -> Page:
+async def show(visit: Visit, web: WebServices) -> Page:
     """The page for those who may see the scan, or the way to it."""
-    if not sees_scan(visit, site):
+    if not sees_scan(visit, web):
         if visit.account is None:
             return RedirectResponse(sign_in_address(visit.request), 303)
-        raise Refusal(403, "Your plan does not include changes across the whole market.")
-    tracked = frozenset(await tracked_by(visit.account, site.services))
-    with site.services.active_night.pin() as book:
+        raise PageRefusal(403, "Your plan does not include changes across the whole market.")
+    tracked = frozenset(await tracked_by(visit.account, web.services))
+    with web.services.active_night.pin() as book:
         changed = {row["symbol"] for row in (book.changes() or {}).get("changes", ())}
-        seen = frozenset(one for one in changed if sees_ticker(visit, site, one, tracked))
-        return site.pages.show("changes.html", visit, book, _context, tracked=tracked, seen=seen)
+        seen = frozenset(one for one in changed if sees_ticker(visit, web, one, tracked))
+        return web.pages.show("changes.html", visit, book, _context, tracked=tracked, seen=seen)
 
 
 def _context(book: Book, tracked: Set[str], seen: Set[str]) -> Context:
@@ -67,23 +67,23 @@ def _context(book: Book, tracked: Set[str], seen: Set[str]) -> Context:
     }
 
 
-def groups_of(book: Book, tracked: Set[str], seen: Set[str]) -> list[Group]:
+def groups_of(book: Book, tracked: Set[str], seen: Set[str]) -> list[ChangeGroup]:
     """The headings that have formations, each with its first ones, tracked tickers in front. Past
     trades are shown of the tickers in `seen`.
     """
     groups = []
     for heading, events in evening(book).items():
         events.sort(key=lambda event: event.symbol not in tracked)
-        lines = [_line(book, event, seen) for event in events[:MOST]]
-        groups.append(Group(heading, lines, len(events)))
+        lines = [_line(book, event, seen) for event in events[:MAX_ROWS]]
+        groups.append(ChangeGroup(heading, lines, len(events)))
     return groups
 
 
-def _line(book: Book, event: Event, seen: Set[str]) -> Line:
+def _line(book: Book, event: ChangeEvent, seen: Set[str]) -> ChangeRow:
     if event.view:
-        return Line(event, True, None)
+        return ChangeRow(event, True, None)
     coverage, lineage = book.coverage(event.symbol), event.rows[0]["lineage_id"]
     first = event.rows[0]["attempt"] == 1
     past = trades_of(book, event.symbol) if first and event.symbol in seen else ()
     trade = next((lineage for trade in past if trade["lineage_id"] == lineage), None)
-    return Line(event, coverage is not None and coverage.covered, trade)
+    return ChangeRow(event, coverage is not None and coverage.covered, trade)

@@ -13,7 +13,7 @@ from mcp_server.calls.errors import ApiError
 from mcp_server.charts.chart_data import chart_data
 from mcp_server.charts.charts import Subject
 from mcp_server.charts.past import Past
-from mcp_server.drawing import AVERAGES, THEMES, USUAL, WIDTHS, Look, look_of
+from mcp_server.drawing import AVERAGES, THEMES, USUAL, WIDTHS, ChartStyle, look_of
 from mcp_server.http.responses import PRIVATE_HOUR, PUBLIC_HOUR, HttpResponse, answer_response
 from mcp_server.operations.access import is_demo
 from mcp_server.operations.answers import PNG, Answer
@@ -21,8 +21,8 @@ from mcp_server.operations.symbols import SYMBOL_PATTERN
 from mcp_server.operations.watchlist import tracked_by
 from screener.web.site.access import NO_PLAN, sees_scan, sees_ticker
 from screener.web.site.pages import Page
-from screener.web.site.refusals import Refusal
-from screener.web.site.site import Site
+from screener.web.site.refusals import PageRefusal
+from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit
 from store.nights.book import Book, StoredSetup
 
@@ -42,37 +42,37 @@ STRANGER = "Sign in to see this chart."
 UNTRACKED = "Track this ticker to see its charts."
 
 
-async def png(visit: Visit, site: Site) -> Page:
+async def png(visit: Visit, web: WebServices) -> Page:
     """The picture of a setup, of a past trade, or if none is named, of the symbol."""
     symbol, look = symbol_of(visit.request), wanted_look(visit.request)
     scan = look.width == THUMBNAIL and "trade" not in visit.request.query_params
-    services = site.services
+    services = web.services
     with services.active_night.pin() as book:
         if not (look.width == THUMBNAIL and _is_example(book, visit, symbol)):
-            await _check(visit, site, symbol, scan=scan)
+            await _check(visit, web, symbol, scan=scan)
         body = await services.charts.cached(book, _subject(book, visit, symbol), look)
     if body is None:
-        async with site.drawings:
-            body = await _drawn(visit, site, symbol, look)
-    return _response(visit, site, symbol, Answer(body, PNG))
+        async with web.drawings:
+            body = await _drawn(visit, web, symbol, look)
+    return _response(visit, web, symbol, Answer(body, PNG))
 
 
-async def data(visit: Visit, site: Site) -> Page:
+async def data(visit: Visit, web: WebServices) -> Page:
     """What the interactive chart of a setup shows, as JSON."""
     symbol = symbol_of(visit.request)
-    await _check(visit, site, symbol, scan=False)
-    with site.services.active_night.pin() as book:
+    await _check(visit, web, symbol, scan=False)
+    with web.services.active_night.pin() as book:
         body = chart_data(book, _setup(book, visit, symbol))
     if body is None:
-        raise Refusal(404, NO_PRICES)
-    return _response(visit, site, symbol, Answer(body))
+        raise PageRefusal(404, NO_PRICES)
+    return _response(visit, web, symbol, Answer(body))
 
 
-async def _drawn(visit: Visit, site: Site, symbol: str, look: Look) -> bytes:
-    with site.services.active_night.pin() as book:
+async def _drawn(visit: Visit, web: WebServices, symbol: str, look: ChartStyle) -> bytes:
+    with web.services.active_night.pin() as book:
         subject = _subject(book, visit, symbol)
         try:
-            return await site.services.charts.png(book, subject, look)
+            return await web.services.charts.png(book, subject, look)
         except ApiError as error:
             raise _refusal(error) from error
 
@@ -86,15 +86,15 @@ def _is_example(book: Book, visit: Visit, symbol: str) -> bool:
     }
 
 
-async def _check(visit: Visit, site: Site, symbol: str, *, scan: bool) -> None:
-    allowed = sees_scan(visit, site)
+async def _check(visit: Visit, web: WebServices, symbol: str, *, scan: bool) -> None:
+    allowed = sees_scan(visit, web)
     if scan and allowed:
         return
-    if sees_ticker(visit, site, symbol, await tracked_by(visit.account, site.services)):
+    if sees_ticker(visit, web, symbol, await tracked_by(visit.account, web.services)):
         return
     if visit.account is None:
-        raise Refusal(403, STRANGER)
-    raise Refusal(403, UNTRACKED if allowed else NO_PLAN)
+        raise PageRefusal(403, STRANGER)
+    raise PageRefusal(403, UNTRACKED if allowed else NO_PLAN)
 
 
 def _subject(book: Book, visit: Visit, symbol: str) -> Subject:
@@ -103,20 +103,20 @@ def _subject(book: Book, visit: Visit, symbol: str) -> Subject:
         return _setup(book, visit, symbol)
     past = Past.of(book, symbol, query["trade"]) if "trade" in query else Past(symbol)
     if past is None:
-        raise Refusal(404, NO_TRADE)
+        raise PageRefusal(404, NO_TRADE)
     return past
 
 
 def _setup(book: Book, visit: Visit, symbol: str) -> StoredSetup:
     setup = book.setup(symbol, visit.request.query_params.get("setup_id", ""))
     if setup is None:
-        raise Refusal(404, NO_SETUP)
+        raise PageRefusal(404, NO_SETUP)
     return setup
 
 
-def _response(visit: Visit, site: Site, symbol: str, answer: Answer) -> HttpResponse:
+def _response(visit: Visit, web: WebServices, symbol: str, answer: Answer) -> HttpResponse:
     fields = visit.request.scope["fields"]
-    if is_demo(symbol, site.services.offer):
+    if is_demo(symbol, web.services.offer):
         return answer_response(answer, fields, PUBLIC_HOUR)
     response = answer_response(answer, fields, PRIVATE_HOUR)
     response.headers.append((b"vary", b"Cookie"))
@@ -133,11 +133,11 @@ def symbol_of(request: Request) -> str:
     """
     symbol: str = request.path_params["symbol"]
     if not SYMBOL_PATTERN.fullmatch(symbol):
-        raise Refusal(404, "A symbol is 1 to 24 letters, digits and dots.")
+        raise PageRefusal(404, "A symbol is 1 to 24 letters, digits and dots.")
     return symbol.upper()
 
 
-def wanted_look(request: Request) -> Look:
+def wanted_look(request: Request) -> ChartStyle:
     """The look that a query asks for; without one, the usual.
 
     Raises:
@@ -147,13 +147,13 @@ def wanted_look(request: Request) -> Look:
     theme, width = query.get("theme", USUAL.theme), query.get("width", str(USUAL.width))
     look = look_of(theme, width, query.get("sma", ""))
     if look is None:
-        raise Refusal(400, NO_LOOK)
+        raise PageRefusal(400, NO_LOOK)
     return look
 
 
-def _refusal(error: ApiError) -> Refusal:
+def _refusal(error: ApiError) -> PageRefusal:
     if error.code == "chart_unavailable":
-        return Refusal(404, NO_PRICES)
-    return Refusal(
+        return PageRefusal(404, NO_PRICES)
+    return PageRefusal(
         error.status, "The service is busy. Try again in a moment.", error.retry_after or None
     )

@@ -14,8 +14,8 @@ from mcp_server.filters.filters import Predicate
 from screener.web.market.condition_words import FIELDS
 from store.nights.book import Book
 from store.wire import words
-from store.wire.briefs import compact
 from store.wire.currency import money
+from store.wire.scan_index import compact
 from store.wire.view import SetupView
 
 TONES = {"+": " up", "-": " down"}
@@ -62,7 +62,7 @@ Cell = tuple[str, Markup, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ScreenColumn:
     """One fact of a setup."""
 
     label: str
@@ -125,89 +125,91 @@ def _loss(row: Row) -> str:
     return "no loss" if record.avg_loss_pct is None else words.change(record.avg_loss_pct)
 
 
-COLUMNS: Mapping[str, Column] = {
-    "symbol": Column(
+COLUMNS: Mapping[str, ScreenColumn] = {
+    "symbol": ScreenColumn(
         "Symbol",
         "symbol",
         lambda row: row.view.symbol,
         ("symbol", "name", "as_of_session", "setup_id"),
         "who",
     ),
-    "price": Column(
+    "price": ScreenColumn(
         "Price",
         "price",
         lambda row: money(row.view.last_close, row.view.currency),
         ("last_close", "currency"),
     ),
-    "change": Column(
+    "change": ScreenColumn(
         "Day", "daily_change", lambda row: _change(row.daily_change), ("daily_change",)
     ),
-    "pattern": Column(
+    "pattern": ScreenColumn(
         "Pattern",
         "pattern",
         lambda row: f"{row.view.pattern}, {row.view.direction}",
         ("family", "pattern", "direction", "attempt"),
         "pattern",
     ),
-    "status": Column("Status", "sessions", _status, ("status", "sessions_since_trigger"), "status"),
-    "quality": Column(
+    "status": ScreenColumn(
+        "Status", "sessions", _status, ("status", "sessions_since_trigger"), "status"
+    ),
+    "quality": ScreenColumn(
         "Quality",
         "quality",
         lambda row: NONE if row.view.quality_pct is None else words.tenths(row.view.quality_pct),
         ("quality_pct",),
     ),
-    "place": Column(
+    "place": ScreenColumn(
         "Distance to trigger, or open P/L",
         "distance",
         _place,
         ("distance_to_trigger_pct", "last_close_side", "gain_pct", "gain_r"),
     ),
-    "trigger": Column(
+    "trigger": ScreenColumn(
         "Trigger or entry",
         "trigger",
         lambda row: money(row.view.plan.start, row.view.currency),
         ("trigger_price", "entry_price"),
     ),
-    "stop": Column(
+    "stop": ScreenColumn(
         "Stop",
         "stop",
         lambda row: _level(row, "stop"),
         ("stop_price", "stop_pct"),
     ),
-    "target": Column(
+    "target": ScreenColumn(
         "Target",
         "target",
         lambda row: _level(row, "target"),
         ("target_price", "target_pct"),
     ),
-    "reward_to_risk": Column(
+    "reward_to_risk": ScreenColumn(
         "Reward to risk",
         "reward_to_risk",
         lambda row: words.reward_words(row.view),
         ("reward_to_risk", "reward_to_risk_left"),
     ),
-    "record": Column(
+    "record": ScreenColumn(
         "Win rate (random)",
         "win_rate",
         _win_rate,
         ("win_rate_scope", "win_rate_pct", "placebo_win_rate_pct"),
     ),
-    "trades": Column("Trades", "sample", _trades, ("win_rate_trades",)),
-    "loss": Column("Avg loss", "", _loss, ("avg_loss_pct", "verdict")),
-    "market_cap": Column(
+    "trades": ScreenColumn("Trades", "sample", _trades, ("win_rate_trades",)),
+    "loss": ScreenColumn("Avg loss", "", _loss, ("avg_loss_pct", "verdict")),
+    "market_cap": ScreenColumn(
         "Market cap",
         "market_cap",
         lambda row: NONE if row.market_cap is None else words.large_dollars(row.market_cap),
         ("market_cap",),
     ),
-    "expected_r": Column(
+    "expected_r": ScreenColumn(
         "Expectancy in R (random), trades",
         "expected_r",
         lambda row: words.expected_cell(row.view) or NONE,
         ("expected_r", "expected_r_scope", "expected_r_trades", "placebo_avg_r"),
         "record",
     ),
-    "typical_gain": Column(
+    "typical_gain": ScreenColumn(
         "Median winning trade",
         "typical_gain",
         lambda row: _change(row.view.typical_gain_pct),
@@ -264,7 +266,7 @@ def columns_text(columns: Sequence[str], view: str) -> str:
     return "" if tuple(columns) == USUAL[view] else ",".join(columns)
 
 
-def column_of(predicate: Predicate) -> tuple[str, Column]:
+def column_of(predicate: Predicate) -> tuple[str, ScreenColumn]:
     """The column that shows what a condition looks at, under its name."""
     kind, name = predicate.kind, predicate.column
     if kind.name in OF_KINDS:
@@ -273,7 +275,7 @@ def column_of(predicate: Predicate) -> tuple[str, Column]:
     period = "" if predicate.period is None else f", {dict(field.periods)[str(predicate.period)]}"
     look = "number" if kind.takes == "number" else "words"
     text = partial(_known_text, name=name, unit=kind.unit)
-    return name, Column(f"{field.label}{period}", "", text, (name,), look)
+    return name, ScreenColumn(f"{field.label}{period}", "", text, (name,), look)
 
 
 def _known_text(row: Row, name: str, unit: str) -> str:
@@ -321,7 +323,7 @@ def _evidence(book: Book, column: str) -> Callable[[int], float | str | None]:
     return lambda position: _known(numbers[position])
 
 
-def cells_of(row: Row, columns: Mapping[str, Column]) -> list[Cell]:
+def cells_of(row: Row, columns: Mapping[str, ScreenColumn]) -> list[Cell]:
     """The cells of a row; a number with a sign is coloured by it."""
     cells = []
     for name, column in columns.items():
@@ -337,7 +339,7 @@ def _attributes(label: str, look: str) -> Markup:
     return Markup('class="{}" data-label="{}"').format(look, label)
 
 
-def sheet_of(rows: Iterable[Row], columns: Iterable[Column]) -> Iterator[Sequence[object]]:
+def sheet_of(rows: Iterable[Row], columns: Iterable[ScreenColumn]) -> Iterator[Sequence[object]]:
     """The names of the columns of CSV, then the values of each row; a forming setup has no gain."""
     names = [field for column in columns for field in column.fields]
     yield names

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from mcp_server.filters.kinds import KINDS, Kind, Period
+from mcp_server.filters.kinds import KINDS, FilterKind, Period
 
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "Setup": {
@@ -89,7 +89,7 @@ SPANS = {"w": "week", "m": "month"}
 class Field:
     """A kind of condition as the form shows it."""
 
-    kind: Kind
+    kind: FilterKind
     label: str
     unit: str
     hint: str
@@ -99,7 +99,7 @@ class Field:
     periods: Sequence[tuple[str, str]]
 
 
-def _field(kind: Kind) -> Field:
+def _field(kind: FilterKind) -> Field:
     choices = tuple((choice, choice) for choice in kind.accepted)
     if kind.takes == "boolean":
         choices = tuple(ANSWERS.items())
@@ -109,12 +109,12 @@ def _field(kind: Kind) -> Field:
     return Field(kind, label, _unit(kind), hint, choices, periods)
 
 
-def _unit(kind: Kind) -> str:
+def _unit(kind: FilterKind) -> str:
     units = {"0..100": "of 100", "x": "times", "ratio": "to 1"}
     return units.get(kind.unit, kind.unit) if kind.takes == "number" else ""
 
 
-def _period(kind: Kind, period: Period) -> str:
+def _period(kind: FilterKind, period: Period) -> str:
     if period == "ytd":
         return "this year"
     if isinstance(period, int):

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from screener.web.market.figures import error_bars, histogram
 from screener.web.site.pages import Context, Page
-from screener.web.site.refusals import Refusal
-from screener.web.site.site import Site
+from screener.web.site.refusals import PageRefusal
+from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit
 from store.nights.book import Book
 from store.wire.families import Family
@@ -42,19 +42,19 @@ class MeasureTable:
     tested: bool = True
 
 
-async def show_all(visit: Visit, site: Site, refusal: Refusal | None = None) -> Page:
+async def show_all(visit: Visit, web: WebServices, refusal: PageRefusal | None = None) -> Page:
     """The five families, each with its record."""
-    with site.services.active_night.pin() as book:
-        return site.pages.show("families.html", visit, book, _all, refusal=refusal)
+    with web.services.active_night.pin() as book:
+        return web.pages.show("families.html", visit, book, _all, refusal=refusal)
 
 
-async def show(visit: Visit, site: Site) -> Page:
+async def show(visit: Visit, web: WebServices) -> Page:
     """The page of one family."""
     name: str = visit.request.path_params["family"]
     if name not in set(Family):
-        return await show_all(visit, site, Refusal(404, "There is no such family of patterns."))
-    with site.services.active_night.pin() as book:
-        return site.pages.show("family.html", visit, book, _one, family=Family(name))
+        return await show_all(visit, web, PageRefusal(404, "There is no such family of patterns."))
+    with web.services.active_night.pin() as book:
+        return web.pages.show("family.html", visit, book, _one, family=Family(name))
 
 
 def _all(book: Book) -> Context:

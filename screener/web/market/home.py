@@ -13,7 +13,7 @@ import orjson
 from mcp_server.presentation.hosts import hosts
 from mcp_server.presentation.offer import Offer
 from screener.web.site.pages import Context, Page
-from screener.web.site.site import Site
+from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit
 from store.nights.book import Book
 from store.wire.families import Family
@@ -44,11 +44,11 @@ class FamilyCounts:
     """The family's track record."""
 
 
-async def show(visit: Visit, site: Site) -> Page:
+async def show(visit: Visit, web: WebServices) -> Page:
     """The first page."""
-    make = partial(_context, site.services.offer_of_night)
-    with site.services.active_night.pin() as book:
-        return site.pages.show("home.html", visit, book, make)
+    make = partial(_context, web.services.offer_of_night)
+    with web.services.active_night.pin() as book:
+        return web.pages.show("home.html", visit, book, make)
 
 
 def _context(offer: Offer, book: Book) -> Context:

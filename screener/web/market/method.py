@@ -9,18 +9,18 @@ from starlette.requests import Request
 from mcp_server.http.responses import PUBLIC, HttpResponse
 from screener.web.market.figures import error_bars
 from screener.web.site.pages import Context
-from screener.web.site.site import Site
+from screener.web.site.services import WebServices
 from store.nights.book import Book
 from store.wire.method import Measure, Method
 
 PATH = "/method"
 
 
-async def show(request: Request, site: Site) -> HttpResponse:
+async def show(request: Request, web: WebServices) -> HttpResponse:
     """The page of the active night, the same for everybody."""
-    with site.services.active_night.pin() as book:
-        night = site.pages.status(book)
-        return site.pages.public("method.html", request, PUBLIC, partial(_of, book), night=night)
+    with web.services.active_night.pin() as book:
+        night = web.pages.status(book)
+        return web.pages.public("method.html", request, PUBLIC, partial(_of, book), night=night)
 
 
 def _of(book: Book) -> Context:

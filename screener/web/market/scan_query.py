@@ -37,7 +37,7 @@ from mcp_server.operations.screens import (
 from screener.web.market.columns import (
     COLUMNS,
     USUAL,
-    Column,
+    ScreenColumn,
     column_of,
     columns_text,
     read_columns,
@@ -153,7 +153,7 @@ class Query:
         return replace(self, typed={**self.typed, "status": status}, arguments=arguments)
 
     @cached_property
-    def all_columns(self) -> Mapping[str, Column]:
+    def all_columns(self) -> Mapping[str, ScreenColumn]:
         """The columns of its rows: the symbol, that of each condition, then the chosen ones."""
         first, *others = ((name, COLUMNS[name]) for name in self.columns)
         return dict([first, *map(column_of, self.arguments.filters), *others])

@@ -25,8 +25,8 @@ from screener.web.market.columns import (
     RECORD,
     USUAL,
     Cell,
-    Column,
     Row,
+    ScreenColumn,
     cells_of,
     rows_of,
     sheet_of,
@@ -37,19 +37,19 @@ from screener.web.market.scan_query import Query, read_query
 from screener.web.site.access import NO_PLAN, sees_scan
 from screener.web.site.forms import address_of
 from screener.web.site.pages import Context, Page
-from screener.web.site.refusals import Refusal
-from screener.web.site.site import Site
+from screener.web.site.refusals import PageRefusal
+from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit, sign_in_address
 from store.nights.book import Book
+from store.wire.csv_files import csv_text
 from store.wire.currency import DOLLARS
 from store.wire.families import Family
-from store.wire.sheets import csv_text
 from store.wire.view import SetupView
 
 CSV_PATH = f"{PATH}.csv"
 CSV = "text/csv; charset=utf-8"
 
-NOT_ASKED = Refusal(400, "This scan cannot be run. The form shows why.")
+NOT_ASKED = PageRefusal(400, "This scan cannot be run. The form shows why.")
 FAMILIES = (("", "All families"), *((str(family), family.label) for family in Family))
 LIMITS = tuple((size, size) for size in ("25", "50", "100", "200"))
 STATUSES = (("forming", "Forming"), ("in_progress", "Triggered"), ("all", "All"))
@@ -80,7 +80,7 @@ class SortHead:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ScreenRow:
     """A row as the page shows it."""
 
     row: Row
@@ -98,44 +98,44 @@ class Copy:
     text: str
 
 
-async def show(visit: Visit, site: Site) -> Page:
+async def show(visit: Visit, web: WebServices) -> Page:
     """The page for those who may see the scan, or the way to it."""
-    if not sees_scan(visit, site):
+    if not sees_scan(visit, web):
         if visit.account is None:
             return RedirectResponse(sign_in_address(visit.request), 303)
-        return site.pages.respond("screen_closed.html", visit, refusal=Refusal(403, NO_PLAN))
-    progress = site.news.progress()
-    if site.services.active_night.book.session is None:
-        return site.pages.respond("working.html", visit, progress=progress)
+        return web.pages.respond("screen_closed.html", visit, refusal=PageRefusal(403, NO_PLAN))
+    progress = web.news.progress()
+    if web.services.active_night.book.session is None:
+        return web.pages.respond("working.html", visit, progress=progress)
     query, is_of_form = read_query(visit.request.query_params.multi_items())
     if is_of_form and not query.failed and query.address() != address_of(visit.request):
         return RedirectResponse(query.address(), 303)
-    with site.services.active_night.pin() as book:
-        return site.pages.show(
+    with web.services.active_night.pin() as book:
+        return web.pages.show(
             "screen.html",
             visit,
             book,
-            partial(_context, site.services, query),
+            partial(_context, web.services, query),
             progress=progress,
             address=query.address(),
             refusal=NOT_ASKED if query.failed else None,
         )
 
 
-async def sheet(visit: Visit, site: Site) -> Page:
+async def sheet(visit: Visit, web: WebServices) -> Page:
     """All setups of a query as CSV, with the columns that the page shows."""
-    if not sees_scan(visit, site):
-        raise Refusal(403, NO_PLAN)
+    if not sees_scan(visit, web):
+        raise PageRefusal(403, NO_PLAN)
     query, _ = read_query(visit.request.query_params.multi_items())
     if query.failed:
-        raise Refusal(400, NOT_ASKED.message)
-    with site.services.active_night.pin() as book:
+        raise PageRefusal(400, NOT_ASKED.message)
+    with web.services.active_night.pin() as book:
         if book.session is None:
-            raise Refusal(404, "There is no night yet.")
+            raise PageRefusal(404, "There is no night yet.")
         query, found = _found(book, query)
         every = query.arguments.model_copy(update={"offset": 0, "limit": len(book.scan.rows)})
         _, positions = page(book.evidence, found, every)
-        name = site.services.directory(book).name
+        name = web.services.directory(book).name
         rows = rows_of(book, positions, name, query.all_columns)
         body = csv_text(sheet_of(rows, query.all_columns.values())).encode()
         file = f"screen-{book.session}.csv"
@@ -230,17 +230,17 @@ def _counts(sizes: Mapping[str, int], query: Query) -> str:
     return f"The night has {forming} and {running}{asked}."
 
 
-def _lines(query: Query, rows: Sequence[Row]) -> list[Line]:
+def _lines(query: Query, rows: Sequence[Row]) -> list[ScreenRow]:
     """The lines of a page: of the setups of one formation the first, with the others."""
-    shown = dict[str, Line]()
+    shown = dict[str, ScreenRow]()
     cells = {name: column for name, column in query.all_columns.items() if name != "symbol"}
     for row in rows:
         if row.view.lineage_id not in shown:
-            shown[row.view.lineage_id] = Line(row, cells_of(row, cells))
+            shown[row.view.lineage_id] = ScreenRow(row, cells_of(row, cells))
     return list(shown.values())
 
 
-def _heading(query: Query, name: str, column: Column) -> SortHead:
+def _heading(query: Query, name: str, column: ScreenColumn) -> SortHead:
     status = query.arguments.status
     if not column.sort:
         return SortHead(column.label, "", "", column.look)

@@ -10,7 +10,7 @@ from mcp_server.presentation.offer import Offer
 from screener.telemetry.version import VERSION
 from screener.web.site.access import sees_scan
 from screener.web.site.pages import Context, Page
-from screener.web.site.site import Site
+from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit
 from store.nights.book import Book
 from store.wire.labels import FOUND, LEFT_OUT, words_of
@@ -18,14 +18,14 @@ from store.wire.words import short
 
 PATH = "/status"
 
-NAMED = 50
+MAX_NAMED = 50
 """Symbols and files that are named for one reason."""
 
-LONGEST_NAME, LONGEST_REASON = 80, 300
+MAX_NAME, MAX_REASON = 80, 300
 """Characters that are shown of each."""
 
 
-class LeftOut(NamedTuple):
+class ExcludedSymbol(NamedTuple):
     """What one reason left out: all of it counted, and the first ones by name."""
 
     words: str
@@ -42,19 +42,19 @@ class Irregularity(NamedTuple):
     symbols: int
 
 
-async def show(visit: Visit, site: Site) -> Page:
+async def show(visit: Visit, web: WebServices) -> Page:
     """The page; names of symbols and files only for who may see the scan."""
-    names, active_night = sees_scan(visit, site), site.services.active_night
+    names, active_night = sees_scan(visit, web), web.services.active_night
     with active_night.pin() as book:
-        return site.pages.show(
+        return web.pages.show(
             "status.html",
             visit,
             book,
-            partial(_context, site.services.offer),
+            partial(_context, web.services.offer),
             nights=tuple(active_night.last_nights),
             names=names,
-            progress=site.news.progress() if names else None,
-            degraded=tuple(site.degraded()),
+            progress=web.news.progress() if names else None,
+            degraded=tuple(web.degraded()),
         )
 
 
@@ -67,7 +67,7 @@ def _context(offer: Offer, book: Book, **_now: object) -> Context:
 def summary_of(report: Mapping[str, Any]) -> Context:
     """What the run that made a night reported, for people."""
     refused = [
-        LeftOut(words_of(code, LEFT_OUT), len(by_name), _named(by_name))
+        ExcludedSymbol(words_of(code, LEFT_OUT), len(by_name), _named(by_name))
         for code, by_name in report.get("refused", {}).items()
     ]
     irregularities = [
@@ -90,5 +90,5 @@ def summary_of(report: Mapping[str, Any]) -> Context:
 
 
 def _named(by_name: Mapping[str, str]) -> list[tuple[str, str]]:
-    first = sorted(by_name.items())[:NAMED]
-    return [(short(name, LONGEST_NAME), short(reason, LONGEST_REASON)) for name, reason in first]
+    first = sorted(by_name.items())[:MAX_NAMED]
+    return [(short(name, MAX_NAME), short(reason, MAX_REASON)) for name, reason in first]

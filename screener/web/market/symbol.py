@@ -12,7 +12,7 @@ import orjson
 from starlette.responses import RedirectResponse, Response
 
 from mcp_server.charts.past import Past, past_words
-from mcp_server.filters.directory import LONGEST
+from mcp_server.filters.symbol_search import MAX_QUERY
 from mcp_server.http.responses import PRIVATE, answer_response
 from mcp_server.operations.access import is_demo
 from mcp_server.operations.answers import Answer
@@ -24,8 +24,8 @@ from screener.web.market.figures import histogram
 from screener.web.market.watchlist import edit
 from screener.web.site.access import NO_PLAN, sees_scan, sees_ticker
 from screener.web.site.pages import Context, Page
-from screener.web.site.refusals import Refusal
-from screener.web.site.site import Site
+from screener.web.site.refusals import PageRefusal
+from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit, sign_in_address
 from store.accounts.accounts import Account
 from store.nights.book import Book, Coverage, Entry, company_name
@@ -47,7 +47,7 @@ OCCURRENCES = 100
 """Past trades on one page of a history."""
 
 
-NO_CHANGE = Refusal(400, "This form only tracks or untracks a ticker.")
+NO_CHANGE = PageRefusal(400, "This form only tracks or untracks a ticker.")
 
 
 class Match(NamedTuple):
@@ -59,44 +59,44 @@ class Match(NamedTuple):
     """0 for who may not see the scan."""
 
 
-async def show(visit: Visit, site: Site) -> Page:
+async def show(visit: Visit, web: WebServices) -> Page:
     """The page of a symbol, under its name in upper case."""
     symbol: str = visit.request.path_params["symbol"]
     if symbol != symbol.upper() and SYMBOL_PATTERN.fullmatch(symbol):
         query = visit.request.url.query
         return RedirectResponse(_path_of(symbol.upper()) + (f"?{query}" if query else ""))
-    return await _show(visit, site, symbol)
+    return await _show(visit, web, symbol)
 
 
-async def change(visit: Visit, site: Site, account: Account) -> Page:
+async def change(visit: Visit, web: WebServices, account: Account) -> Page:
     """Track the ticker, or no longer track it."""
     symbol: str = visit.request.path_params["symbol"]
-    if site.services.active_night.book.coverage(symbol) is None:
-        return await _show(visit, site, symbol)
+    if web.services.active_night.book.coverage(symbol) is None:
+        return await _show(visit, web, symbol)
     edits = {"track": ([symbol], []), "untrack": ([], [symbol])}
     chosen = edits.get(visit.form.get("change", ""))
     if chosen is None:
-        return await _show(visit, site, symbol, NO_CHANGE)
+        return await _show(visit, web, symbol, NO_CHANGE)
     try:
-        await edit(site, account, *chosen)
-    except Refusal as refusal:
-        return await _show(visit, site, symbol, refusal)
+        await edit(web, account, *chosen)
+    except PageRefusal as refusal:
+        return await _show(visit, web, symbol, refusal)
     return RedirectResponse(visit.request.url.path, 303)
 
 
-async def trade(visit: Visit, site: Site) -> Page:
+async def trade(visit: Visit, web: WebServices) -> Page:
     """The page of a past trade, with its chart where its bars are kept."""
     symbol: str = visit.request.path_params["symbol"]
-    if not sees_ticker(visit, site, symbol, await tracked_by(visit.account, site.services)):
+    if not sees_ticker(visit, web, symbol, await tracked_by(visit.account, web.services)):
         return RedirectResponse(_path_of(symbol), 303)
-    with site.services.active_night.pin() as book:
+    with web.services.active_night.pin() as book:
         past = Past.of(book, symbol, visit.request.path_params["trade"])
         if past is None:
-            raise Refusal(404, NO_TRADE)
-        return site.pages.respond(
+            raise PageRefusal(404, NO_TRADE)
+        return web.pages.respond(
             "trade.html",
             visit,
-            night=site.pages.status(book),
+            night=web.pages.status(book),
             symbol=symbol,
             past=past,
             caption=past_words(book, past),
@@ -105,54 +105,56 @@ async def trade(visit: Visit, site: Site) -> Page:
         )
 
 
-async def suggest(visit: Visit, site: Site) -> Page:
+async def suggest(visit: Visit, web: WebServices) -> Page:
     """The symbols and names that a text which is being typed may mean, as JSON."""
     text = _asked(visit)
-    with site.services.active_night.pin() as book:
-        entries = site.services.directory(book).search(text)[:SUGGESTED] if text else []
+    with web.services.active_night.pin() as book:
+        entries = web.services.directory(book).search(text)[:SUGGESTED] if text else []
     found = [{"symbol": entry["symbol"], "name": company_name(entry)} for entry in entries]
     return answer_response(Answer(orjson.dumps(found)), visit.request.scope["fields"], PRIVATE)
 
 
 def _asked(visit: Visit) -> str:
-    return visit.request.query_params.get("search", "").strip()[:LONGEST]
+    return visit.request.query_params.get("search", "").strip()[:MAX_QUERY]
 
 
-async def find(visit: Visit, site: Site) -> Page:
+async def find(visit: Visit, web: WebServices) -> Page:
     """The symbols that a text may mean; the page of the one that it names."""
     text = _asked(visit)
-    with site.services.active_night.pin() as book:
+    with web.services.active_night.pin() as book:
         if text and book.coverage(text.upper()) is not None:
             return RedirectResponse(_path_of(text.upper()), 303)
         if not text:
-            return site.pages.show("symbols.html", visit, book, _nothing_asked)
-        entries = site.services.directory(book).search(text)
-        return site.pages.respond(
+            return web.pages.show("symbols.html", visit, book, _nothing_asked)
+        entries = web.services.directory(book).search(text)
+        return web.pages.respond(
             "symbols.html",
             visit,
-            night=site.pages.status(book),
+            night=web.pages.status(book),
             text=text,
-            matches=_matches(visit, site, book, entries[:FOUND]),
+            matches=_matches(visit, web, book, entries[:FOUND]),
             count=len(entries),
         )
 
 
-async def _show(visit: Visit, site: Site, symbol: str, refusal: Refusal | None = None) -> Page:
-    tracked = await tracked_by(visit.account, site.services)
-    with site.services.active_night.pin() as book:
+async def _show(
+    visit: Visit, web: WebServices, symbol: str, refusal: PageRefusal | None = None
+) -> Page:
+    tracked = await tracked_by(visit.account, web.services)
+    with web.services.active_night.pin() as book:
         coverage = book.coverage(symbol)
         if coverage is None:
-            return _unknown(visit, site, book, symbol)
-        whole = sees_ticker(visit, site, symbol, tracked)
-        if not whole and not sees_scan(visit, site):
+            return _unknown(visit, web, book, symbol)
+        whole = sees_ticker(visit, web, symbol, tracked)
+        if not whole and not sees_scan(visit, web):
             if visit.account is None:
                 return RedirectResponse(sign_in_address(visit.request), 303)
-            raise Refusal(403, NO_PLAN)
-        return site.pages.show(
+            raise PageRefusal(403, NO_PLAN)
+        return web.pages.show(
             "symbol.html",
             visit,
             book,
-            partial(_context, site),
+            partial(_context, web),
             coverage=coverage,
             open=whole,
             tracked=symbol in tracked,
@@ -162,12 +164,12 @@ async def _show(visit: Visit, site: Site, symbol: str, refusal: Refusal | None =
 
 
 def _context(
-    site: Site, book: Book, coverage: Coverage, page: int | None, **_others: object
+    web: WebServices, book: Book, coverage: Coverage, page: int | None, **_others: object
 ) -> Context:
     """What the page shows of a night; with a page of its history, for who may see the ticker."""
     symbol = coverage.symbol
     setups = fresh_first(book.views(symbol))
-    entry = site.services.directory(book).entry(symbol) or {}
+    entry = web.services.directory(book).entry(symbol) or {}
     facts = (entry.get(name) for name in ("asset_type", "exchange", "industry", "country"))
     return {
         "symbol": symbol,
@@ -179,7 +181,7 @@ def _context(
         "summaries": _summaries(book, setups),
         "drawable": book.prices(symbol) is not None,
         "bare": None if setups else past_words(book, Past(symbol)),
-        "demo": is_demo(symbol, site.services.offer),
+        "demo": is_demo(symbol, web.services.offer),
         "currency": book.currency(symbol),
         "past": _history(book, symbol, page) if page else None,
     }
@@ -227,24 +229,24 @@ def _nothing_asked(_book: Book) -> Context:
     return {"text": "", "matches": (), "count": 0}
 
 
-def _unknown(visit: Visit, site: Site, book: Book, symbol: str) -> Response:
-    text, directory = symbol[:LONGEST], site.services.directory(book)
+def _unknown(visit: Visit, web: WebServices, book: Book, symbol: str) -> Response:
+    text, directory = symbol[:MAX_QUERY], web.services.directory(book)
     nearest = [directory.entry(near) or {} for near in directory.nearest(text)]
     hint = "" if nearest else " No symbol has a similar spelling."
-    return site.pages.respond(
+    return web.pages.respond(
         "symbols.html",
         visit,
-        refusal=Refusal(404, f"This night has no symbol {text}.{hint}"),
-        night=site.pages.status(book),
+        refusal=PageRefusal(404, f"This night has no symbol {text}.{hint}"),
+        night=web.pages.status(book),
         text=text,
-        matches=_matches(visit, site, book, nearest),
+        matches=_matches(visit, web, book, nearest),
         count=None,
     )
 
 
-def _matches(visit: Visit, site: Site, book: Book, entries: Iterable[Entry]) -> list[Match]:
+def _matches(visit: Visit, web: WebServices, book: Book, entries: Iterable[Entry]) -> list[Match]:
     """The symbols of some entries; which of them have setups is told with the scan alone."""
-    counts = book.scan.counts if sees_scan(visit, site) else {}
+    counts = book.scan.counts if sees_scan(visit, web) else {}
     return [
         Match(entry["symbol"], company_name(entry), counts.get(entry["symbol"], 0))
         for entry in entries

@@ -14,8 +14,8 @@ from mcp_server.operations.access import cap_of, check_cap
 from mcp_server.operations.watchlist import Imported, TrackedList, tracked_by
 from screener.web.site.access import sees_scan
 from screener.web.site.pages import Page
-from screener.web.site.refusals import Refusal
-from screener.web.site.site import Site
+from screener.web.site.refusals import PageRefusal
+from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit
 from store.accounts.accounts import Account
 from store.nights.book import Book
@@ -49,20 +49,20 @@ class Ticker:
 
 async def show(
     visit: Visit,
-    site: Site,
+    web: WebServices,
     account: Account,
-    refusal: Refusal | None = None,
+    refusal: PageRefusal | None = None,
     report: Imported | None = None,
 ) -> Page:
     """The list."""
-    symbols = await tracked_by(account, site.services)
-    with site.services.active_night.pin() as book:
-        name = site.services.directory(book).name
+    symbols = await tracked_by(account, web.services)
+    with web.services.active_night.pin() as book:
+        name = web.services.directory(book).name
         tickers = [_ticker(book, symbol, name(symbol)) for symbol in symbols]
-        night = site.pages.status(book)
+        night = web.pages.status(book)
     with_setup = [ticker for ticker in tickers if ticker.setups]
     chosen = visit.request.query_params.get("show") == "setups"
-    return site.pages.respond(
+    return web.pages.respond(
         "watchlist.html",
         visit,
         refusal=refusal,
@@ -73,31 +73,31 @@ async def show(
         sizes=(len(tickers), len(with_setup)),
         chosen=chosen,
         cap=cap_of(account),
-        pictures=sees_scan(visit, site),
+        pictures=sees_scan(visit, web),
         night=night,
     )
 
 
-async def change(visit: Visit, site: Site, account: Account) -> Page:
+async def change(visit: Visit, web: WebServices, account: Account) -> Page:
     """Add, remove or move a ticker, depending on the button that was pressed."""
     try:
-        done = await _change(visit, site, account)
-    except Refusal as refusal:
-        return await show(visit, site, account, refusal)
+        done = await _change(visit, web, account)
+    except PageRefusal as refusal:
+        return await show(visit, web, account, refusal)
     if isinstance(done, Imported):
-        return await show(visit, site, account, report=done)
+        return await show(visit, web, account, report=done)
     return RedirectResponse(f"{PATH}#{done}", 303)
 
 
-async def export(visit: Visit, site: Site, account: Account) -> Page:
+async def export(visit: Visit, web: WebServices, account: Account) -> Page:
     """The list as a file for another program."""
     form = visit.request.query_params.get("format", "tradingview")
     if form not in FILES:
-        raise Refusal(400, f"format is {' or '.join(FILES)}.")
+        raise PageRefusal(400, f"format is {' or '.join(FILES)}.")
     name, media_type = FILES[form]
-    symbols = await tracked_by(account, site.services)
-    with site.services.active_night.pin() as book:
-        text = WRITERS[form](symbols, site.services.directory(book))
+    symbols = await tracked_by(account, web.services)
+    with web.services.active_night.pin() as book:
+        text = WRITERS[form](symbols, web.services.directory(book))
     saved = f'attachment; filename="{name}"'
     headers = {
         "Content-Disposition": saved,
@@ -107,53 +107,55 @@ async def export(visit: Visit, site: Site, account: Account) -> Page:
     return Response(text, headers=headers)
 
 
-async def edit(site: Site, account: Account, added: Sequence[str], removed: Sequence[str]) -> None:
+async def edit(
+    web: WebServices, account: Account, added: Sequence[str], removed: Sequence[str]
+) -> None:
     """Put known symbols on the list, or take symbols off.
 
     Raises:
         Refusal: a symbol is none, or the list cannot grow so much.
     """
-    with _changing(site, account) as own:
+    with _changing(web, account) as own:
         await own.edit(added, removed)
 
 
 @contextmanager
-def _changing(site: Site, account: Account) -> Iterator[TrackedList]:
+def _changing(web: WebServices, account: Account) -> Iterator[TrackedList]:
     """The list of an account; a refusal of a change is told on the page."""
-    services = site.services
+    services = web.services
     try:
         with services.active_night.pin() as book:
             yield TrackedList(account, book, services.directory(book), services.watchlist)
     except ApiError as error:
         full = error.code == "ticker_cap_exceeded" and (error.details or {}).get("cap")
         way_out = " Remove some from your watchlist first." if full else ""
-        raise Refusal(400, error.message + way_out) from error
+        raise PageRefusal(400, error.message + way_out) from error
 
 
-async def _change(visit: Visit, site: Site, account: Account) -> str | Imported:
+async def _change(visit: Visit, web: WebServices, account: Account) -> str | Imported:
     """Do what the form asks; the anchor of the page at which to go on, or what to tell."""
     form = visit.form
     for direction, steps in STEPS.items():
         if direction in form:
             symbol = form[direction]
-            with _changing(site, account) as own:
+            with _changing(web, account) as own:
                 moved = await own.move(symbol, steps)
             return symbol if symbol in moved.after else "list"
     if "remove" in form:
-        await edit(site, account, [], [form["remove"]])
+        await edit(web, account, [], [form["remove"]])
     else:
         text = next((form[name] for name in ("file", "list", "add") if form.get(name)), "")
-        return await _add(site, account, text) or "list"
+        return await _add(web, account, text) or "list"
     return "list"
 
 
-async def _add(site: Site, account: Account, text: str) -> Imported | None:
+async def _add(web: WebServices, account: Account, text: str) -> Imported | None:
     """Put what a text names at the end of the list; what to tell if it was not all added.
 
     Raises:
         Refusal: the text names no symbol or too many, or the plan tracks none.
     """
-    with _changing(site, account) as own:
+    with _changing(web, account) as own:
         check_cap(account, 1)
         done = await own.import_text(text)
     return done if done.unknown or done.over_cap else None

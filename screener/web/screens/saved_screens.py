@@ -10,21 +10,21 @@ from starlette.responses import RedirectResponse
 from mcp_server.operations.screen_changes import ScreenChanges
 from mcp_server.operations.screens import address_of, query_of, read_text
 from mcp_server.operations.watchlist import tracked_by
-from screener.web.account.proof import check_owner
+from screener.web.account.reauthentication import check_owner
 from screener.web.market.scan_query import read_address
 from screener.web.site.access import NO_PLAN, sees_scan
 from screener.web.site.pages import Context, NightStatus, Page
-from screener.web.site.refusals import Refusal
-from screener.web.site.site import Site
+from screener.web.site.refusals import PageRefusal
+from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit
 from store.accounts.accounts import Account
-from store.accounts.screens import SCREEN_CAP, SavedScreen
+from store.accounts.screens import MAX_SCREENS, SavedScreen
 from store.errors import AccountError, TooManyError, TooOftenError
 
 PATH = "/screens"
 ONE_PATH = "/screens/{number}"
 
-MOST = 200
+MAX_ROWS = 200
 """Setups of one list that a page shows."""
 
 BROKEN = "This screen can no longer be run. Open it to see why, and save it anew."
@@ -34,37 +34,41 @@ Changes = Mapping[int, ScreenChanges | None]
 
 
 async def show_all(
-    visit: Visit, site: Site, account: Account, refusal: Refusal | None = None
+    visit: Visit, web: WebServices, account: Account, refusal: PageRefusal | None = None
 ) -> Page:
     """Every screen of the account, with how much entered and left it."""
-    saved, seen = await site.screens.of_account(account.id), sees_scan(visit, site)
-    changes, night = await changes_of(saved if seen else (), site, account)
+    saved, seen = await web.screens.of_account(account.id), sees_scan(visit, web)
+    changes, night = await changes_of(saved if seen else (), web, account)
     shown: Context = {"saved": saved, "changes": changes, "seen": seen, "night": night}
-    return site.pages.respond("screens.html", visit, refusal=refusal, cap=SCREEN_CAP, **shown)
+    return web.pages.respond("screens.html", visit, refusal=refusal, cap=MAX_SCREENS, **shown)
 
 
-async def change(visit: Visit, site: Site, account: Account) -> Page:
+async def change(visit: Visit, web: WebServices, account: Account) -> Page:
     """Save a screen, or remove one, depending on the form."""
     try:
-        return RedirectResponse(await _change(visit, site, account), 303)
+        return RedirectResponse(await _change(visit, web, account), 303)
     except (AccountError, TooManyError) as error:
-        refusal = Refusal(400, str(error))
-    except Refusal as error:
+        refusal = PageRefusal(400, str(error))
+    except PageRefusal as error:
         refusal = error
-    return await show_all(visit, site, account, refusal)
+    return await show_all(visit, web, account, refusal)
 
 
 async def show(
-    visit: Visit, site: Site, account: Account, refusal: Refusal | None = None, secret: str = ""
+    visit: Visit,
+    web: WebServices,
+    account: Account,
+    refusal: PageRefusal | None = None,
+    secret: str = "",
 ) -> Page:
     """One screen: what entered and left it, what is in it, and its feed."""
-    one = await _found(site, account, visit.request.path_params["number"])
-    if not sees_scan(visit, site):
-        raise Refusal(403, NO_PLAN)
-    changes, night = await changes_of([one], site, account)
+    one = await _found(web, account, visit.request.path_params["number"])
+    if not sees_scan(visit, web):
+        raise PageRefusal(403, NO_PLAN)
+    changes, night = await changes_of([one], web, account)
     if changes[one.id] is None:
-        refusal = refusal or Refusal(400, BROKEN)
-    proven = await site.sessions.is_proven(visit.secret)
+        refusal = refusal or PageRefusal(400, BROKEN)
+    proven = await web.sessions.is_proven(visit.secret)
     shown: Context = {
         "one": one,
         "address": address_of(read_text(one.query) or {}),
@@ -73,63 +77,63 @@ async def show(
         "proven": proven,
     }
     page = "saved_screen.html"
-    return site.pages.respond(page, visit, refusal=refusal, night=night, most=MOST, **shown)
+    return web.pages.respond(page, visit, refusal=refusal, night=night, most=MAX_ROWS, **shown)
 
 
-async def feed(visit: Visit, site: Site, account: Account) -> Page:
+async def feed(visit: Visit, web: WebServices, account: Account) -> Page:
     """End the feed of a screen, or give it a new address and show that, which is done only once."""
-    one = await _found(site, account, visit.request.path_params["number"])
+    one = await _found(web, account, visit.request.path_params["number"])
     if visit.form.get("feed") == "end":
-        await site.screens.end_feed(account.id, one.id, actor=visit.actor)
+        await web.screens.end_feed(account.id, one.id, actor=visit.actor)
         return RedirectResponse(f"{PATH}/{one.id}", 303)
     try:
-        await check_owner(site, visit, account)
-        secret = await site.screens.new_feed(account.id, one.id, visit.secret, actor=visit.actor)
+        await check_owner(web, visit, account)
+        secret = await web.screens.new_feed(account.id, one.id, visit.secret, actor=visit.actor)
     except TooOftenError as error:
-        return await show(visit, site, account, Refusal(429, str(error), error.wait))
-    except Refusal as refusal:
-        return await show(visit, site, account, refusal)
-    return await show(visit, site, account, secret=secret or "")
+        return await show(visit, web, account, PageRefusal(429, str(error), error.wait))
+    except PageRefusal as refusal:
+        return await show(visit, web, account, refusal)
+    return await show(visit, web, account, secret=secret or "")
 
 
 async def changes_of(
-    saved: Sequence[SavedScreen], site: Site, account: Account
+    saved: Sequence[SavedScreen], web: WebServices, account: Account
 ) -> tuple[Changes, NightStatus]:
     """What changed in screens of an account with the active night, and the status of that."""
-    active = site.services.active_night
+    active = web.services.active_night
     tracked = frozenset[str]()
     if any(one.tracked_only for one in saved):
-        tracked = frozenset(await tracked_by(account, site.services))
+        tracked = frozenset(await tracked_by(account, web.services))
     with active.pin() as book:
         before, changes = await active.compared(book), dict[int, ScreenChanges | None]()
         for one in saved:
             query, symbols = query_of(read_text(one.query)), tracked if one.tracked_only else None
-            found = None if query is None else site.compared.of(query, book, before, symbols)
+            found = None if query is None else web.compared.of(query, book, before, symbols)
             changes[one.id] = found
             await checkpoint()  # others go on in between
-        return changes, site.pages.status(book)
+        return changes, web.pages.status(book)
 
 
-async def _change(visit: Visit, site: Site, account: Account) -> str:
+async def _change(visit: Visit, web: WebServices, account: Account) -> str:
     """Do what the form asks; where to go on."""
     form = visit.form
     if "remove" in form:
-        one = await _found(site, account, form["remove"])
-        await site.screens.remove(account.id, one.id, actor=visit.actor)
+        one = await _found(web, account, form["remove"])
+        await web.screens.remove(account.id, one.id, actor=visit.actor)
         return PATH
-    if not sees_scan(visit, site):
-        raise Refusal(403, NO_PLAN)
+    if not sees_scan(visit, web):
+        raise PageRefusal(403, NO_PLAN)
     query, tracked_only = read_address(form.get("address", "")), "tracked_only" in form
     if query.failed:
-        raise Refusal(400, "This screen cannot be run, so it was not saved.")
+        raise PageRefusal(400, "This screen cannot be run, so it was not saved.")
     name = form.get("name", "")
-    one = await site.screens.save(account.id, name, query.kept, tracked_only=tracked_only)
+    one = await web.screens.save(account.id, name, query.kept, tracked_only=tracked_only)
     return f"{PATH}/{one.id}"
 
 
-async def _found(site: Site, account: Account, number: str) -> SavedScreen:
+async def _found(web: WebServices, account: Account, number: str) -> SavedScreen:
     """A screen of the account, by the number in an address."""
-    for one in await site.screens.of_account(account.id):
+    for one in await web.screens.of_account(account.id):
         if str(one.id) == number:
             return one
-    raise Refusal(404, "You have no such saved screen.")
+    raise PageRefusal(404, "You have no such saved screen.")

@@ -22,8 +22,8 @@ from mcp_server.operations.screens import query_of, read_text
 from mcp_server.operations.watchlist import tracked_by
 from screener.web.site.access import sees_scan
 from screener.web.site.pages import PROTECTION, Page
-from screener.web.site.refusals import Refusal
-from screener.web.site.site import Site
+from screener.web.site.refusals import PageRefusal
+from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit
 from store.accounts.accounts import Account
 from store.accounts.screens import SavedScreen
@@ -35,33 +35,33 @@ NO_FEED: Final = "There is no feed at this URL. Its owner may have replaced it."
 NIGHTS: Final = 10
 """The newest nights that a feed tells of, for a reader that was away."""
 
-MOST: Final = 40
+MAX_ENTRIES: Final = 40
 """Entries of each kind and night; the page has more."""
 
 Nights = Sequence[tuple[dt.date | None, ScreenChanges]]
 """The sessions of nights, the newest first, each with what changed."""
 
 
-async def show(visit: Visit, site: Site) -> Page:
+async def show(visit: Visit, web: WebServices) -> Page:
     """The feed at a secret address."""
-    found = await site.screens.of_feed(visit.request.path_params["secret"])
-    if found is None or not sees_scan(replace(visit, account=found[0]), site):
-        raise Refusal(404, NO_FEED)
+    found = await web.screens.of_feed(visit.request.path_params["secret"])
+    if found is None or not sees_scan(replace(visit, account=found[0]), web):
+        raise PageRefusal(404, NO_FEED)
     account, one = found
-    nights = await _nights(site, account, one)
-    with site.services.active_night.pin() as book:
-        status = site.pages.status(book)
-    shown = {"one": one, "nights": nights, "most": MOST, "night": status}
-    answer = Answer(site.pages.text("screen_feed.xml", **shown).encode(), ATOM)
+    nights = await _nights(web, account, one)
+    with web.services.active_night.pin() as book:
+        status = web.pages.status(book)
+    shown = {"one": one, "nights": nights, "most": MAX_ENTRIES, "night": status}
+    answer = Answer(web.pages.text("screen_feed.xml", **shown).encode(), ATOM)
     response = answer_response(answer, visit.request.scope["fields"], PRIVATE)
     response.headers += PROTECTION
     return response
 
 
-async def _nights(site: Site, account: Account, one: SavedScreen) -> Nights:
+async def _nights(web: WebServices, account: Account, one: SavedScreen) -> Nights:
     """What changed in a screen with each of the last nights; none of one that cannot be run."""
-    query, active = query_of(read_text(one.query)), site.services.active_night
-    tracked = await tracked_by(account, site.services) if one.tracked_only else None
+    query, active = query_of(read_text(one.query)), web.services.active_night
+    tracked = await tracked_by(account, web.services) if one.tracked_only else None
     symbols = None if tracked is None else frozenset(tracked)
     found = list[tuple[dt.date | None, ScreenChanges]]()
     with active.pin() as book:
@@ -69,6 +69,6 @@ async def _nights(site: Site, account: Account, one: SavedScreen) -> Nights:
         for now, before in pairwise(books) if books[1:] else [(book, None)]:
             if query is None:
                 break
-            found.append((now.session, site.compared.of(query, now, before, symbols)))
+            found.append((now.session, web.compared.of(query, now, before, symbols)))
             await checkpoint()  # others go on in between
     return found

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Container
 
 from mcp_server.operations import access
-from screener.web.site.site import Site
+from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit
 
 NO_PLAN = "Your plan does not include the scan."
@@ -20,27 +20,27 @@ FORWARDED = frozenset({"forwarded", "via", "x-real-ip"})
 and the fields that proxies used before)."""
 
 
-def is_open(visit: Visit, site: Site) -> bool:
+def is_open(visit: Visit, web: WebServices) -> bool:
     """Whether the pages are open to this visitor, whoever it is."""
-    if not site.open_pages:
+    if not web.open_pages:
         return False
     headers = visit.request.headers
     forwarded = any(name in FORWARDED or name.startswith("x-forwarded-") for name in headers)
-    if forwarded and not site.behind_proxy:
+    if forwarded and not web.behind_proxy:
         return False
-    return site.origins.is_harmless(headers.get("host", "").encode("latin-1"))
+    return web.origins.is_harmless(headers.get("host", "").encode("latin-1"))
 
 
-def sees_scan(visit: Visit, site: Site) -> bool:
+def sees_scan(visit: Visit, web: WebServices) -> bool:
     """Whether the visitor may see the scan."""
-    return access.sees_scan(visit.account, site.services.offer) or is_open(visit, site)
+    return access.sees_scan(visit.account, web.services.offer) or is_open(visit, web)
 
 
-def sees_ticker(visit: Visit, site: Site, symbol: str, tracked: Container[str]) -> bool:
+def sees_ticker(visit: Visit, web: WebServices, symbol: str, tracked: Container[str]) -> bool:
     """Whether a visitor who tracks some tickers may see a ticker's charts, history and records."""
-    offer = site.services.offer
+    offer = web.services.offer
     return (
         access.is_demo(symbol, offer)
         or access.sees_ticker(symbol, visit.account, tracked, offer)
-        or is_open(visit, site)
+        or is_open(visit, web)
     )

@@ -10,11 +10,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from mcp_server.calls.errors import ApiError
-from mcp_server.http.edge import AGENT_PATHS, OAUTH_PATHS
+from mcp_server.http.application import AGENT_PATHS, OAUTH_PATHS
 from mcp_server.http.requests import is_below, prefers_html
 from mcp_server.limits.limits import Limiter
 from screener.web.site.pages import Pages
-from screener.web.site.refusals import Refusal
+from screener.web.site.refusals import PageRefusal
 
 PROGRAMS = (*AGENT_PATHS, *OAUTH_PATHS, "/.well-known")
 
@@ -53,7 +53,7 @@ def _response(request: Request, error: ApiError, docs_url: str, pages: Pages) ->
     words = SENTENCES.get(error.status, error.message)
     wait = (error.details or {}).get("retry_after_seconds", 0)
     if prefers_html(accept) and not for_programs:
-        response = pages.refuse(path, Refusal(error.status, words, wait))
+        response = pages.refuse(path, PageRefusal(error.status, words, wait))
     else:
         headers = {"Cache-Control": "no-store"}
         headers |= {"Retry-After": str(wait)} if wait else {}

@@ -22,13 +22,13 @@ from starlette.requests import Request
 
 from mcp_server.filters.symbol_lists import text_of
 from mcp_server.http.requests import MAX_BODY, BodyTooLargeError, DisconnectedError, read_body
-from screener.web.site.refusals import Refusal
+from screener.web.site.refusals import PageRefusal
 
 TOKEN_FIELD = "token"  # noqa: S105 - a field's name
 
 URLENCODED, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
 
-MOST_FIELDS = 20
+MAX_FIELDS = 20
 """Fields of a form with a file."""
 
 ONCE_LASTS = dt.timedelta(hours=1)
@@ -55,19 +55,19 @@ async def read_form(request: Request) -> dict[str, str]:
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in ("", URLENCODED, MULTIPART):
-        raise Refusal(415, "This URL takes only HTML forms.")
+        raise PageRefusal(415, "This URL takes only HTML forms.")
     try:
         body = await read_body(request.receive)
     except BodyTooLargeError as error:
-        raise Refusal(413, "The form is too large.") from error
+        raise PageRefusal(413, "The form is too large.") from error
     except DisconnectedError as error:
-        raise Refusal(400, "The form was not sent completely.") from error
+        raise PageRefusal(400, "The form was not sent completely.") from error
     if kind == MULTIPART:
         fields = await _parts(request, body)
     else:
         fields = dict(parse_qsl(body.decode("latin-1"), keep_blank_values=True))
     if any("\0" in value for value in fields.values()):
-        raise Refusal(400, "The form contains a character that no field accepts.")
+        raise PageRefusal(400, "The form contains a character that no field accepts.")
     return fields
 
 
@@ -78,12 +78,12 @@ async def _parts(request: Request, body: bytes) -> dict[str, str]:
         yield body
 
     parser = MultiPartParser(
-        request.headers, stream(), max_files=1, max_fields=MOST_FIELDS, max_part_size=MAX_BODY
+        request.headers, stream(), max_files=1, max_fields=MAX_FIELDS, max_part_size=MAX_BODY
     )
     try:
         form = await parser.parse()
     except (MultiPartException, ValueError) as error:  # a charset may fail in ways of its own
-        raise Refusal(400, "The form cannot be read.") from error
+        raise PageRefusal(400, "The form cannot be read.") from error
     fields = {
         name: part if isinstance(part, str) else text_of(await part.read())
         for name, part in form.items()
@@ -125,17 +125,17 @@ def check_form(
         Refusal: it comes from another site, or its token is not this browser's, or too old.
     """
     if not _from_here(request, public_url):
-        raise Refusal(403, "This form was sent from another site, so nothing was changed.")
+        raise PageRefusal(403, "This form was sent from another site, so nothing was changed.")
     token, address = form.get(TOKEN_FIELD, ""), address_of(request)
     if once is None:
         expected = form_token(secret, address)
     else:
         until = once_until(token)
         if until is None or until <= once:
-            raise Refusal(403, OUT_OF_DATE)
+            raise PageRefusal(403, OUT_OF_DATE)
         expected = _once(secret, address, token[:32])
     if not hmac.compare_digest(token.encode(), expected.encode()):
-        raise Refusal(403, OUT_OF_DATE)
+        raise PageRefusal(403, OUT_OF_DATE)
 
 
 def _once(secret: str, address: str, nonce: str) -> str:

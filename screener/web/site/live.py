@@ -18,17 +18,17 @@ import orjson
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.types import Receive, Scope, Send
 
-from mcp_server.http.edge import share_of
-from screener.web.site.refusals import Refusal
+from mcp_server.http.application import share_of
+from screener.web.site.refusals import PageRefusal
 from store.folder.progress import Progress, ProgressFile
 from store.nights.active_night import ActiveNight
 
 PATH = "/events"
 
-MOST = 64
+MAX_STREAMS = 64
 """Streams of one process."""
 
-MOST_OF_STRANGERS = MOST // 2
+MAX_OF_STRANGERS = MAX_STREAMS // 2
 """The most streams to people who may not see the scan."""
 
 LASTS = 100.0
@@ -75,12 +75,14 @@ class News:
         Raises:
             Refusal: there are too many streams, of this network or of all.
         """
-        if sum(stream.network == network for stream in self.streams) >= share_of(MOST):
-            raise Refusal(429, "Too many pages on your network are waiting for news.", BUSY_SECONDS)
+        if sum(stream.network == network for stream in self.streams) >= share_of(MAX_STREAMS):
+            raise PageRefusal(
+                429, "Too many pages on your network are waiting for news.", BUSY_SECONDS
+            )
         strangers = sum(not stream.sees_scan for stream in self.streams)
-        is_full = len(self.streams) >= MOST
-        if is_full or (not sees_scan and strangers >= MOST_OF_STRANGERS):
-            raise Refusal(503, "Too many pages are waiting for news.", BUSY_SECONDS)
+        is_full = len(self.streams) >= MAX_STREAMS
+        if is_full or (not sees_scan and strangers >= MAX_OF_STRANGERS):
+            raise PageRefusal(503, "Too many pages are waiting for news.", BUSY_SECONDS)
         self._look()
         return Stream(self, network, sees_scan=sees_scan)
 

@@ -25,7 +25,7 @@ from mcp_server.operations.answers import Answer, Answers
 from mcp_server.presentation.age import Age
 from mcp_server.presentation.identity import icon
 from screener.web.site.assets import load_assets
-from screener.web.site.refusals import Refusal
+from screener.web.site.refusals import PageRefusal
 from screener.web.site.visit import Visit
 from store.accounts.accounts import Clock
 from store.ledger.ledger import Withdrawn
@@ -94,7 +94,7 @@ class Pages:
         book: Book,
         make: Callable[..., Context],
         *,
-        refusal: Refusal | None = None,
+        refusal: PageRefusal | None = None,
         **depends: Hashable,
     ) -> Page:
         """A page of a book's night, which is public, as `public` says, for who is not signed in.
@@ -136,7 +136,7 @@ class Pages:
             response.headers.append((b"vary", b"Accept"))
         return response
 
-    def refuse(self, path: str, refusal: Refusal) -> Response:
+    def refuse(self, path: str, refusal: PageRefusal) -> Response:
         """The page of a refusal that is the same for everybody."""
         return _respond(self._render("message.html", path, {"refusal": refusal}), refusal)
 
@@ -145,7 +145,7 @@ class Pages:
         template: str,
         visit: Visit,
         *,
-        refusal: Refusal | None = None,
+        refusal: PageRefusal | None = None,
         redirects_off_site: bool = False,
         **context: object,
     ) -> Response:
@@ -224,7 +224,9 @@ def _chosen(template: str, request: Request) -> tuple[str, bool]:
     return (template.replace(".html", ".md") if prefers_markdown(accept) else template), True
 
 
-def _respond(text: str, refusal: Refusal | None, *, redirects_off_site: bool = False) -> Response:
+def _respond(
+    text: str, refusal: PageRefusal | None, *, redirects_off_site: bool = False
+) -> Response:
     response = HTMLResponse(text, refusal.status if refusal else 200)
     if refusal and refusal.retry_after:
         response.headers["Retry-After"] = str(refusal.retry_after)

@@ -11,7 +11,7 @@ from mcp_server.presentation.identity import TITLE, host_of
 from mcp_server.presentation.markdown import render_markdown
 from mcp_server.presentation.offer import Offer
 from store.accounts.clients import UNAPPROVED_LIFETIME, UNUSED_LIFETIME
-from store.accounts.credentials import LIFETIMES, Kind
+from store.accounts.credentials import LIFETIMES, CredentialKind
 from store.accounts.sessions import BROWSER_LIFETIME, BROWSERS_PER_ACCOUNT
 
 
@@ -44,8 +44,8 @@ def default_privacy(offer: Offer, retention: Retention) -> str:
         retention=retention,
         browser_days=BROWSER_LIFETIME.days,
         browsers_per_account=BROWSERS_PER_ACCOUNT,
-        access_days=LIFETIMES[Kind.ACCESS].days,
-        refresh_days=LIFETIMES[Kind.REFRESH].days,
+        access_days=LIFETIMES[CredentialKind.ACCESS].days,
+        refresh_days=LIFETIMES[CredentialKind.REFRESH].days,
         unused_days=UNUSED_LIFETIME.days,
         unapproved_days=UNAPPROVED_LIFETIME.days,
     )

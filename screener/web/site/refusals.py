@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class Refusal(Exception):  # noqa: N818 - a refusal is an answer, not a fault
+class PageRefusal(Exception):  # noqa: N818 - a refusal is an answer, not a fault
     """Raised early; shown above the form that it concerns, or else on a page of its own."""
 
     def __init__(self, status: int, message: str, retry_after: int | None = None) -> None:

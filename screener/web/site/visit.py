@@ -18,7 +18,7 @@ from store.accounts.audit import Actor
 
 SECRET_FIELDS = frozenset({"password", "current", "new", "token"})
 
-MOST_TYPED = 1000
+MAX_TYPED = 1000
 """Characters of a field that are shown again."""
 
 LANDING = "/keys"
@@ -44,7 +44,7 @@ class Visit:
     def typed(self, name: str) -> str:
         """What the visitor typed into a field of the posted form, to be shown again if the form is
         refused; a secret is never shown, and a text longer than any field takes is cut."""
-        return "" if name in SECRET_FIELDS else self.form.get(name, "")[:MOST_TYPED]
+        return "" if name in SECRET_FIELDS else self.form.get(name, "")[:MAX_TYPED]
 
     @property
     def network(self) -> str:

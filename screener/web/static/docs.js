@@ -1,6 +1,6 @@
 // Search within the page. Without this script there is no field, and the browser's own search
 // finds everything, also in samples that are closed.
-const MOST = 12, AROUND = 40;
+const MAX_PLACES = 12, AROUND = 40;
 const form = document.querySelector(".docs .search");
 const field = form.querySelector("input");
 const status = form.querySelector("[role=status]");
@@ -46,9 +46,9 @@ function search() {
     ? places.filter(({ text }) => words.every((word) => text.toLowerCase().includes(word)))
     : [];
   status.textContent = words.length
-    ? `${found.length || "No"} ${found.length === 1 ? "place" : "places"}${found.length > MOST ? `, the first ${MOST} here` : ""}`
+    ? `${found.length || "No"} ${found.length === 1 ? "place" : "places"}${found.length > MAX_PLACES ? `, the first ${MAX_PLACES} here` : ""}`
     : "";
-  list.replaceChildren(...found.slice(0, MOST).map((place) => result(place, words[0])));
+  list.replaceChildren(...found.slice(0, MAX_PLACES).map((place) => result(place, words[0])));
 }
 
 function result({ element, text, part }, word) {

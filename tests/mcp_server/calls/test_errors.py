@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_server.calls.errors import NAMED, ApiError
+from mcp_server.calls.errors import MAX_NAMED, ApiError
 
 
 def test_what_a_caller_sent_is_quoted_where_it_is_no_symbol() -> None:
@@ -34,10 +34,10 @@ def test_the_names_of_what_is_nearest_are_quoted_too() -> None:
 
 @pytest.mark.parametrize(("more", "words"), [(0, ""), (9_950, " and 9950 more")])
 def test_a_long_list_is_named_in_part_and_whole_in_the_details(more: int, words: str) -> None:
-    unknown = [f"S{number}" for number in range(NAMED + more)]
+    unknown = [f"S{number}" for number in range(MAX_NAMED + more)]
 
     refusal = ApiError("unknown_symbol", details={"unknown": unknown})
 
-    assert f"S{NAMED - 1}{words}. " in refusal.text()
+    assert f"S{MAX_NAMED - 1}{words}. " in refusal.text()
     assert len(refusal.text()) < 1000
     assert refusal.body("")["details"]["unknown"] == unknown

@@ -15,7 +15,7 @@ from mcp_server.charts.charts import chart_view
 from store.nights.book import Book, StoredSetup
 from tests.contract.market import setups_of
 
-MOST_KILOBYTES = 40
+MAX_KILOBYTES = 40
 
 
 def setups(book: Book) -> list[StoredSetup]:
@@ -80,12 +80,12 @@ def test_each_record_comes_with_its_sample_and_its_average_loss(book: Book) -> N
 
 def test_it_is_bounded(book: Book) -> None:
     sizes = [len(chart_data(book, setup) or b"") for setup in setups(book)]
-    assert max(sizes) <= MOST_KILOBYTES * 1024
+    assert max(sizes) <= MAX_KILOBYTES * 1024
     # The longest numbers there are, beside the texts and lines that these setups have.
     longest = np.array([math.pi * 1e-7], np.float32)
     number = len(orjson.dumps(longest, option=orjson.OPT_SERIALIZE_NUMPY)) - 1
     texts = max(sizes) - 320 * 30
-    assert 320 * (5 * number + 6) + texts <= MOST_KILOBYTES * 1024
+    assert 320 * (5 * number + 6) + texts <= MAX_KILOBYTES * 1024
 
 
 def test_a_symbol_without_stored_bars_has_no_chart_data(book: Book) -> None:

@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_server.calls.errors import ApiError
-from mcp_server.filters.directory import Directory
 from mcp_server.filters.symbol_lists import (
     MAX_LIST,
-    MOST_LISTED,
+    MAX_LISTED,
     WRITERS,
     meanings,
     read_list,
     text_of,
 )
+from mcp_server.filters.symbol_search import SymbolSearch
 
 ENTRIES = (
     ("AC.PA", "XPAR", "stock", "Accor SA"),
@@ -37,7 +37,7 @@ ENTRIES = (
     ("SPY", "ARCX", "etf", "S&P 500 SPDR"),
     ("TCS.NS", "XNSE", "stock", "Tata Consultancy Services"),
 )
-NIGHT = Directory(
+NIGHT = SymbolSearch(
     {"symbol": symbol, "exchange": exchange, "asset_type": kind, "name": name}
     for symbol, exchange, kind, name in ENTRIES
 )
@@ -78,7 +78,7 @@ def test_a_file_is_text_in_utf_8_or_in_utf_16_as_it_says() -> None:
         ("", "has no symbol"),
         ("###ONLY A HEADING\n , ;", "has no symbol"),
         ("A" * (MAX_LIST + 1), "at most 65,536 characters"),
-        (" ".join(f"S{n}" for n in range(MOST_LISTED + 1)), "at most 1,000 symbols"),
+        (" ".join(f"S{n}" for n in range(MAX_LISTED + 1)), "at most 1,000 symbols"),
     ],
 )
 def test_a_list_of_nothing_or_of_too_much_is_refused(text: str, said: str) -> None:
@@ -143,10 +143,10 @@ def test_another_security_of_a_like_name_is_not_taken_for_one_of_the_night(liste
 
 
 def test_a_night_that_knows_no_exchange_takes_the_one_of_the_list() -> None:
-    bare = Directory({"symbol": symbol} for symbol in ("RELIANCE", "AAPL"))
-    pairs = Directory([{"symbol": "BTCUSD", "asset_type": "crypto"}])
+    bare = SymbolSearch({"symbol": symbol} for symbol in ("RELIANCE", "AAPL"))
+    pairs = SymbolSearch([{"symbol": "BTCUSD", "asset_type": "crypto"}])
 
-    def found(listed: str, night: Directory) -> str | None:
+    def found(listed: str, night: SymbolSearch) -> str | None:
         return next(filter(night.entry, meanings(listed, night)), None)
 
     assert found("NSE:RELIANCE", bare) == found("RELIANCE.NS", bare) == "RELIANCE"

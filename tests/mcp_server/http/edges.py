@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcp_server.http.edge import Edge
+from mcp_server.http.application import Application
 from mcp_server.http.requests import Scope
 
 DOCS = "https://example.com/docs"
@@ -40,15 +40,15 @@ def scope_of(path: str = "/", address: str = "192.0.2.1", **more: Any) -> dict[s
     return scope | more
 
 
-def edge_of(app: Any, *, at_once: int = 8, is_https: bool = False) -> Edge:
-    return Edge(app, at_once=at_once, is_https=is_https, docs_url=DOCS)
+def edge_of(app: Any, *, at_once: int = 8, is_https: bool = False) -> Application:
+    return Application(app, at_once=at_once, is_https=is_https, docs_url=DOCS)
 
 
 async def silent(*_: object) -> Any:
     raise AssertionError("Nothing may be read, and no handler is called.")
 
 
-async def ask(edge: Edge, scope: Scope) -> Answer:
+async def ask(edge: Application, scope: Scope) -> Answer:
     answer = Answer()
     await edge(scope, silent, answer.send)
     return answer

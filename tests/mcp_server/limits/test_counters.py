@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_server.limits.counting import CountersFullError, Hit, Hits, Window
+from mcp_server.limits.counting import CountersFullError, Hit, Hits, RateWindow
 from mcp_server.limits.local_counting import (
     SLOTS,
     STRANGERS_BYTES,
@@ -41,7 +41,7 @@ class Table:
         self.counting = LocalCounting(
             folder, monotonic=lambda: self._at[0], utc=lambda: self._at[1], slots=slots
         )
-        self._window = self.counting.open(Window("w", size, 60, per_day))
+        self._window = self.counting.open(RateWindow("w", size, 60, per_day))
 
     def hit(self, bucket: str, monotonic: float, utc: float | None = None) -> Hit:
         """What becomes of a call at a time that is the same on both clocks, unless it is told."""
@@ -71,7 +71,7 @@ async def share(tmp_path: Path) -> AsyncIterator[Share]:
 
 
 def test_slots_are_taken_over_once_their_calls_are_spent() -> None:
-    counters, slots = Table(999), Counters(Window("w", 999, 60)).slots
+    counters, slots = Table(999), Counters(RateWindow("w", 999, 60)).slots
     for n in range(slots + 99):
         counters.hit(f"caller {n}", NOON)
 
@@ -115,7 +115,7 @@ def test_a_refused_call_shows_that_its_bucket_is_still_there() -> None:
 
 
 def test_any_number_of_new_callers_takes_no_call_from_those_who_keep_calling() -> None:
-    counters, slots = Table(200), Counters(Window("w", 200, 60)).slots
+    counters, slots = Table(200), Counters(RateWindow("w", 200, 60)).slots
     for n in range(slots + slots // 2):
         assert counters.hit(f"caller {n}", NOON).left == 199
     left = []
@@ -128,14 +128,14 @@ def test_any_number_of_new_callers_takes_no_call_from_those_who_keep_calling() -
 
 
 def test_nobody_can_tell_which_buckets_are_neighbours() -> None:
-    one, other = (Counters(Window("w", 1, 60)) for _ in range(2))
+    one, other = (Counters(RateWindow("w", 1, 60)) for _ in range(2))
 
     assert one.key != other.key
     assert len({*one.key}) > 1
 
 
 def test_strangers_fill_no_memory_with_the_places_of_their_buckets() -> None:
-    counters = Counters(Window("w", 1, 60))
+    counters = Counters(RateWindow("w", 1, 60))
     for n in range(2 * STRANGERS_KNOWN):
         counters.slot(f"caller {n}", (NOON, NOON))
 
@@ -173,7 +173,7 @@ def test_a_slot_whose_day_counts_is_free_once_the_day_is_over_and_begins_anew() 
 
 
 def test_a_table_half_full_of_kept_counts_has_a_slot_for_everyone(share: Share) -> None:
-    slots = Counters(Window("w", 2_000, 60, 5)).slots
+    slots = Counters(RateWindow("w", 2_000, 60, 5)).slots
     one, other = (share(2_000, 5) for _ in range(2))
     buckets = [f"key {n}" for n in range(slots // 2)]
     for bucket in buckets:
@@ -226,7 +226,7 @@ def test_a_process_that_dies_while_it_counts_leaves_too_many_counted_never_too_f
 
 @pytest.mark.parametrize("per_day", [None, 10**9])
 def test_memory_does_not_grow_with_what_a_window_allows(per_day: int | None) -> None:
-    tables = [Counters(Window("w", size, 60, per_day)) for size in (61, 10_000, 1_000_000)]
+    tables = [Counters(RateWindow("w", size, 60, per_day)) for size in (61, 10_000, 1_000_000)]
 
     assert len({(table.slots, len(table.memory)) for table in tables}) == 1
     assert len(tables[0].memory) <= (STRANGERS_BYTES if per_day is None else SLOTS * 1100) + 10**6
@@ -236,4 +236,4 @@ def test_a_file_that_cannot_be_shared_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     with pytest.raises(CountersError, match="run one worker"):
-        Counters(Window("w", 5, 60), tmp_path / "file" / "keys")
+        Counters(RateWindow("w", 5, 60), tmp_path / "file" / "keys")

@@ -9,7 +9,7 @@ from bisect import bisect_right
 import numpy as np
 import pytest
 
-from mcp_server.limits.counting import Counting, Hit, Window
+from mcp_server.limits.counting import Counting, Hit, RateWindow
 from tests.counting import SHARED, Backend, Clock
 
 DAY = 86_400
@@ -20,27 +20,27 @@ Step = tuple[float, tuple[bool, int, float, int] | str]
 """At so many seconds after noon: a hit and what becomes of it, or that the newest is taken back."""
 
 BACK = "take back"
-STEPS: dict[str, tuple[Window, list[Step]]] = {
+STEPS: dict[str, tuple[RateWindow, list[Step]]] = {
     "what is left, and when more is, until exactly the length of the window later": (
-        Window("w", 3, 60, 9),
+        RateWindow("w", 3, 60, 9),
         [
             *((0, (True, 2, 60, 1)), (1, (True, 1, 59, 2)), (2, (True, 0, 58, 3))),
             *((3, (False, 0, 57, 3)), (59.5, (False, 0, 0.5, 3)), (60, (True, 0, 1, 4))),
         ],
     ),
     "the day has its own bound and ends at midnight UTC": (
-        Window("w", 9, 60, 2),
+        RateWindow("w", 9, 60, 2),
         [
             *((EVENING, (True, 8, 60, 1)), (EVENING, (True, 7, 60, 2))),
             *((EVENING, (False, 7, 60, 2)), (EVENING + 1, (True, 6, 59, 1))),
         ],
     ),
     "a refusal for the day waits for no window": (
-        Window("w", 5, 60, 1),
+        RateWindow("w", 5, 60, 1),
         [(0, (True, 4, 60, 1)), (60, (False, 5, 0, 1))],
     ),
     "around midnight the day that was counted goes on": (
-        Window("w", 9, 60, 2),
+        RateWindow("w", 9, 60, 2),
         [
             *((EVENING + 2, (True, 8, 60, 1)), (EVENING + 62, (True, 8, 60, 2))),
             *((EVENING + 200, (False, 9, 0, 2)), (EVENING, (False, 9, 0, 2))),
@@ -48,28 +48,28 @@ STEPS: dict[str, tuple[Window, list[Step]]] = {
         ],
     ),
     "what is taken back leaves room for another": (
-        Window("w", 2, 60, 9),
+        RateWindow("w", 2, 60, 9),
         [
             *((0, (True, 1, 60, 1)), (1, (True, 0, 59, 2)), (2, BACK)),
             *((3, (True, 0, 57, 2)), (4, (False, 0, 56, 2))),
         ],
     ),
     "what is taken back is the newest of the window and of the day": (
-        Window("w", 3, 60, 3),
+        RateWindow("w", 3, 60, 3),
         [
             *((0, (True, 2, 60, 1)), (10, (True, 1, 50, 2)), (20, (True, 0, 40, 3)), (20, BACK)),
             *((30, (True, 0, 30, 3)), (60, (False, 1, 10, 3))),
         ],
     ),
     "what left the window is not taken back": (
-        Window("w", 3, 60, 1),
+        RateWindow("w", 3, 60, 1),
         [
             *((0, (True, 2, 60, 1)), (59.5, BACK), (59.5, (True, 2, 60, 1))),
             *((119.5, BACK), (119.5, (False, 3, 0, 1))),
         ],
     ),
     "hits of one second leave together, the last of them after exactly the window": (
-        Window("w", 100, 60, 900),
+        RateWindow("w", 100, 60, 900),
         [
             *((0.25, (True, 99, 60, 1)), (0.75, (True, 98, 60, 2)), (1, (True, 97, 59.75, 3))),
             *(
@@ -80,7 +80,7 @@ STEPS: dict[str, tuple[Window, list[Step]]] = {
         ],
     ),
     "what is taken back of hits of one second leaves the others": (
-        Window("w", 100, 60, 900),
+        RateWindow("w", 100, 60, 900),
         [
             *((0.25, (True, 99, 60, 1)), (0.5, (True, 98, 60, 2)), (0.5, BACK)),
             *((2, (True, 98, 58.5, 2)), (2, BACK), (2, BACK), (2, BACK)),
@@ -89,7 +89,7 @@ STEPS: dict[str, tuple[Window, list[Step]]] = {
     ),
     **{
         f"taking back more than was counted gives nothing away, of {size}": (
-            Window("w", size, 60, 9),
+            RateWindow("w", size, 60, 9),
             [
                 (0, (True, size - 1, 60, 1)),
                 *((1, BACK) for _ in range(5)),
@@ -124,7 +124,7 @@ async def test_no_window_ever_holds_more_calls_than_allowed(
     counting: Counting, clock: Clock, size: int, pause: float
 ) -> None:
     """A call is refused for less than a second longer than the window asks for, if at all."""
-    window, times = counting.open(Window("w", size, 60)), list[float]()
+    window, times = counting.open(RateWindow("w", size, 60)), list[float]()
     for wait in np.random.default_rng(1).exponential(pause, 2_000):
         clock.now += round(float(wait), 3)
         hits = await counting.hit((window, "a"))
@@ -143,7 +143,7 @@ async def test_no_window_ever_holds_more_calls_than_allowed(
 async def test_who_waits_as_long_as_told_is_counted(
     counting: Counting, clock: Clock, size: int
 ) -> None:
-    window = counting.open(Window("w", size, 60))
+    window = counting.open(RateWindow("w", size, 60))
     while (hits := await counting.hit((window, "a"))).counted:
         clock.now += round(50 / size, 3)
 
@@ -154,7 +154,7 @@ async def test_who_waits_as_long_as_told_is_counted(
 
 
 async def test_of_calls_at_once_so_many_are_counted_as_fit(counting: Counting) -> None:
-    keys, accounts = (counting.open(Window(name, 50, 60, 99)) for name in ("keys", "accounts"))
+    keys, accounts = (counting.open(RateWindow(name, 50, 60, 99)) for name in ("keys", "accounts"))
     hits = await asyncio.gather(
         *(counting.hit((keys, "a"), (accounts, str(n % 2))) for n in range(60))
     )
@@ -164,7 +164,10 @@ async def test_of_calls_at_once_so_many_are_counted_as_fit(counting: Counting) -
 
 
 async def test_a_full_window_keeps_the_others_from_counting(counting: Counting) -> None:
-    wide, small = counting.open(Window("wide", 50, 60, 99)), counting.open(Window("s", 1, 60, 5))
+    wide, small = (
+        counting.open(RateWindow("wide", 50, 60, 99)),
+        counting.open(RateWindow("s", 1, 60, 5)),
+    )
     hits = [await counting.hit((wide, "a"), (small, "b")) for _ in range(3)]
     first = await counting.hit((small, "b"), (wide, "new"))
     alone = await counting.hit((wide, "a"))
@@ -178,7 +181,7 @@ async def test_a_full_window_keeps_the_others_from_counting(counting: Counting) 
 async def test_a_day_goes_on_where_others_left_it_however_often_that_is_said(
     counting: Counting, clock: Clock
 ) -> None:
-    window = counting.open(Window("w", 9, 60, 7))
+    window = counting.open(RateWindow("w", 9, 60, 7))
     for calls in (5, 5, 3):
         await counting.resume([(window, "a", calls)])
 
@@ -194,7 +197,7 @@ async def test_several_that_are_open_count_together(
     backend: Backend, counting: Counting, clock: Clock
 ) -> None:
     one, other = counting, await backend.open()
-    window, _ = (each.open(Window("w", 50, 60, 99)) for each in (one, other))
+    window, _ = (each.open(RateWindow("w", 50, 60, 99)) for each in (one, other))
 
     async def admitted(counting: Counting, calls: int) -> int:
         return sum([(await counting.hit((window, "a"))).counted for _ in range(calls)])

@@ -12,7 +12,7 @@ import pytest
 import redis
 
 from mcp_server.limits import redis_counting
-from mcp_server.limits.counting import CountersAwayError, Counting, Hit, Hits, Window
+from mcp_server.limits.counting import CountersAwayError, Counting, Hit, Hits, RateWindow
 from mcp_server.limits.local_counting import LocalCounting
 from mcp_server.limits.redis_counting import PREFIX, SCRIPT, RedisCounting
 from tests.counting import SET_SCRIPT, Clock
@@ -21,8 +21,8 @@ from tests.redis_server import RedisServer
 
 pytestmark = pytest.mark.engine
 
-KEYS = Window("keys", 50, 60, 1_000)
-ACCOUNTS = Window("accounts", 80, 60, 1_000)
+KEYS = RateWindow("keys", 50, 60, 1_000)
+ACCOUNTS = RateWindow("accounts", 80, 60, 1_000)
 
 
 @asynccontextmanager
@@ -225,7 +225,7 @@ async def test_when_another_redis_takes_over_an_address_it_counts_there(
 async def test_so_many_calls_wait_for_redis_and_the_next_is_refused_at_once(
     redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(redis_counting, "MOST_WAITING", 9)
+    monkeypatch.setattr(redis_counting, "MAX_WAITING", 9)
     async with counting_in(redis_server) as counting:
         with redis_server.paused():
             waiting = [asyncio.ensure_future(hit(counting)) for _ in range(9)]

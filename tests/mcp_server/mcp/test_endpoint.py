@@ -18,7 +18,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from mcp_server.calls.callers import Caller
-from mcp_server.http.edge import Edge
+from mcp_server.http.application import Application
 from mcp_server.http.requests import MAX_BODY, Origins
 from mcp_server.mcp.endpoint import McpEndpoint
 from mcp_server.mcp.revisions import ASSUMED, fitting
@@ -142,7 +142,7 @@ async def paired(data_dir: Path) -> AsyncIterator[Pair]:
         origins = Origins(["testserver"], ["http://testserver"])
         ours = McpEndpoint(server, FULL, services, origins, SignedIn(caller))
         agents = {"/mcp": ours.respond}
-        edge = Edge(no_page, None, agents, at_once=64, is_https=False, docs_url="https://x")
+        edge = Application(no_page, None, agents, at_once=64, is_https=False, docs_url="https://x")
         stock = StreamableHTTPSessionManager(
             _with_tools(services), json_response=True, stateless=True
         )

@@ -19,7 +19,7 @@ from screener.nightly.night import make_night
 from screener.nightly.reference.reference import Listing, Reference
 from store.nights.book import Book
 from store.nights.nights import Nights
-from store.wire.briefs import compact
+from store.wire.scan_index import compact
 from store.wire.words import caption
 from tests.screener.nightly.nights import book_of, order_over
 from tests.screener.nightly.series import walk

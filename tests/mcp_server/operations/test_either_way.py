@@ -11,7 +11,7 @@ import pytest
 from mcp_server.operations.arguments import ScanArguments
 from mcp_server.operations.handlers.scan import notes, select
 from store.nights.book import Book
-from store.nights.evidence import Evidence, Labels
+from store.nights.feature_table import FeatureTable, Labels
 
 NAN = np.nan
 
@@ -46,7 +46,7 @@ def book() -> Book:
         "phase": labels("forming", "armed", "confirmed"),
         "status": labels("forming", "forming", "in_progress"),
     }
-    evidence = Evidence(cast("Any", [b""] * 3), numbers, known)
+    evidence = FeatureTable(cast("Any", [b""] * 3), numbers, known)
     rows = [view("SCS", "bullish", "bearish"), view("ABC", "bullish"), view("XYZ", "bearish")]
     scan = SimpleNamespace(rows=rows)
     return cast("Book", SimpleNamespace(evidence=evidence, scan=scan, currencies={}))

@@ -13,7 +13,7 @@ from mcp_server.calls.callers import REST, Caller, Surface
 from mcp_server.calls.errors import ApiError
 from mcp_server.operations.answers import Answer, Result
 from mcp_server.operations.arguments import SymbolArguments
-from mcp_server.operations.gate import Raw, invoke
+from mcp_server.operations.gate import Raw, execute
 from mcp_server.operations.services import Call, Services
 from mcp_server.operations.table import OPERATIONS, Operation
 from screener.service.app import services_of
@@ -61,7 +61,7 @@ class Gate:
         """Invoke an operation, with the key unless told otherwise."""
         caller = await self.caller() if caller is None else caller
         how = {"surface": REST, **how}
-        return await invoke(operation, raw or {}, caller, self.services, **how)
+        return await execute(operation, raw or {}, caller, self.services, **how)
 
     async def refusal(self, operation: Operation, *given: Any, **how: Any) -> ApiError:
         """The error in which a call ends."""

@@ -7,13 +7,13 @@ import pytest
 from anyio.lowlevel import checkpoint
 
 from mcp_server.calls.errors import ApiError
-from mcp_server.filters.directory import Directory
+from mcp_server.filters.symbol_search import SymbolSearch
 from mcp_server.operations.symbols import LOOKED_UP, suggesting
 
 
 async def test_between_the_symbols_of_a_refusal_others_have_their_turn() -> None:
     """Each is looked up among all of the night, which may take milliseconds."""
-    directory = Directory([{"symbol": "AAPL", "name": "Apple"}])
+    directory = SymbolSearch([{"symbol": "AAPL", "name": "Apple"}])
     unknown = ["AALP", *(f"X{number}" for number in range(2 * LOOKED_UP))]
     turns = 0
 

@@ -15,7 +15,7 @@ from mcp.client import Client
 from tests.agent import call, texts
 from tests.qa.agents.words import clauses, listed, nearest
 
-MOST_CALLS = 40
+MAX_CALLS = 40
 """Calls for one wish; an agent that makes more goes in circles."""
 
 SHOWN = 64
@@ -126,7 +126,7 @@ class Careless:
     async def _do(self, wish: Wish) -> types.CallToolResult:
         while True:
             self._calls += 1
-            if self._calls > MOST_CALLS:
+            if self._calls > MAX_CALLS:
                 raise LoopError(f"{wish.tool}: {wish.text}")
             result = await call(self._client, wish.tool, **wish.arguments)
             if not result.is_error:

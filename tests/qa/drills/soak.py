@@ -47,8 +47,8 @@ SHARE = 0.7
 SWITCH_SECONDS = 60.0
 LOOK_SECONDS = 2.0
 WARM_UP = 0.25
-"""Of the time; at most `LONGEST_WARM_UP` seconds. Every night is served once within it."""
-LONGEST_WARM_UP = 300.0
+"""Of the time; at most `MAX_WARM_UP` seconds. Every night is served once within it."""
+MAX_WARM_UP = 300.0
 SHARES = (0.5, 0.9, 0.99, 0.999, 1.0)
 CONNECTIONS, NETWORKS = 64, 32
 """Connections, and the addresses that they come from; what one may have at once is bounded."""
@@ -262,7 +262,7 @@ class Soak:
 
     def report(self) -> list[str]:
         """What came of it, as Markdown."""
-        warm = min(self._seconds * WARM_UP, LONGEST_WARM_UP)
+        warm = min(self._seconds * WARM_UP, MAX_WARM_UP)
         whole = [one for times in self._spent.values() for one in times]
         return [
             f"# A soak of {self._seconds / 60:g} minutes\n",

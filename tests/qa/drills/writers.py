@@ -18,7 +18,7 @@ from tests.screener.web.people import CALLBACK, VERIFIER, authorize_address, new
 from tests.service import TRACKED, on_database
 
 SECRET = re.compile(r'<code id="secret">([^<]+)<')
-MOST_TOKENS = 25
+MAX_TOKENS = 25
 """Pairs of tokens that one writer asks for."""
 
 
@@ -210,7 +210,7 @@ class Approving(Actor):
 
     def act(self) -> str:
         """Approve, exchange the code, and then refresh."""
-        if self._made >= MOST_TOKENS:
+        if self._made >= MAX_TOKENS:
             return ""
         if self._in_doubt:
             self._code, self._tokens = "", {}

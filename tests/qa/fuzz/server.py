@@ -24,7 +24,7 @@ RAISED = {
     name: 10_000_000 for name in Settings.model_fields if name.endswith(("_per_minute", "_per_day"))
 }
 """Limits that are never reached, so that they hide no code."""
-MOST_CPU = 0.25
+MAX_CPU = 0.25
 """Seconds of the server's processor that one request may take."""
 COSTLY = (b"chart", b"password")
 """What is in a request that may draw a chart for the first time, or hashes a password."""
@@ -51,7 +51,7 @@ class Target:
         answer = send(self.visitor, data)
         spent = self.server.cpu() - before
         found = faults_of(data, answer)
-        if spent > MOST_CPU and not any(word in data for word in COSTLY):
+        if spent > MAX_CPU and not any(word in data for word in COSTLY):
             found.append(SLOW)
         return answer, spent, found
 

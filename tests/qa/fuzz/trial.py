@@ -26,7 +26,7 @@ SLICE = 50
 """Cases after which the clock is looked at."""
 ROUNDS = 4
 """How often each target has its turn."""
-MOST_GROWTH = 96.0
+MAX_GROWTH = 96.0
 """Megabytes by which a process may grow after its warm-up: its caches, when all are full."""
 FOLDER = Path(__file__).with_name("corpus")
 HTTP = "http"
@@ -131,7 +131,7 @@ def attack(
         case = ascii(trial.slowest_case[:60].decode("latin-1"))
         print(f"{trial.name:<12}{trial.cases:>9,}{trial.slowest * 1000:>20.1f}  {case}")
     grown = used[-1] - used[0]
-    wrong = [f"{title}: grew by {grown:.0f} MiB"] if grown > MOST_GROWTH else []
+    wrong = [f"{title}: grew by {grown:.0f} MiB"] if grown > MAX_GROWTH else []
     return [line for trial in trials for line in trial.keep()] + wrong
 
 

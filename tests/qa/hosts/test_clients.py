@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from mcp_server.mcp.toolsets import EXTENDED, FULL
-from store.accounts.credentials import LIFETIMES, Kind
+from store.accounts.credentials import LIFETIMES, CredentialKind
 from tests.agent import connected, images, texts
 from tests.oauth.conversation import LaterClock
 from tests.qa.hosts.clients import CLIENTS, Era, HostClient
@@ -165,7 +165,7 @@ def test_a_client_signs_in_and_goes_on_after_its_token_has_expired(
         return approve(signed_in(patient, account), address)
 
     visits = []
-    week = LIFETIMES[Kind.ACCESS] + timedelta(minutes=1)
+    week = LIFETIMES[CredentialKind.ACCESS] + timedelta(minutes=1)
     with speaking(client, installed, tmp_path, person, given) as program:
         check(program.round(), given, answers)
         visits.append(program.visits)

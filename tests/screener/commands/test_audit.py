@@ -17,7 +17,7 @@ KEY = "-----BEGIN RSA " + "PRIVATE KEY-----"
 def checkout(tmp_path: Path) -> Path:
     """A repository of enough files, with the baseline of this one."""
     subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
-    for number in range(audit.FEWEST):
+    for number in range(audit.MIN_FILES):
         (tmp_path / f"file{number}.py").write_text("a = 1\n")
     (tmp_path / audit.BASELINE).write_text((audit.ROOT / audit.BASELINE).read_text())
     return tmp_path

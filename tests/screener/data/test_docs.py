@@ -9,29 +9,31 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from mcp_server.filters.kinds import KINDS
-from screener.data.columns import TABLES, Column, columns_of
+from screener.data.columns import TABLES, ExportColumn, columns_of
 from tests.documents import check_page, row
 
 PAGE = Path(__file__).parents[3] / "docs" / "data.md"
 
 
-def table(columns: Iterable[Column]) -> str:
+def table(columns: Iterable[ExportColumn]) -> str:
     """Columns as a table of Markdown."""
     head = [row("column", "type", "unit", "meaning"), "|---|---|---|---|"]
     cells = (row(f"`{c.name}`", c.type, c.unit, c.meaning) for c in columns)
     return "\n".join([*head, *cells])
 
 
-def features() -> list[Column]:
+def features() -> list[ExportColumn]:
     """The columns of features, those of a filter with periods as one."""
-    shown: dict[str, Column] = {}
+    shown: dict[str, ExportColumn] = {}
     for column in columns_of("features"):
         kind = next((k for k in KINDS.values() if column.name in _columns(k.name)), None)
         if kind is None or not kind.periods:
             shown[column.name] = column
         else:
             periods = f"{kind.meaning} Periods: {', '.join(map(str, kind.periods))}."
-            shown[kind.name] = Column(f"{kind.name}_PERIOD", column.type, column.unit, periods)
+            shown[kind.name] = ExportColumn(
+                f"{kind.name}_PERIOD", column.type, column.unit, periods
+            )
     return list(shown.values())
 
 

@@ -21,7 +21,7 @@ from screener.nightly.bars import Bars, Floats, to_date
 from screener.nightly.detector.events import EventLog, Outcome, Rows
 from screener.nightly.plan import Order, plan
 from screener.nightly.reference.reference import Listing
-from screener.nightly.results.history import Fate, Lineages
+from screener.nightly.results.history import Lineages, ListingStatus
 from screener.nightly.series import Series
 
 PAIRS = 50
@@ -30,7 +30,11 @@ ATR_BARS = 14
 SQUEEZES = (6, 7)
 FAMILY_OF = {1: "rising_wedge", 2: "falling_wedge", 3: "triangle", 4: "triangle", 5: "triangle"}
 FAMILY_OF |= {6: "bullish_pennant", 7: "bearish_pennant"}
-FATES = {Fate.CURRENT: "current", Fate.STOPPED: "stopped", Fate.DELISTED: "delisted"}
+FATES = {
+    ListingStatus.CURRENT: "current",
+    ListingStatus.STOPPED: "stopped",
+    ListingStatus.DELISTED: "delisted",
+}
 MASK = 2**64 - 1
 GOLDEN = 0x9E3779B97F4A7C15
 RUNNING_SESSIONS = 120
@@ -81,14 +85,14 @@ class Walk:
     listing: Listing
     series: Series
     log: EventLog
-    fate: Fate
+    fate: ListingStatus
     newest: bool
     covered: bool
 
     @property
     def ended(self) -> bool:
         """Whether the symbol's listing ended with the last bar."""
-        return self.newest and self.fate is Fate.DELISTED
+        return self.newest and self.fate is ListingStatus.DELISTED
 
 
 @dataclass(frozen=True, slots=True, eq=False)

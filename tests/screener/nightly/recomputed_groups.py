@@ -19,7 +19,7 @@ from tests.screener.nightly.recomputed import GOLDEN, Recomputed, Trade, Walk, s
 
 RESAMPLES, SEED = 2000, 20261122
 FEW, FEW_HALF_YEARS = 30, 10
-LEAST_STOCKS = 20
+MIN_STOCKS = 20
 
 
 def clustered(values: Sequence[float], times: Sequence[int]) -> tuple[float, float | None]:
@@ -139,7 +139,7 @@ def market_index(walks: Iterable[Walk]) -> dict[int, float]:
                 moves[int(bars.date[bar])].append(bars.close[bar] / bars.close[bar - 1] - 1)
     level, index = 1.0, {}
     for day in sorted(moves):
-        if len(moves[day]) >= LEAST_STOCKS:
+        if len(moves[day]) >= MIN_STOCKS:
             level *= 1 + fmean(moves[day])
             index[day] = level
     return index

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from screener.nightly.bars import Bars, Days, to_date, to_day
 from screener.nightly.cleaning.cleaning import Cleaned, clean
 from screener.nightly.cleaning.gates import BAD_WINDOW, suspected_splits
-from screener.nightly.cleaning.sessions import Window
+from screener.nightly.cleaning.sessions import SessionWindow
 from screener.nightly.reading import TableSource
 from screener.nightly.reference.reference import AssetType, Split
 from store.wire.exchanges import NEW_YORK, UTC_DAYS
@@ -60,7 +60,7 @@ def cleaned(
 ) -> Cleaned:
     """The bars cleaned on the day of the last one, or on another; no day is a holiday but these."""
     last = as_of if as_of is not None else int(bars.date[-1]) if len(bars) else MONDAY
-    window = Window(
+    window = SessionWindow(
         calendar=UTC_DAYS if asset_type == "crypto" else NEW_YORK,
         last=to_date(last),
         following=to_date(last + 1),

@@ -10,7 +10,7 @@ import pytest
 from screener.nightly.bars import Bars
 from screener.nightly.results.returns import UNIT, Returns
 from screener.nightly.series import Series
-from screener.nightly.statistics.market import CALM, LEAST_STOCKS, NORMAL, TURBULENT, MarketDays
+from screener.nightly.statistics.market import CALM, MIN_STOCKS, NORMAL, TURBULENT, MarketDays
 
 FIRST = 15_000
 
@@ -38,8 +38,8 @@ def test_the_returns_of_stocks_add_up_in_any_order_to_the_last_bit() -> None:
 
 def test_a_day_of_few_stocks_is_no_day_of_the_market() -> None:
     one = Returns.of([stock([0.01] * 5)])
-    assert len(MarketDays.of(Returns.total([one] * (LEAST_STOCKS - 1)), FIRST).days) == 0
-    assert len(MarketDays.of(Returns.total([one] * LEAST_STOCKS), FIRST).days) == 5
+    assert len(MarketDays.of(Returns.total([one] * (MIN_STOCKS - 1)), FIRST).days) == 0
+    assert len(MarketDays.of(Returns.total([one] * MIN_STOCKS), FIRST).days) == 5
 
 
 def test_a_return_needs_the_session_before() -> None:
@@ -52,7 +52,7 @@ def test_a_return_needs_the_session_before() -> None:
 def test_thirds_of_volatility_are_those_of_the_days_that_count() -> None:
     rng = np.random.default_rng(8)
     changes = np.concatenate([rng.normal(0, size, 200) for size in (0.002, 0.01, 0.05)])
-    everyone = Returns.total([Returns.of([stock(changes.tolist())])] * LEAST_STOCKS)
+    everyone = Returns.total([Returns.of([stock(changes.tolist())])] * MIN_STOCKS)
     whole, later = (MarketDays.of(everyone, since).volatility for since in (FIRST, FIRST + 420))
     assert set(whole[-100:]) == {TURBULENT}
     assert set(later[-100:]) == {CALM, NORMAL, TURBULENT}

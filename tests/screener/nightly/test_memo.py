@@ -21,9 +21,9 @@ import pytest
 from screener.nightly.analysis import Task, analyse_symbol
 from screener.nightly.bars import Bars, to_date, to_day
 from screener.nightly.cleaning.sessions import past_window
-from screener.nightly.detector.detector import Walk, detect, walk_on
+from screener.nightly.detector.detector import DetectorRun, detect, walk_on
 from screener.nightly.detector.parameters import DEFAULTS, Parameters
-from screener.nightly.errors import Refusal
+from screener.nightly.errors import RefusedInput
 from screener.nightly.memo import SymbolMemo, WalkMemo, kept_of, resume
 from screener.nightly.night import make_night
 from screener.nightly.reading import Loaded
@@ -57,7 +57,7 @@ def joined_with_gap() -> Bars:
 SERIES = {f"walk {seed}": walk(900, seed=seed) for seed in range(4)} | {"gap": joined_with_gap()}
 
 
-def columns(walked: Walk) -> list[bytes]:
+def columns(walked: DetectorRun) -> list[bytes]:
     parts = (walked.state, walked.log.versions, walked.log.trades, walked.open_trades)
     return [part.tobytes() for part in parts]
 
@@ -216,7 +216,7 @@ CHANGES: Mapping[str, tuple[Loaded, Listing, Task]] = {
     "date": (on_another_day(), LISTED, task_of()),
     "one bar less": (replace(ENDED, bars=ENDED.bars.take(slice(0, -1))), LISTED, task_of()),
     "findings of the file": (replace(ENDED, findings={"undated_row": 2}), LISTED, task_of()),
-    "refused by its file": (replace(ENDED, refusal=Refusal("x", "y")), LISTED, task_of()),
+    "refused by its file": (replace(ENDED, refusal=RefusedInput("x", "y")), LISTED, task_of()),
     "adjustment of the file": (replace(ENDED, adjustment="none"), LISTED, task_of()),
     "currency of the file": (replace(ENDED, currency="USD"), LISTED, task_of()),
     "raw name": (replace(ENDED, name="X-EUR"), LISTED, task_of()),

@@ -13,7 +13,7 @@ import pytest
 
 from screener.nightly.bars import to_day
 from screener.nightly.detector.events import Rows
-from screener.nightly.results.history import FACTS, Fate
+from screener.nightly.results.history import FACTS, ListingStatus
 from screener.nightly.results.returns import Returns
 from screener.nightly.statistics import romano_wolf
 from screener.nightly.statistics.groups import ResolvedTrades
@@ -30,7 +30,7 @@ def of_facts(facts: Rows) -> Method:
         trades,
         trades.tested(shown(trades)),
         open_trades=0,
-        fates=Counter({Fate.CURRENT: 1}),
+        fates=Counter({ListingStatus.CURRENT: 1}),
         start=day,
         as_of=day,
         as_served={},

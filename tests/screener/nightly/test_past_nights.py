@@ -29,7 +29,7 @@ from screener.nightly.detector.events import EndReason
 from screener.nightly.night import make_night
 from screener.nightly.plan import Order
 from screener.nightly.reference.reference import AssetType, Listing, read_reference
-from screener.nightly.results.history import Fate
+from screener.nightly.results.history import ListingStatus
 from screener.nightly.series import Series
 from store.nights.book import Book
 from store.nights.nights import Nights
@@ -255,15 +255,15 @@ def test_a_bar_counts_as_served_just_if_its_own_night_served_the_symbol(symbol: 
 @pytest.mark.parametrize(
     ("until", "distrusted", "fate"),
     [
-        (dt.date(2024, 2, 20), False, Fate.DELISTED),
-        (dt.date(2024, 2, 29), False, Fate.DELISTED),
-        (dt.date(2005, 6, 1), False, Fate.STOPPED),
-        (dt.date(2024, 2, 20), True, Fate.STOPPED),
-        (None, False, Fate.STOPPED),
+        (dt.date(2024, 2, 20), False, ListingStatus.DELISTED),
+        (dt.date(2024, 2, 29), False, ListingStatus.DELISTED),
+        (dt.date(2005, 6, 1), False, ListingStatus.STOPPED),
+        (dt.date(2024, 2, 20), True, ListingStatus.STOPPED),
+        (None, False, ListingStatus.STOPPED),
     ],
 )
 def test_a_symbol_is_delisted_only_if_its_trusted_bars_end_with_its_listing(
-    until: dt.date | None, distrusted: bool, fate: Fate
+    until: dt.date | None, distrusted: bool, fate: ListingStatus
 ) -> None:
     bars = walk(BARS, seed=5, last=dt.date(2024, 2, 20))
     bars = multiplied(bars, -40, 33.0) if distrusted else bars

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from screener.nightly.bars import Bars, to_day
 from screener.nightly.detector.events import TRADE, VERSION, EventLog, Outcome, PatternType, Rows
-from screener.nightly.results.placebo import FARTHEST, placebo, seeds_of
+from screener.nightly.results.placebo import MAX_DISTANCE, placebo, seeds_of
 from screener.nightly.series import Series
 from tests.screener.nightly.series import walk
 
@@ -25,7 +25,9 @@ ATR = 0.02
 SPAN = 30  # bars of the pattern
 FIRST = to_day(dt.date(2004, 1, 5))
 ENTRY = 600  # the real entry of the planted trades, with room for every draw before it
-PLANTED = ENTRY + SPAN + FARTHEST + 5  # past every draw's entry, so that this bar decides the late
+PLANTED = (
+    ENTRY + SPAN + MAX_DISTANCE + 5
+)  # past every draw's entry, so that this bar decides the late
 
 
 def quiet() -> Bars:

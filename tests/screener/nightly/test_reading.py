@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from screener.nightly.bars import to_date, to_day
-from screener.nightly.errors import Refusal, SourceError
+from screener.nightly.errors import RefusedInput, SourceError
 from screener.nightly.reading import TableSource, open_source, opening
 from screener.nightly.reading.formats import read_bars
 from screener.nightly.reading.source import to_bars
@@ -117,7 +117,7 @@ def daily_stamps(form: str, first: dt.datetime, count: int, hours: int = 24) -> 
     return [f"{stamp:{form}},1,2,1,2,5" for stamp in stamps]
 
 
-def refused(rows: list[str]) -> Refusal | None:
+def refused(rows: list[str]) -> RefusedInput | None:
     return to_bars(read(rows).frame)[2]
 
 
@@ -150,7 +150,7 @@ def test_a_last_day_that_is_written_twice_is_no_interval() -> None:
     assert (len(bars), findings, refusal) == (20, {"repeated_date": 1}, None)
 
 
-def spaced(steps: list[int]) -> Refusal | None:
+def spaced(steps: list[int]) -> RefusedInput | None:
     days = np.cumsum([to_day(dt.date(2020, 1, 1)), *steps]).astype(np.int32)
     return other_interval(len(days), days)
 

@@ -23,14 +23,14 @@ from hypothesis import strategies as st
 
 from mcp_server.operations.screen_changes import Departure, ScreenChanges
 from screener.notify.messages import (
-    MOST_CHANGES,
+    MAX_CHANGES,
     REPEAT_SECONDS,
     not_published,
     published,
     screen,
     trial,
 )
-from screener.notify.send import APPRISE, MOST_KILOBYTES, notifying, send
+from screener.notify.send import APPRISE, MAX_KILOBYTES, notifying, send
 from screener.settings.settings import SettingsError, load_settings
 from store.folder.layout import DataFolder
 from store.folder.lock import locked
@@ -90,7 +90,7 @@ def test_the_message_of_a_published_night_has_its_counts_changes_and_links(
     with closing(active_book(data)) as book:
         served = {view.lineage_id: view for view in book.scan.rows}
     assert served.keys() & {change["lineage_id"] for change in changes}
-    for change in changes[:MOST_CHANGES]:
+    for change in changes[:MAX_CHANGES]:
         line = next(line for line in text.splitlines() if line.startswith(change["symbol"]))
         view = served.get(change["lineage_id"])
         assert view is None or f"; {place_words(view)}; {plan_words(view)}" in line
@@ -119,8 +119,8 @@ def test_a_long_list_of_changes_is_cut_and_counted(second: Path) -> None:
 
         book.__class__ = Changed
         lines = published(URL, manifest, book, ["S1", *(f"A{n}" for n in range(999))]).lines
-    assert sum(line.startswith("S1, ") for line in lines) == MOST_CHANGES
-    assert re.search(rf"\b{1000 - MOST_CHANGES} more .*{URL}/changes$", "\n".join(lines), re.M)
+    assert sum(line.startswith("S1, ") for line in lines) == MAX_CHANGES
+    assert re.search(rf"\b{1000 - MAX_CHANGES} more .*{URL}/changes$", "\n".join(lines), re.M)
     assert len("\n".join(lines)) < 4000
 
 
@@ -172,8 +172,8 @@ def test_a_long_list_of_a_screen_is_cut_and_counted(second: Path, kind: str) -> 
     changes = ScreenChanges(FIRST_DAY, [], **{kind: many})
     assert f": {len(many):,}." in "".join(screen(URL, ALL, changes))
     told = list(screen(URL, f"{URL}{ALL}", changes))
-    assert len([line for line in told if line.startswith(f"{view.symbol}: ")]) == MOST_CHANGES
-    assert any(f" {1000 - MOST_CHANGES} more" in line for line in told)
+    assert len([line for line in told if line.startswith(f"{view.symbol}: ")]) == MAX_CHANGES
+    assert any(f" {1000 - MAX_CHANGES} more" in line for line in told)
     assert len("\n".join(told)) < 4000
 
 
@@ -354,7 +354,7 @@ def test_a_command_has_its_own_address_in_its_environment_and_no_setting(
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="elsewhere memory is not counted so")
 def test_whoever_answers_without_an_end_fills_no_memory() -> None:
-    command = [*APPRISE[:3], sys.executable, "-c", f"bytearray({2 * 1024 * MOST_KILOBYTES})"]
+    command = [*APPRISE[:3], sys.executable, "-c", f"bytearray({2 * 1024 * MAX_KILOBYTES})"]
 
     assert b"MemoryError" in subprocess.run(command, capture_output=True, check=False).stderr
 

@@ -13,16 +13,16 @@ import anyio.to_thread
 import pytest
 import uvicorn
 
-from mcp_server.http.edge import Edge
+from mcp_server.http.application import Application
 from mcp_server.http.requests import DisconnectedError, Receive, Scope, Send, read_body
 from mcp_server.http.responses import response
-from screener.server.door import Bounds
+from screener.server.connection_limiter import ConnectionLimits
 from screener.server.serving import server_config
 from screener.settings.settings import Settings
 
 LONG = 60.0
 
-PATIENT = Bounds(LONG, LONG, LONG, LONG, LONG, LONG)
+PATIENT = ConnectionLimits(LONG, LONG, LONG, LONG, LONG, LONG)
 """No time is up within a test."""
 
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -75,11 +75,11 @@ class Echo:
 
 @contextmanager
 def started(
-    bounds: Bounds = PATIENT, app: App | None = None, **settings: Any
+    bounds: ConnectionLimits = PATIENT, app: App | None = None, **settings: Any
 ) -> Iterator[tuple[int, uvicorn.Server]]:
     """A server with these bounds, and its port."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        edge = Edge(app or Echo(), at_once=64, is_https=False, docs_url="http://x/docs")
+        edge = Application(app or Echo(), at_once=64, is_https=False, docs_url="http://x/docs")
 
         async def serve(scope: Scope, receive: Receive, send: Send) -> None:
             await edge(scope, receive, send)

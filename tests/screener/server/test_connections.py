@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mcp_server.http.requests import Receive, Scope, Send
-from screener.server.door import Bounds
+from screener.server.connection_limiter import ConnectionLimits
 from tests.screener.server.sockets import (
     BUSY,
     GET,
@@ -68,7 +68,7 @@ def patient() -> Iterator[int]:
 @pytest.fixture(scope="module")
 def hasty() -> Iterator[int]:
     """A server whose times are up at once."""
-    with listening(Bounds(0.2, 0.2, LONG, 0.2, 0.2, 0.2)) as port:
+    with listening(ConnectionLimits(0.2, 0.2, LONG, 0.2, 0.2, 0.2)) as port:
         yield port
 
 
@@ -242,7 +242,7 @@ def test_an_idle_connection_is_closed(hasty: int) -> None:
 
 
 def test_the_first_byte_after_an_answer_starts_the_clock_of_a_head() -> None:
-    with listening(Bounds(0.2, LONG, LONG, LONG, LONG, 0.2)) as port:
+    with listening(ConnectionLimits(0.2, LONG, LONG, LONG, LONG, 0.2)) as port:
         for sent, answer in ((b"\r\n", b""), (b"G", b"HTTP/1.1 408")):
             with connect(port) as client:
                 client.sendall(GET)
@@ -254,18 +254,18 @@ def test_the_first_byte_after_an_answer_starts_the_clock_of_a_head() -> None:
 def test_an_answer_that_comes_late_ends_the_connection() -> None:
     app = Echo()
 
-    with listening(Bounds(LONG, LONG, 0.2, LONG, LONG, 0.2), app) as port:
+    with listening(ConnectionLimits(LONG, LONG, 0.2, LONG, LONG, 0.2), app) as port:
         assert exchange(port, GET.replace(b"/ ", b"/wait ")) == b""
         assert app.left.wait(30)
 
 
-@pytest.mark.parametrize("by", ["the system", "the door"])
+@pytest.mark.parametrize("by", ["the system", "the limiter"])
 def test_a_client_that_does_not_read_is_disconnected(
     monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:
-    if by == "the door":
+    if by == "the limiter":
         monkeypatch.setattr("screener.server.connections._drop_when_unread", lambda *_: None)
-    app, bounds = Echo(), Bounds(LONG, LONG, LONG, LONG, 0.2, 0.2)
+    app, bounds = Echo(), ConnectionLimits(LONG, LONG, LONG, LONG, 0.2, 0.2)
 
     with listening(bounds, app) as port, connect(port) as client:
         client.sendall(GET.replace(b"/ ", b"/large "))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from screener.server.door import Bounds
+from screener.server.connection_limiter import ConnectionLimits
 from tests.screener.process import until
 from tests.screener.server.sockets import (
     BUSY,
@@ -24,12 +24,14 @@ from tests.screener.server.sockets import (
     status,
 )
 
-PATIENT = Bounds(LONG, LONG, LONG, LONG, LONG, LONG, leave_seconds=LONG)
+PATIENT = ConnectionLimits(LONG, LONG, LONG, LONG, LONG, LONG, leave_seconds=LONG)
 CLOSE = b"connection: close"
 
 
 @contextmanager
-def stoppable(app: Echo, bounds: Bounds = PATIENT) -> Iterator[tuple[int, Callable[[], None]]]:
+def stoppable(
+    app: Echo, bounds: ConnectionLimits = PATIENT
+) -> Iterator[tuple[int, Callable[[], None]]]:
     """The port of a server, and what begins its stop."""
     with started(bounds, app) as (port, server):
 
@@ -87,7 +89,7 @@ def test_of_several_requests_under_way_each_is_answered() -> None:
 
 
 def test_a_connection_without_a_request_is_closed_after_a_moment() -> None:
-    bounds = Bounds(LONG, LONG, LONG, LONG, LONG, LONG, leave_seconds=0.1)
+    bounds = ConnectionLimits(LONG, LONG, LONG, LONG, LONG, LONG, leave_seconds=0.1)
     with stoppable(Echo(), bounds) as (port, stop), connect(port) as new, connect(port) as idle:
         idle.sendall(GET)
         read_answer(idle)
@@ -98,7 +100,7 @@ def test_a_connection_without_a_request_is_closed_after_a_moment() -> None:
 
 
 def test_who_never_ends_a_head_does_not_hold_up_the_stop() -> None:
-    bounds = Bounds(LONG, LONG, LONG, LONG, LONG, 0.1, leave_seconds=0.1)
+    bounds = ConnectionLimits(LONG, LONG, LONG, LONG, LONG, 0.1, leave_seconds=0.1)
     with stoppable(Echo(), bounds) as (port, stop), connect(port) as client:
         client.sendall(BUSY[:9])
         with connect(port) as other:  # what was sent before is read by now

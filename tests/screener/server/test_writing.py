@@ -11,8 +11,8 @@ from uvicorn.server import ServerState
 
 from mcp_server.http.requests import Header, Receive, Scope, Send
 from mcp_server.http.responses import HttpResponse
+from screener.server.connection_limiter import ConnectionLimiter, ConnectionLimits
 from screener.server.connections import Connection
-from screener.server.door import Bounds, Door
 from tests.screener.server.sockets import GET, App, connect, read_to_end, started
 
 LAST = GET[:-2] + b"Connection: close\r\n\r\n" + b"x" * 200_000
@@ -34,7 +34,7 @@ def answering(data: bytes, late: asyncio.Event | None = None) -> tuple[Connectio
 def connected(app: App, data: bytes) -> tuple[Connection, list[bytes]]:
     """A connection to an app that got these bytes, and what it writes."""
     connection = Connection(
-        Door(Bounds()),
+        ConnectionLimiter(ConnectionLimits()),
         config=Config(app, log_config=None),
         server_state=ServerState(),
         app_state={},

@@ -15,12 +15,12 @@ from mcp_server.calls.callers import Caller
 from mcp_server.calls.errors import ApiError
 from mcp_server.charts import charts as charts_module
 from mcp_server.charts.charts import Charts
-from mcp_server.http.edge import Edge
+from mcp_server.http.application import Application
 from mcp_server.http.responses import response
 from mcp_server.limits.limits import Limiter, Quotas
-from screener.server.door import Bounds, Door
+from screener.server.connection_limiter import ConnectionLimiter, ConnectionLimits
 from screener.telemetry.metrics import LIMITS
-from screener.web.site.throttle import Throttle, TooManyRefusal
+from screener.web.site.login_limits import LoginLimits, TooManyRefusal
 from tests.contract.market import active_book
 from tests.counting import keyed
 from tests.mcp_server.http.edges import ask, scope_of
@@ -58,17 +58,19 @@ def of_limiter() -> dict[str, Ask]:
 def asks(night: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Ask]]:
     """What to ask for until a limit refuses it, by the limit."""
     monkeypatch.setattr(charts_module, "QUEUE_LIMIT", 0)
-    edge = Edge(response(200), at_once=0, is_https=False, docs_url="https://example.com/docs")
-    full = Bounds(connections=0)
+    edge = Application(
+        response(200), at_once=0, is_https=False, docs_url="https://example.com/docs"
+    )
+    full = ConnectionLimits(connections=0)
     with closing(active_book(night)) as book:
         setup = book.setup(
             *next(iter(sorted((view.symbol, view.setup_id) for view in book.scan.rows)))
         )
         assert setup is not None
         yield of_limiter() | {
-            "passwords": partial(anyio.run, Throttle().count, "ada@example.com", "192.0.2.1"),
-            "connections": partial(Door(full, trusted=["*"]).admit, Visitor()),
-            "connections_of_network": partial(Door(full).admit, Visitor()),
+            "passwords": partial(anyio.run, LoginLimits().count, "ada@example.com", "192.0.2.1"),
+            "connections": partial(ConnectionLimiter(full, trusted=["*"]).admit, Visitor()),
+            "connections_of_network": partial(ConnectionLimiter(full).admit, Visitor()),
             "requests_at_once": partial(anyio.run, ask, edge, scope_of()),
             "drawings": partial(anyio.run, Charts(tmp_path).png, book, setup),
         }

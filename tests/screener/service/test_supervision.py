@@ -9,11 +9,11 @@ import anyio
 import pytest
 from prometheus_client import REGISTRY
 
-from screener.service.supervisor import MOST_FAILURES, Loop, Supervisor
+from screener.service.supervisor import MAX_FAILURES, Loop, Supervisor
 
 
 @pytest.mark.parametrize(
-    ("seconds_apart", "failures"), [(0, MOST_FAILURES - 1), (100, 3 * MOST_FAILURES)]
+    ("seconds_apart", "failures"), [(0, MAX_FAILURES - 1), (100, 3 * MAX_FAILURES)]
 )
 async def test_a_loop_that_failed_is_started_again(seconds_apart: int, failures: int) -> None:
     """So often at once, and for ever if its failures lie far apart."""

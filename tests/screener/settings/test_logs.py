@@ -13,7 +13,7 @@ import pytest
 from mcp_server.limits import redis_counting
 from screener.settings.logs import (
     EVERY_SECONDS,
-    MOST_MESSAGES,
+    MAX_MESSAGES,
     LineFormatter,
     OncePerMinute,
     log_config,
@@ -160,10 +160,10 @@ def test_each_change_of_a_part_that_several_machines_share_is_written(part: Modu
 
 def test_messages_that_differ_each_time_do_not_fill_the_memory() -> None:
     once = OncePerMinute(Clock())
-    for number in range(2 * MOST_MESSAGES):
+    for number in range(2 * MAX_MESSAGES):
         once.filter(record({"number": number}))
 
-    assert len(once._seen) <= MOST_MESSAGES
+    assert len(once._seen) <= MAX_MESSAGES
 
 
 @pytest.mark.parametrize("level", ["debug", "info", "warning", "error"])

@@ -11,7 +11,7 @@ import httpx
 import sqlalchemy as sa
 
 from store.accounts.accounts import Account, AccountPlan, utc_now
-from store.accounts.audit import AuditLog, Event
+from store.accounts.audit import AuditEvent, AuditLog
 from store.accounts.grants import Grant, Grants
 from store.accounts.watchlist import Watchlist
 from store.database import tables
@@ -83,7 +83,7 @@ def tracked_by(service: Service, account: Account) -> list[str]:
     return on_database(service, lambda database: Watchlist(database).symbols(account.id))
 
 
-def events_of(service: Service, account: Account) -> list[Event]:
+def events_of(service: Service, account: Account) -> list[AuditEvent]:
     """What is recorded of an account, newest first."""
     return on_database(service, lambda database: AuditLog(database).events(account.id, limit=1000))
 

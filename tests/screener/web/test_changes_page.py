@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 import pytest
 
-from screener.web.market.changes import MOST, groups_of
+from screener.web.market.changes import MAX_ROWS, groups_of
 from store.wire.currency import money
 from store.wire.families import Family
 from store.wire.labels import CHANGE_KINDS, CHANGE_REASONS
@@ -73,7 +73,7 @@ def test_the_page_is_bounded_and_says_how_many_more_there_are(night: Path, tmp_p
     with closing(active_book(tmp_path)) as book:
         groups = groups_of(book, set(), set())
 
-    assert (len(groups[0].lines), groups[0].count) == (MOST, 1000)
+    assert (len(groups[0].lines), groups[0].count) == (MAX_ROWS, 1000)
 
 
 def test_tracked_tickers_come_first_and_every_row_is_a_link(changed: Service) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from screener.server.door import Bounds
-from screener.web.site.live import LASTS, MOST, MOST_OF_STRANGERS
+from screener.server.connection_limiter import ConnectionLimits
+from screener.web.site.live import LASTS, MAX_OF_STRANGERS, MAX_STREAMS
 from store.accounts.accounts import AccountPlan
 from store.folder.progress import ProgressFile
 from store.nights.nights import Nights
@@ -18,7 +18,7 @@ from tests.screener.web.people import new_person, signed_in
 from tests.screener.web.streams import publish, stream
 from tests.service import Service, serving
 
-SHARE = MOST // 4
+SHARE = MAX_STREAMS // 4
 STRANGER = {"Host": "stranger.example"}
 
 
@@ -122,11 +122,11 @@ def _opened_in_the_end(live: Service) -> str:
 def test_strangers_cannot_take_every_place(data_dir: Path) -> None:
     with serving(data_dir, trusted_proxies=("127.0.0.1",)) as live, ExitStack() as stack:
         member = cookies_of(live, AccountPlan.PREMIUM)
-        for number in range(MOST_OF_STRANGERS):
+        for number in range(MAX_OF_STRANGERS):
             news = stack.enter_context(stream(live.url, headers=_from(number // 8)))
             assert next(news).name == "night"
         stranger = httpx.get(f"{live.url}/events", headers=_from(99))
-        for number in range(MOST - MOST_OF_STRANGERS):
+        for number in range(MAX_STREAMS - MAX_OF_STRANGERS):
             options = {"headers": _from(100 + number // 8), "cookies": member}
             assert next(stack.enter_context(stream(live.url, **options))).name == "night"
         full = httpx.get(f"{live.url}/events", headers=_from(200), cookies=member)
@@ -148,4 +148,4 @@ def test_streams_take_no_place_of_requests(data_dir: Path) -> None:
 
 
 def test_a_stream_ends_before_its_connection_is_ended() -> None:
-    assert Bounds().answer_seconds > LASTS + 10
+    assert ConnectionLimits().answer_seconds > LASTS + 10

@@ -11,7 +11,7 @@ from tests.service import Service, serving
 
 IMAGE = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"}
 LINK = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
-LEAST = 5
+LIMIT = 5
 """Pages of a minute, and a quarter of the pictures."""
 
 
@@ -19,10 +19,10 @@ def test_what_another_site_loads_is_refused_and_uses_up_nothing_of_its_reader(
     data_dir: Path,
 ) -> None:
     frame = {**IMAGE, "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"}
-    with serving(data_dir, other_per_minute=LEAST) as live, Browser(live) as browser:
+    with serving(data_dir, other_per_minute=LIMIT) as live, Browser(live) as browser:
         for path in ("/", "/events", "/symbols/MSFT/chart.png"):
             for fields in (IMAGE, frame):
-                loaded = {browser.get(path, headers=fields).status_code for _ in range(5 * LEAST)}
+                loaded = {browser.get(path, headers=fields).status_code for _ in range(5 * LIMIT)}
                 assert loaded == {403}, (path, fields)
             assert browser.head(path).status_code == 200, path
 

@@ -7,7 +7,7 @@ from typing import Any
 import anyio.to_thread
 import pytest
 
-from screener.web.account.proof import REFUSED
+from screener.web.account.reauthentication import REFUSED
 from screener.web.site.forms import form_token
 from store.accounts.accounts import Account, Accounts
 from store.accounts.audit import AuditLog, EventKind

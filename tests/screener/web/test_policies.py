@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from screener.service.parts import MOST_BYTES
+from screener.service.parts import MAX_BYTES
 from screener.settings.settings import Settings
 from tests.screener.command import check_refusal, run
 from tests.screener.web.browser import Browser
@@ -68,7 +68,7 @@ def test_the_operator_s_own_text_takes_their_place_without_its_html(tmp_path: Pa
         (b"", "is empty"),
         (b" \n", "is empty"),
         (b"caf\xe9", "is not text in UTF-8"),
-        (b"x" * (MOST_BYTES + 1), "is over 256 KB"),
+        (b"x" * (MAX_BYTES + 1), "is over 256 KB"),
     ],
 )
 @pytest.mark.parametrize("name", ["SCREENER_PRIVACY", "SCREENER_TERMS"])

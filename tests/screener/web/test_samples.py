@@ -23,7 +23,7 @@ from tests.agent import call, connected
 from tests.service import Service, copy_night, serving
 
 PATH = Path(web.__file__).parent / FILE
-MOST_LETTERS, FEW_LETTERS, MOST_LINES, DEEPEST = 600, 12, 190, 9
+MAX_LETTERS, FEW_LETTERS, MAX_LINES, DEEPEST = 600, 12, 190, 9
 CODED = ("{", "iVBOR", "cursor:", "vscode:", "goose:")
 """How texts begin that nobody reads to the end."""
 
@@ -78,7 +78,7 @@ def shortened(value: Any, depth: int) -> Any:
         told = [f"… {more} more"] if more > 0 else []
         return [*(shortened(item, depth) for item in value[:most]), *told]
     if isinstance(value, str):
-        most = FEW_LETTERS if value.startswith(CODED) else MOST_LETTERS
+        most = FEW_LETTERS if value.startswith(CODED) else MAX_LETTERS
         return value if len(value) <= most else f"{value[:most]}…"
     return value
 
@@ -87,7 +87,7 @@ def pretty(value: Any) -> str:
     """A value as a person reads it, as deep as so many lines allow."""
     for depth in range(DEEPEST, 0, -1):
         text = json.dumps(shortened(value, depth), indent=2, ensure_ascii=False)
-        if text.count("\n") < MOST_LINES:
+        if text.count("\n") < MAX_LINES:
             break
     return text
 
@@ -189,6 +189,6 @@ def test_every_route_and_tool_has_one_sample_that_is_valid_json() -> None:
     assert {*EXTENDED.tools, *routes, *(f"GET {path}" for path in DOCUMENTS)} == set(names)
     for sample in samples:
         assert HOME not in sample.request + sample.answer
-        assert sample.answer.count("\n") < MOST_LINES
+        assert sample.answer.count("\n") < MAX_LINES
         if sample.answer.startswith("{"):
             json.loads(sample.answer)

@@ -23,7 +23,7 @@ from screener.web.screens import saved_screens, screen_feed
 from store.accounts import screens
 from store.accounts.accounts import AccountPlan, utc_now
 from store.accounts.audit import OPERATOR
-from store.accounts.screens import SCREEN_CAP, Screens
+from store.accounts.screens import MAX_SCREENS, Screens
 from store.nights.nights import Nights
 from store.wire.currency import money
 from store.wire.view import SetupView
@@ -289,7 +289,7 @@ def test_an_account_saves_50_screens(later: Service) -> None:
     browser = signed_in(later, account)
 
     async def fill(database: object) -> None:
-        for number in range(SCREEN_CAP):
+        for number in range(MAX_SCREENS):
             query = f'{{"max_distance_pct":{number + 1}}}'
             await Screens(database).save(account.id, str(number), query, tracked_only=False)  # type: ignore[arg-type]
 
@@ -568,8 +568,8 @@ def _feed(browser: Browser, page: str, number: int) -> str:
 def test_lists_are_cut_and_counted(
     night: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(saved_screens, "MOST", 50)
-    monkeypatch.setattr(screen_feed, "MOST", 40)
+    monkeypatch.setattr(saved_screens, "MAX_ROWS", 50)
+    monkeypatch.setattr(screen_feed, "MAX_ENTRIES", 40)
     seal_later(night, tmp_path, lambda _: None)
     make_market(tmp_path)
     with serving(tmp_path) as live:

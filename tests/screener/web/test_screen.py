@@ -23,7 +23,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mcp_server.filters.filters import MAX_PREDICATES, OPERATORS
-from mcp_server.filters.kinds import KINDS, Kind
+from mcp_server.filters.kinds import KINDS, FilterKind
 from mcp_server.filters.scan_order import COLUMNS, NEARNESS, SORTS
 from mcp_server.operations.screens import (
     DEFAULTS,
@@ -121,7 +121,7 @@ def test_an_address_with_the_parameters_of_the_api_shows_the_rows_and_plans_of_t
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_each_kind_is_built_by_the_form_alone_and_gives_the_rows_of_the_api(
-    market: Service, evidence: dict[str, Any], kind: Kind
+    market: Service, evidence: dict[str, Any], kind: FilterKind
 ) -> None:
     browser = Browser(market, follow_redirects=True)
     controls = Controls(browser.get("/screen?status=all").text, "query")
@@ -144,7 +144,7 @@ def test_each_kind_is_built_by_the_form_alone_and_gives_the_rows_of_the_api(
     ]
 
 
-def _fill(controls: Controls, kind: Kind, evidence: dict[str, Any]) -> dict[str, Any]:
+def _fill(controls: Controls, kind: FilterKind, evidence: dict[str, Any]) -> dict[str, Any]:
     """Fill in the one line of a builder, and say which predicate it is."""
     (value,), (op,), (period,) = (controls.named(name) for name in ("value", "op", "period"))
     chosen: dict[str, Any] = {"kind": kind.name}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from screener.nightly.cleaning.rules import FINDINGS, REFUSALS
-from screener.web.market.status import NAMED, summary_of
+from screener.web.market.status import MAX_NAMED, summary_of
 from store.accounts.accounts import utc_now
 from store.folder.progress import ProgressFile, State
 from store.nights.active_night import read_last_nights
@@ -22,7 +22,7 @@ from tests.service import Service, copy_night, serving
 
 REPORT = {
     "refused": {
-        "stale": {f"OLD{n:03}": "The bars stop on 2019-04-18." for n in range(NAMED + 7)},
+        "stale": {f"OLD{n:03}": "The bars stop on 2019-04-18." for n in range(MAX_NAMED + 7)},
         "of_another_version": {"<b>.csv": "Why not."},
     },
     "findings": {"gap": [12, 3], "halted": [40, 2]},
@@ -50,7 +50,11 @@ def test_reasons_are_counted_whole_and_named_up_to_a_bound() -> None:
     summary = summary_of(REPORT)
     stale, other = summary["refused"]
 
-    assert (stale.words, stale.size, len(stale.named)) == (LEFT_OUT["stale"], NAMED + 7, NAMED)
+    assert (stale.words, stale.size, len(stale.named)) == (
+        LEFT_OUT["stale"],
+        MAX_NAMED + 7,
+        MAX_NAMED,
+    )
     assert (other.words, other.size) == ("of another version", 1)
     assert summary["irregularities"] == [(FOUND["halted"], 40, 2), (FOUND["gap"], 12, 3)]
     assert (summary["forming"], summary["running"]) == (2, 5)
@@ -75,10 +79,10 @@ def test_names_are_shown_only_to_who_may_see_the_scan(data_dir: Path) -> None:
 
     assert "OLD001" not in stranger
     assert ".csv" not in stranger
-    assert str(NAMED + 7) in stranger
+    assert str(MAX_NAMED + 7) in stranger
     assert "see the symbols here" in stranger
     assert "OLD001" in member
-    assert f"OLD{NAMED:03}" not in member
+    assert f"OLD{MAX_NAMED:03}" not in member
     assert "<b>.csv" not in member
     assert "&lt;b&gt;.csv" in member
 

@@ -22,7 +22,7 @@ from screener.service.app import build_app
 from screener.settings.settings import Settings
 from screener.web.routes import web_routes
 from screener.web.site.pages import plain
-from screener.web.site.site import Site
+from screener.web.site.services import WebServices
 from tests.screener.web.browser import Browser
 from tests.screener.web.pages import NOT_PAGES, PAGES, Page, Walk
 from tests.screener.web.people import new_person, signed_in
@@ -78,7 +78,7 @@ def test_every_route_of_the_pages_is_in_the_table(
     """A new page is a row of tests/screener/web/pages.py, and is then looked at by every walk."""
     found = list[Route]()
 
-    def noted(site: Site, reference: Callable[[Offer], str]) -> list[Route]:
+    def noted(site: WebServices, reference: Callable[[Offer], str]) -> list[Route]:
         found.extend(web_routes(site, reference))
         return found
 

@@ -21,7 +21,7 @@ from store.accounts.accounts import (
     utc_now,
 )
 from store.accounts.audit import Actor, EventKind
-from store.accounts.grants import Form, Grants
+from store.accounts.grants import ConsentForm, Grants
 from store.accounts.keys import Keys
 from store.accounts.screens import Screens
 from store.accounts.sessions import PROOF, Browsers, Sessions
@@ -280,7 +280,7 @@ def make_key(house: House, person: Person) -> Coroutine[Any, Any, object]:
 
 
 def make_app(house: House, person: Person) -> Coroutine[Any, Any, object]:
-    form = Form(person.token, utc_now() + dt.timedelta(hours=1))
+    form = ConsentForm(person.token, utc_now() + dt.timedelta(hours=1))
     return house.grants.approve(
         person.account.id, "host", "A", CALLBACK, "c", form=form, session=person.token
     )

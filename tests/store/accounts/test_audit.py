@@ -20,11 +20,11 @@ from sqlalchemy.exc import SQLAlchemyError
 from oauth.authorization import Authorization
 from store.accounts import retention
 from store.accounts.accounts import AccountPlan, Accounts, hash_secret
-from store.accounts.audit import MAX_TEXT, Actor, AuditLog, Event, EventKind, note
+from store.accounts.audit import MAX_TEXT, Actor, AuditEvent, AuditLog, EventKind, note
 from store.accounts.grants import Grants
 from store.accounts.keys import Keys
 from store.accounts.sessions import Sessions, handle_of
-from store.accounts.tokens import Pair, Tokens
+from store.accounts.tokens import TokenPair, Tokens
 from store.database import tables
 from store.database.database import Database
 from store.errors import StoreError
@@ -53,7 +53,7 @@ class House:
         self.log = AuditLog(database)
         self.account_id = 0
         self.prefix = self.session = self.code = self.used_code = self.grant = ""
-        self.pair = Pair("", "")
+        self.pair = TokenPair("", "")
 
     async def furnish(self) -> None:
         self.account_id = (await self.accounts.add(ADA, AccountPlan.PREMIUM, HASH)).id
@@ -71,11 +71,11 @@ class House:
             self.account_id, "host", "A host", CALLBACK, "challenge", actor=SOMEBODY
         )
 
-    async def sweep(self, most_events: int = retention.MOST_EVENTS) -> int:
+    async def sweep(self, most_events: int = retention.MAX_EVENTS) -> int:
         """How many events a sweep removes."""
         return (await swept(self.database, self.clock, most_events))["events"]
 
-    async def redeem(self, code: str) -> Pair | None:
+    async def redeem(self, code: str) -> TokenPair | None:
         return await self.tokens.redeem(code, "host", "challenge", CALLBACK, actor=SOMEBODY)
 
 
@@ -283,7 +283,7 @@ def test_a_page_and_an_endpoint_say_who_acts(package: str) -> None:
 
 
 async def test_an_app_is_connected_once_and_not_at_each_refresh(house: House) -> None:
-    pair: Pair | None = house.pair
+    pair: TokenPair | None = house.pair
     for _ in range(3):
         assert pair is not None
         pair = await house.tokens.rotate(pair.refresh, "host")
@@ -308,7 +308,7 @@ async def test_events_are_read_newest_first_by_account_kind_time_and_page(house:
     house.clock.now += DAY
     await house.accounts.set_plan(ADA, AccountPlan.NONE)
     every = await house.log.events()
-    pages: list[Event] = []
+    pages: list[AuditEvent] = []
     while page := await house.log.events(before=pages[-1].id if pages else None, limit=2):
         assert len(page) <= 2
         pages += page
@@ -363,7 +363,7 @@ async def test_events_older_than_the_retention_are_removed(house: House) -> None
 async def test_old_events_are_removed_so_many_at_once(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retention, "MOST_AT_ONCE", 2)
+    monkeypatch.setattr(retention, "MAX_AT_ONCE", 2)
     old, removed = len(await house.log.events()), list[int]()
 
     def listen(_connection: Any, cursor: Any, statement: str, *_rest: Any) -> None:

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from store.accounts.accounts import AccountPlan, Accounts
 from store.accounts.audit import Actor
-from store.accounts.grants import GRANT_CAP, GRANTS_PER_HOUR, Form, Grants
+from store.accounts.grants import GRANTS_PER_HOUR, MAX_GRANTS, ConsentForm, Grants
 from store.database import tables
 from store.database.database import Database
 from store.errors import AccountError, TooManyError, TooOftenError, UsedFormError
@@ -38,7 +38,7 @@ async def grants(database: Database, clock: SetClock) -> Grants:
 
 
 async def approve(grants: Grants, form: str, account_id: int = 1) -> str:
-    used = Form(form, START + 2 * HOUR)
+    used = ConsentForm(form, START + 2 * HOUR)
     return await grants.approve(
         account_id, "host", "A host", CALLBACK, "challenge", form=used, actor=OWNER
     )
@@ -114,7 +114,7 @@ async def test_an_account_approves_so_many_apps_within_an_hour(
 async def test_an_account_with_very_many_apps_revokes_one_first(
     grants: Grants, clock: SetClock
 ) -> None:
-    for number in range(GRANT_CAP):
+    for number in range(MAX_GRANTS):
         await grants.approve(1, "host", f"Host {number}", CALLBACK, "challenge")
 
     with pytest.raises(TooManyError, match="50 apps; revoke one"):
@@ -124,7 +124,7 @@ async def test_an_account_with_very_many_apps_revokes_one_first(
     await grants.revoke_grant(1, first.prefix)
     await approve(grants, "one more")
 
-    assert len(await grants.unrevoked(1)) == GRANT_CAP
+    assert len(await grants.unrevoked(1)) == MAX_GRANTS
 
 
 async def test_an_account_that_was_deleted_meanwhile_approves_nothing(

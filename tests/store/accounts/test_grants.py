@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from store.accounts import clients, retention
 from store.accounts.accounts import AccountPlan, Accounts
 from store.accounts.grants import Grants
-from store.accounts.tokens import Pair, Tokens
+from store.accounts.tokens import TokenPair, Tokens
 from store.database import tables
 from store.database.database import Database
 from store.errors import UnknownClientError
@@ -40,7 +40,7 @@ class House:
     async def approve(self) -> str:
         return await self.grants.approve(self.account_id, "host", "A host", CALLBACK, "challenge")
 
-    async def connect(self) -> Pair:
+    async def connect(self) -> TokenPair:
         """The tokens of a new approval."""
         pair = await self.tokens.redeem(await self.approve(), "host", "challenge", None)
         assert pair is not None

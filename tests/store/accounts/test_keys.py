@@ -9,7 +9,7 @@ import pytest
 
 from store.accounts.accounts import AccountPlan, Accounts
 from store.accounts.audit import Actor
-from store.accounts.keys import KEY_CAP, Keys
+from store.accounts.keys import MAX_KEYS, Keys
 from store.database.database import Database
 from store.errors import AccountError, TooManyError, TooOftenError
 from tests.accounts import rows_of, swept
@@ -139,7 +139,7 @@ async def test_a_key_does_not_end_before_it_begins(keys: Keys, end: dt.datetime)
 
 
 async def test_keys_that_have_ended_leave_room_for_others(keys: Keys, clock: SetClock) -> None:
-    for number in range(KEY_CAP):
+    for number in range(MAX_KEYS):
         await keys.create("ada@example.com", f"{number}", expires_at=START + (number + 1) * HOUR)
     with pytest.raises(TooManyError, match="50 live keys"):
         await keys.create("ada@example.com", "one more")

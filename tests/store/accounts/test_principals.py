@@ -19,11 +19,11 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from store.accounts.accounts import AccountPlan, Accounts, hash_secret
-from store.accounts.credentials import LIFETIMES, Kind
+from store.accounts.credentials import LIFETIMES, CredentialKind
 from store.accounts.grants import Grants
 from store.accounts.keys import Keys, Principal
 from store.accounts.principals import PRINCIPAL_BYTES, SYMBOL_BYTES, Principals
-from store.accounts.tokens import Pair, Tokens
+from store.accounts.tokens import TokenPair, Tokens
 from store.accounts.watchlist import Watchlist
 from store.database import changes as feed
 from store.database.changes import ChangeFeed, feed_of
@@ -49,7 +49,7 @@ class Person:
     prefix: str
     secret: str
     grant: str
-    pair: Pair
+    pair: TokenPair
 
 
 Seen = tuple[Principal | None, Principal | None, tuple[str, ...]]
@@ -353,7 +353,7 @@ async def test_of_more_accounts_than_are_known_all_count_as_changed(
 
 @ON_ONE
 async def test_a_kept_access_token_ends_at_its_time(house: House) -> None:
-    token, lifetime = house.ada.pair.access, LIFETIMES[Kind.ACCESS]
+    token, lifetime = house.ada.pair.access, LIFETIMES[CredentialKind.ACCESS]
     await house.found(token)
 
     house.clock.now = START + lifetime - dt.timedelta(seconds=1)

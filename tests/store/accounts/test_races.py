@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from store.accounts import clients as bounds
 from store.accounts.accounts import AccountPlan, Accounts, delete_rows, lock_account, utc_now
 from store.accounts.audit import Actor, AuditLog, EventKind
-from store.accounts.credentials import Kind as Credential
+from store.accounts.credentials import CredentialKind as Credential
 from store.accounts.grants import Grants
 from store.accounts.sessions import Sessions
 from store.database import tables

@@ -9,7 +9,7 @@ import pytest
 
 from store.accounts.accounts import Account, AccountPlan, Accounts
 from store.accounts.audit import Actor
-from store.accounts.screens import FEEDS_PER_HOUR, LONGEST_QUERY, SCREEN_CAP, Screens
+from store.accounts.screens import FEEDS_PER_HOUR, MAX_QUERY, MAX_SCREENS, Screens
 from store.accounts.sessions import PROOF, Sessions
 from store.database.database import Database
 from store.errors import AccountError, SignedOutError, TooManyError, TooOftenError
@@ -93,13 +93,13 @@ async def test_two_screens_of_an_account_have_two_names(house: House) -> None:
 
 
 async def test_a_query_has_a_bound(house: House) -> None:
-    await house.save("long", "x" * LONGEST_QUERY)
+    await house.save("long", "x" * MAX_QUERY)
     with pytest.raises(AccountError, match="too many conditions"):
-        await house.save("longer", "x" * (LONGEST_QUERY + 1))
+        await house.save("longer", "x" * (MAX_QUERY + 1))
 
 
 async def test_an_account_saves_so_many_screens_however_they_meet(house: House) -> None:
-    for number in range(SCREEN_CAP - 1):
+    for number in range(MAX_SCREENS - 1):
         await house.save(f"screen {number}", f"{NEAR}{number}")
 
     both = await asyncio.gather(
@@ -107,7 +107,7 @@ async def test_an_account_saves_so_many_screens_however_they_meet(house: House) 
     )
 
     assert [type(one) for one in both if not isinstance(one, int)] == [TooManyError]
-    assert len(await house.screens.of_account(house.ada.id)) == SCREEN_CAP
+    assert len(await house.screens.of_account(house.ada.id)) == MAX_SCREENS
     await house.save("renamed", f"{NEAR}0")  # one more name is no more screen
 
 

@@ -15,14 +15,14 @@ from store.accounts.audit import Actor, AuditLog, EventKind
 from store.accounts.credentials import (
     LIFETIMES,
     PREFIXES,
-    Kind,
+    CredentialKind,
     new_credential,
     new_seed,
     successor,
 )
 from store.accounts.grants import Grants
 from store.accounts.keys import Key
-from store.accounts.tokens import Pair, Tokens
+from store.accounts.tokens import TokenPair, Tokens
 from store.database import tables
 from store.database.database import Database
 from store.errors import TooOftenError
@@ -45,7 +45,7 @@ async def approve(database: Database) -> str:
     return await grants.approve(account.id, "host", "A host", CALLBACK, "challenge")
 
 
-async def redeemed(database: Database) -> Pair:
+async def redeemed(database: Database) -> TokenPair:
     pair = await at(database, START).redeem(await approve(database), "host", "challenge", None)
     assert pair is not None
     return pair
@@ -65,9 +65,9 @@ async def second_process(database: Database) -> AsyncIterator[Database]:
 
 
 def test_lifetimes_are_those_that_clients_were_promised() -> None:
-    assert LIFETIMES[Kind.CODE] <= dt.timedelta(seconds=60)
-    assert LIFETIMES[Kind.ACCESS] == dt.timedelta(days=7)
-    assert LIFETIMES[Kind.REFRESH] == dt.timedelta(days=90)
+    assert LIFETIMES[CredentialKind.CODE] <= dt.timedelta(seconds=60)
+    assert LIFETIMES[CredentialKind.ACCESS] == dt.timedelta(days=7)
+    assert LIFETIMES[CredentialKind.REFRESH] == dt.timedelta(days=90)
 
 
 @pytest.mark.parametrize(("before_end", "live"), [(SECOND, True), (0 * SECOND, False)])
@@ -77,18 +77,18 @@ async def test_each_credential_lives_until_its_end(
 ) -> None:
     code, pair = await approve(database), await redeemed(database)
 
-    def then(kind: Kind) -> Tokens:
+    def then(kind: CredentialKind) -> Tokens:
         return at(database, START + LIFETIMES[kind] - before_end)
 
-    redeemed_then = await then(Kind.CODE).redeem(code, "host", "challenge", None)
+    redeemed_then = await then(CredentialKind.CODE).redeem(code, "host", "challenge", None)
     assert (redeemed_then is not None) is live
-    assert (await then(Kind.ACCESS).principal(pair.access) is not None) is live
-    assert (await then(Kind.REFRESH).rotate(pair.refresh, "host") is not None) is live
+    assert (await then(CredentialKind.ACCESS).principal(pair.access) is not None) is live
+    assert (await then(CredentialKind.REFRESH).rotate(pair.refresh, "host") is not None) is live
 
 
 async def test_an_expired_credential_shown_again_revokes_nothing(database: Database) -> None:
     late, pair = await approve(database), await redeemed(database)
-    tokens = at(database, START + LIFETIMES[Kind.CODE])
+    tokens = at(database, START + LIFETIMES[CredentialKind.CODE])
 
     assert await tokens.redeem(late, "host", "challenge", None) is None
     assert await tokens.principal(pair.access) is not None
@@ -229,7 +229,7 @@ async def test_a_principal_is_the_account_of_its_grant_until_its_token_ends(
     assert principal is not None
     assert principal.account.email == "ada@example.com"
     assert principal.key == Key(grant.prefix, "A host", START, None)
-    assert principal.expires_at == moment + LIFETIMES[Kind.ACCESS]
+    assert principal.expires_at == moment + LIFETIMES[CredentialKind.ACCESS]
 
 
 async def test_a_rotation_ends_the_access_tokens_of_its_grant_alone(database: Database) -> None:
@@ -315,18 +315,18 @@ async def test_a_dump_does_not_lead_to_what_was_derived(database: Database) -> N
     stored = {str(value) for row in rows for value in row}
     pairs = {old.access, old.refresh, new.access, new.refresh}
 
-    assert successor(Kind.REFRESH, old.refresh, seed) == new.refresh
+    assert successor(CredentialKind.REFRESH, old.refresh, seed) == new.refresh
     assert stored.isdisjoint(pairs)
-    derived = {successor(kind, value, seed) for kind in Kind for value in stored}
+    derived = {successor(kind, value, seed) for kind in CredentialKind for value in stored}
     assert derived.isdisjoint(pairs)
     assert hash_secret(new.refresh) in stored
 
 
 def test_successors_look_like_all_credentials_and_never_repeat() -> None:
-    tokens = [new_credential(Kind.REFRESH) for _ in range(20)]
+    tokens = [new_credential(CredentialKind.REFRESH) for _ in range(20)]
     seeds = [new_seed() for _ in range(20)]
     everything = set[str]()
-    for kind in (Kind.ACCESS, Kind.REFRESH):
+    for kind in (CredentialKind.ACCESS, CredentialKind.REFRESH):
         made = {successor(kind, token, seed) for token in tokens for seed in seeds}
         everything |= made
         assert {len(one) for one in made} == {len(new_credential(kind))}

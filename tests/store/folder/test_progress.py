@@ -12,9 +12,9 @@ import pytest
 from store.errors import BusyError
 from store.folder.layout import DataFolder
 from store.folder.progress import (
-    LONGEST,
-    MOST_BYTES,
-    MOST_NAMED,
+    MAX_BYTES,
+    MAX_NAMED,
+    MAX_TEXT,
     NAMED_FOR_EACH,
     STOPPED,
     Progress,
@@ -106,11 +106,11 @@ def test_what_is_left_out_is_counted_and_a_bounded_part_is_named(tmp_path: Path)
 
     assert found.left[-1].count == 10_000
     assert len(found.left[-1].named) == NAMED_FOR_EACH
-    assert sum(len(left.named) for left in found.left) == MOST_NAMED
+    assert sum(len(left.named) for left in found.left) == MAX_NAMED
     texts = [text for left in found.left for pair in left.named.items() for text in pair]
-    assert max(map(len, texts)) == LONGEST
+    assert max(map(len, texts)) == MAX_TEXT
     assert not any("below" in text for text in texts)
-    assert DataFolder(tmp_path).progress.stat().st_size < MOST_BYTES
+    assert DataFolder(tmp_path).progress.stat().st_size < MAX_BYTES
 
 
 def test_no_text_of_the_record_steers_who_reads_it(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_the_end_names_what_the_night_left_out_and_nothing_else(tmp_path: Path) 
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b"{", b"[]", b'{"state": "working"}', b"\xff\xfe", b" " * (MOST_BYTES + 1)],
+    [b"", b"{", b"[]", b'{"state": "working"}', b"\xff\xfe", b" " * (MAX_BYTES + 1)],
 )
 def test_a_damaged_record_is_no_record(tmp_path: Path, body: bytes) -> None:
     DataFolder(tmp_path).progress.write_bytes(body)

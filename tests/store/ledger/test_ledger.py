@@ -24,9 +24,9 @@ from hypothesis import strategies as st
 from store.errors import LedgerError, ManifestError, WithdrawnError
 from store.ledger.ledger import Ledger, NightEntry
 from store.ledger.objects import (
-    LARGEST,
-    LONGEST_REASON,
-    MOST_LINES,
+    MAX_LINES,
+    MAX_OBJECT,
+    MAX_REASON,
     Name,
     Newest,
     decoded,
@@ -198,8 +198,8 @@ LARGE, LONG = "too long, or more than one file", "more than 200,000 lines"
     [
         (lambda body: body + b"\0", LARGE),
         (lambda body: body + body, LARGE),
-        (lambda _: gzip.compress(bytes(LARGEST + 1)), LARGE),
-        (lambda body: gzip.compress(gzip.decompress(body) + b"0\n" * MOST_LINES), LONG),
+        (lambda _: gzip.compress(bytes(MAX_OBJECT + 1)), LARGE),
+        (lambda body: gzip.compress(gzip.decompress(body) + b"0\n" * MAX_LINES), LONG),
     ],
 )
 def test_an_object_is_one_compressed_file_within_its_bounds(
@@ -225,7 +225,7 @@ class Busy(Ledger):
             append(Ledger(self.folder.parent), 3 + self.appended)
         return found
 
-    def bytes_of(self, name: Name, most: int = LARGEST + 1) -> bytes:
+    def bytes_of(self, name: Name, most: int = MAX_OBJECT + 1) -> bytes:
         if name.number == 2:
             append(Ledger(self.folder.parent), 9)
         return super().bytes_of(name, most)
@@ -492,7 +492,7 @@ def test_only_an_intact_night_takes_the_place_of_a_withdrawn_one(tmp_path: Path)
     assert nights.withdraw(third.data_version, "wrong", NOW) == first
 
 
-@pytest.mark.parametrize("reason", ["", " ", "two\nlines", "\x1b[2J", "x" * (LONGEST_REASON + 1)])
+@pytest.mark.parametrize("reason", ["", " ", "two\nlines", "\x1b[2J", "x" * (MAX_REASON + 1)])
 def test_a_withdrawal_needs_a_reason_that_can_be_shown(tmp_path: Path, reason: str) -> None:
     nights = Nights(tmp_path)
     recorded(nights, 0)

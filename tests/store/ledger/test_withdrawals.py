@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from store.ledger.ledger import NAMED, Ledger
-from store.ledger.objects import LONGEST_REASON
+from store.ledger.ledger import MAX_NAMED, Ledger
+from store.ledger.objects import MAX_REASON
 from store.nights.active_night import ActiveNight
 from store.nights.nights import Nights
 from tests.books import SESSION, write
@@ -17,15 +17,15 @@ from tests.resealed import withdraw
 
 
 def test_withdrawals_are_read_newest_first_and_the_newest_alone(tmp_path: Path) -> None:
-    for number in range(1, NAMED + 6):
-        version, reason = f"20121004-{number:012x}", "x" * LONGEST_REASON
+    for number in range(1, MAX_NAMED + 6):
+        version, reason = f"20121004-{number:012x}", "x" * MAX_REASON
         withdraw(tmp_path, number, data_version=version, reason=reason)
 
     found = Ledger(tmp_path).last_withdrawn()
 
-    versions = [f"20121004-{number:012x}" for number in range(NAMED + 5, 5, -1)]
+    versions = [f"20121004-{number:012x}" for number in range(MAX_NAMED + 5, 5, -1)]
     assert [withdrawal.data_version for withdrawal in found] == versions
-    assert {len(withdrawal.reason) for withdrawal in found} == {LONGEST_REASON}
+    assert {len(withdrawal.reason) for withdrawal in found} == {MAX_REASON}
 
 
 def test_a_withdrawal_is_told_in_one_sentence(tmp_path: Path) -> None:

@@ -17,26 +17,26 @@ from store.errors import ConflictError, ObjectsError
 from store.remote.objects import FILE, Object, Objects
 from tests.s3 import SECRET
 
-MOST = 10**6
+MAX_BYTES = 10**6
 
 
 def test_an_object_is_read_as_it_was_put(nights_url: str) -> None:
     objects = Objects(nights_url)
-    assert objects.read("nights/a.book", MOST) is None
+    assert objects.read("nights/a.book", MAX_BYTES) is None
     assert not objects.has("nights/a.book")
     objects.put("nights/a.book", b"first")
     objects.put("nights/a.book", b"second")
-    found = objects.read("nights/a.book", MOST)
+    found = objects.read("nights/a.book", MAX_BYTES)
     assert found is not None
     assert found.body == b"second"
     assert objects.has("nights/a.book")
-    assert objects.read("nights/a.book", MOST, known=found.tag) == Object(b"", found.tag)
+    assert objects.read("nights/a.book", MAX_BYTES, known=found.tag) == Object(b"", found.tag)
     objects.put("nights/a.book", b"third")
-    third = objects.read("nights/a.book", MOST, known=found.tag)
+    third = objects.read("nights/a.book", MAX_BYTES, known=found.tag)
     assert third is not None
     assert third.body == b"third"
     objects.remove("nights/a.book")
-    assert objects.read("nights/a.book", MOST, known=third.tag) is None
+    assert objects.read("nights/a.book", MAX_BYTES, known=third.tag) is None
 
 
 def test_names_are_those_of_a_folder_and_the_folders_in_it(nights_url: str) -> None:
@@ -76,7 +76,7 @@ def test_drafts_of_machines_that_went_away_are_removed_by_a_swap(tmp_path: Path)
     left[2].symlink_to(tmp_path / "gone")
     os.utime(left[0], (0, 0))
     objects.swap("manifest.json", b"1", None)
-    assert objects.read("manifest.json", MOST) is not None
+    assert objects.read("manifest.json", MAX_BYTES) is not None
     assert [draft.is_file() for draft in left] == [False, True, False]
 
 
@@ -119,7 +119,7 @@ def test_an_object_is_replaced_only_by_who_knows_its_tag(nights_url: str) -> Non
     second = objects.swap("manifest.json", b"2", first)
     with pytest.raises(ConflictError):
         objects.swap("manifest.json", b"3", first)
-    found = objects.read("manifest.json", MOST)
+    found = objects.read("manifest.json", MAX_BYTES)
     assert found is not None
     assert (found.body, found.tag) == (b"2", second)
 
@@ -144,11 +144,11 @@ def test_one_of_sixteen_writers_of_two_processes_wins_each_round(nights_url: str
     context = multiprocessing.get_context("spawn")
     with context.Pool(2) as pool:
         for round_ in range(ROUNDS):
-            there = objects.read("manifest.json", MOST)
+            there = objects.read("manifest.json", MAX_BYTES)
             assert there is not None
             halves = [(nights_url, there.tag, f"{round_}-{half}") for half in range(2)]
             winners = [name for won in pool.starmap(_race, halves) for name in won]
-            after = objects.read("manifest.json", MOST)
+            after = objects.read("manifest.json", MAX_BYTES)
             assert after is not None
             assert winners == [after.body.decode()]
 
@@ -197,7 +197,7 @@ def test_an_address_that_cannot_be_used_is_refused_at_once(
 def test_a_share_that_is_not_mounted_is_named(tmp_path: Path) -> None:
     objects = Objects((tmp_path / "share").as_uri())
     with pytest.raises(ObjectsError, match=r"There is no folder at file:///.*/share"):
-        objects.read("manifest.json", MOST)
+        objects.read("manifest.json", MAX_BYTES)
     with pytest.raises(ObjectsError, match="There is no folder at"):
         objects.put("nights/a.book", b"")
 
@@ -206,7 +206,7 @@ def test_a_share_that_is_not_mounted_is_named(tmp_path: Path) -> None:
 def test_a_bucket_that_does_not_exist_is_no_empty_store(bucket_url: str) -> None:
     objects = Objects(bucket_url.replace("nights-", "other-"))
     with pytest.raises(ObjectsError, match="There is no bucket at s3://other-"):
-        objects.read("manifest.json", MOST)
+        objects.read("manifest.json", MAX_BYTES)
     with pytest.raises(ObjectsError, match="There is no bucket at s3://other-"):
         objects.put("nights/a.book", b"")
 
@@ -215,7 +215,7 @@ def test_a_bucket_that_does_not_exist_is_no_empty_store(bucket_url: str) -> None
 def test_an_http_address_needs_consent(bucket_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_ALLOW_HTTP")
     with pytest.raises(ObjectsError, match="AWS_ALLOW_HTTP=true"):
-        Objects(bucket_url).read("manifest.json", MOST)
+        Objects(bucket_url).read("manifest.json", MAX_BYTES)
 
 
 @pytest.mark.engine

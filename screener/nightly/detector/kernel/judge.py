@@ -21,7 +21,7 @@ from screener.nightly.detector.kernel.naming import (
     name_wedge_or_triangle,
     unnamed,
 )
-from screener.nightly.detector.kernel.pairs import Pair, pair_of
+from screener.nightly.detector.kernel.pairs import LinePair, pair_of
 from screener.nightly.detector.kernel.prices import LOWER, UPPER
 from screener.nightly.detector.kernel.shape import Shape, judged, shape_of
 from screener.nightly.detector.kernel.touches import (
@@ -79,7 +79,7 @@ def judge(
 def scored(
     prices: Rows,
     lines: Rows,
-    pair: Pair,
+    pair: LinePair,
     naming: Naming,
     contacts: Contacts,
     bar: int,
@@ -131,7 +131,7 @@ def bounds_of(scale: int, parameters: Parameters) -> Bounds:
 
 
 @compiled
-def tested_span(pair: Pair, scale: int, parameters: Parameters) -> Finding:
+def tested_span(pair: LinePair, scale: int, parameters: Parameters) -> Finding:
     """The rules of length, progress, alignment and recency, which need no prices."""
     bounds = bounds_of(scale, parameters)
     if pair.length < bounds.shortest:
@@ -151,7 +151,7 @@ def tested_span(pair: Pair, scale: int, parameters: Parameters) -> Finding:
 
 
 @compiled
-def tested_early_closes(prices: Rows, lines: Rows, pair: Pair, tolerance: float) -> Finding:
+def tested_early_closes(prices: Rows, lines: Rows, pair: LinePair, tolerance: float) -> Finding:
     """Whether the closes before the later line starts stay within its backward extension."""
     for bar in range(pair.start, pair.later_start):
         price = prices[bar]
@@ -201,9 +201,9 @@ def tested_proportions(shape: Shape, kind: int, parameters: Parameters) -> Findi
     squeeze = is_squeeze(kind)
     largest = parameters.squeeze_bar_share_max if squeeze else parameters.bar_share_max
     if shape.largest_bar > largest:
-        return failed(Rule.LARGEST_BAR, shape.largest_bar, largest)
+        return failed(Rule.MAX_BAR, shape.largest_bar, largest)
     if shape.largest_gap > parameters.gap_share_max:
-        return failed(Rule.LARGEST_GAP, shape.largest_gap, parameters.gap_share_max)
+        return failed(Rule.MAX_GAP, shape.largest_gap, parameters.gap_share_max)
     if not squeeze and shape.directness < parameters.directness_min:
         return failed(Rule.DIRECTNESS, shape.directness, parameters.directness_min)
     return PASSED
@@ -225,7 +225,7 @@ def tested_nearness(
 
 
 @compiled
-def tested_trading(prices: Rows, pair: Pair, bar: int, parameters: Parameters) -> Finding:
+def tested_trading(prices: Rows, pair: LinePair, bar: int, parameters: Parameters) -> Finding:
     """Whether enough bars have a range, so that the shape is traded and not quoted."""
     flat = 0
     for k in range(pair.start, bar + 1):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from screener.nightly.detector.events import PatternType, Rows, Rule
 from screener.nightly.detector.kernel.compiler import Record, compiled
-from screener.nightly.detector.kernel.pairs import Pair, typical_atr
+from screener.nightly.detector.kernel.pairs import LinePair, typical_atr
 from screener.nightly.detector.kernel.prices import LOWER, UPPER
 from screener.nightly.detector.parameters import Parameters
 
@@ -54,7 +54,7 @@ def unnamed(finding: Finding) -> Naming:
 
 @compiled
 def name_wedge_or_triangle(
-    prices: Rows, lines: Rows, pair: Pair, bar: int, parameters: Parameters
+    prices: Rows, lines: Rows, pair: LinePair, bar: int, parameters: Parameters
 ) -> Naming:
     """The wedge or triangle that a pair is, or the rule it fails."""
     atr = typical_atr(prices, pair, bar)
@@ -81,7 +81,7 @@ def slope_sign(move: float, flat: float) -> int:
 
 
 @compiled
-def wedge_or_triangle(pair: Pair, parameters: Parameters) -> int:
+def wedge_or_triangle(pair: LinePair, parameters: Parameters) -> int:
     """The pattern type by the moves of both lines, or NO_PATTERN if they fit no type."""
     upper = slope_sign(pair.upper_move, parameters.flat_slope)
     lower = slope_sign(pair.lower_move, parameters.flat_slope)
@@ -124,7 +124,9 @@ class PoleSpan(NamedTuple):
 
 
 @compiled
-def name_squeeze(prices: Rows, lines: Rows, pair: Pair, bar: int, parameters: Parameters) -> Naming:
+def name_squeeze(
+    prices: Rows, lines: Rows, pair: LinePair, bar: int, parameters: Parameters
+) -> Naming:
     """The squeeze that a pair is, by the pole that ends at its first touch, or the rule it fails.
 
     Where both lines start on one bar, the higher pole counts.
@@ -145,7 +147,7 @@ def name_squeeze(prices: Rows, lines: Rows, pair: Pair, bar: int, parameters: Pa
 
 @compiled
 def follows_pole(
-    prices: Rows, upper: Record, lower: Record, pair: Pair, parameters: Parameters
+    prices: Rows, upper: Record, lower: Record, pair: LinePair, parameters: Parameters
 ) -> bool:
     """Whether a pole ends at the first touch of a pair."""
     _, pole = higher_pole(prices, upper, lower, pair, parameters)
@@ -154,7 +156,7 @@ def follows_pole(
 
 @compiled
 def higher_pole(
-    prices: Rows, upper: Record, lower: Record, pair: Pair, parameters: Parameters
+    prices: Rows, upper: Record, lower: Record, pair: LinePair, parameters: Parameters
 ) -> tuple[int, PoleSpan]:
     """The pole that ends at the first touch of a pair, and the side of its tip."""
     side = UPPER if upper.start == pair.start else LOWER
@@ -167,7 +169,7 @@ def higher_pole(
 
 
 @compiled
-def inward(pair: Pair, parameters: Parameters) -> Finding:
+def inward(pair: LinePair, parameters: Parameters) -> Finding:
     """Whether both lines move towards each other; if not, the shape is a flag or a wedge."""
     slower = min(-pair.upper_move, pair.lower_move)
     if slower < parameters.squeeze_slope_min:
@@ -272,7 +274,7 @@ def straightness(prices: Rows, pole: PoleSpan) -> float:
 
 @compiled
 def tested_squeeze(
-    prices: Rows, side: int, pair: Pair, pole: PoleSpan, bar: int, parameters: Parameters
+    prices: Rows, side: int, pair: LinePair, pole: PoleSpan, bar: int, parameters: Parameters
 ) -> Finding:
     """Whether a pair is narrow compared with its pole, drifts little and retraces little of it."""
     if pair.width > parameters.pole_width_max * pole.height:

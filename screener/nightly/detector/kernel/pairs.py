@@ -17,7 +17,7 @@ from screener.nightly.detector.kernel.touches import Indices, find_touches
 from screener.nightly.detector.parameters import Parameters
 
 
-class Pair(NamedTuple):
+class LinePair(NamedTuple):
     """The geometry of two lines as of a bar."""
 
     start: int  # bar of the earlier first touch
@@ -46,13 +46,13 @@ def converge(upper: Record, lower: Record, atr: float, bar: int, parameters: Par
 
 
 @compiled
-def pair_of(upper: Record, lower: Record, bar: int) -> Pair:
+def pair_of(upper: Record, lower: Record, bar: int) -> LinePair:
     """Measure two converging lines as of a bar."""
     start = min(upper.start, lower.start)
     later_start = max(upper.start, lower.start)
     length = bar - start
     width = width_at(upper, lower, start)
-    return Pair(
+    return LinePair(
         start,
         later_start,
         length,
@@ -66,7 +66,7 @@ def pair_of(upper: Record, lower: Record, bar: int) -> Pair:
 
 
 @compiled
-def typical_atr(prices: Rows, pair: Pair, bar: int) -> float:
+def typical_atr(prices: Rows, pair: LinePair, bar: int) -> float:
     """The mean of the ATR at the later start and today."""
     later: Record = prices[pair.later_start]
     today: Record = prices[bar]

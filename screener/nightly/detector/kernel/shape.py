@@ -25,7 +25,7 @@ from screener.nightly.detector.kernel.naming import (
     retracement,
     straightness,
 )
-from screener.nightly.detector.kernel.pairs import Pair, typical_atr, width_at
+from screener.nightly.detector.kernel.pairs import LinePair, typical_atr, width_at
 from screener.nightly.detector.kernel.prices import LOWER, UPPER
 from screener.nightly.detector.kernel.touches import Contacts
 from screener.nightly.detector.parameters import Parameters
@@ -86,7 +86,7 @@ class Shape(NamedTuple):
 def shape_of(
     prices: Rows,
     lines: Rows,
-    pair: Pair,
+    pair: LinePair,
     contacts: Contacts,
     kind: int,
     bar: int,
@@ -200,7 +200,9 @@ class Inner(NamedTuple):
 
 
 @compiled
-def measured_bars(prices: Rows, lines: Rows, pair: Pair, bar: int, parameters: Parameters) -> Inner:
+def measured_bars(
+    prices: Rows, lines: Rows, pair: LinePair, bar: int, parameters: Parameters
+) -> Inner:
     """Measure the bars of a pattern in one pass, since this is where a walk spends its time."""
     lean = largest = gap = ranges = was = 0.0
     outside = crossings = longest = 0
@@ -237,7 +239,7 @@ def measured_bars(prices: Rows, lines: Rows, pair: Pair, bar: int, parameters: P
 
 
 @compiled
-def run_in_of(prices: Rows, pair: Pair) -> float:
+def run_in_of(prices: Rows, pair: LinePair) -> float:
     """The range of the bars before a pattern, half as many as it has, in widths at the start."""
     top = prices[pair.start].extreme[UPPER]
     bottom = prices[pair.start].extreme[LOWER]
@@ -248,7 +250,7 @@ def run_in_of(prices: Rows, pair: Pair) -> float:
 
 
 @compiled
-def directness_of(prices: Rows, lines: Rows, pair: Pair, bar: int, leg_min: float) -> float:
+def directness_of(prices: Rows, lines: Rows, pair: LinePair, bar: int, leg_min: float) -> float:
     """The summed length of all legs of a pattern, as a share of all moves between its closes.
 
     A leg ends where price turns back by a share of the width; the last leg is unfinished.
@@ -304,7 +306,9 @@ class Pole(NamedTuple):
 
 
 @compiled
-def measured_pole(prices: Rows, pair: Pair, kind: int, bar: int, parameters: Parameters) -> Pole:
+def measured_pole(
+    prices: Rows, pair: LinePair, kind: int, bar: int, parameters: Parameters
+) -> Pole:
     """Measure the pole of a squeeze."""
     if not is_squeeze(kind):
         return Pole(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)

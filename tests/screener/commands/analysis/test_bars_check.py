@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from screener.commands.analysis.quality import MOST
-from screener.commands.nights.night import MOST_FINDINGS
+from screener.commands.analysis.quality import MAX_LISTED
+from screener.commands.nights.night import MAX_FINDINGS
 from store.nights.nights import Nights
 from tests.screener.command import Finished, check_refusal, run
 from tests.screener.nightly.series import walk, write_csv
 
 BARS = 600
-SHORT = [f"T{number:02}" for number in range(MOST + 3)]
+SHORT = [f"T{number:02}" for number in range(MAX_LISTED + 3)]
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ def test_the_text_has_the_figures_of_the_json_and_bounded_lists(bars: Path, tmp_
     assert re.search(rf" S00: {series['S00']['bars']} .*{series['S00']['first']}", text)
     first = next(line for line in lines if line.startswith("    S"))
     assert re.match(r" +S01: 598 .*600 ", first), "the one that lost most is the first"
-    assert re.search(rf"\b{len(series) - MOST} .*--json", text)
+    assert re.search(rf"\b{len(series) - MAX_LISTED} .*--json", text)
     for rule in ("repeated_date", "undated_row"):
         assert any(line.split()[:2] == [rule, "1"] for line in lines), rule
 
@@ -295,7 +295,7 @@ def test_a_night_reports_what_was_found_in_each_symbols_bars(bars: Path, tmp_pat
 
 
 def test_a_report_shows_the_first_findings_and_counts_the_others(tmp_path: Path) -> None:
-    for number in range(MOST_FINDINGS + 5):
+    for number in range(MAX_FINDINGS + 5):
         write_csv(tmp_path / "bars" / f"F{number:02}.csv", walk(20, seed=1))
     write_csv(tmp_path / "bars" / "GOOD.csv", walk(BARS, seed=1))
     run(tmp_path, "nightly", "--bars", str(tmp_path / "bars"), "--jobs", "1")
@@ -304,6 +304,6 @@ def test_a_report_shows_the_first_findings_and_counts_the_others(tmp_path: Path)
     everything = run(tmp_path, "night", "report", "--all").stdout
 
     assert re.search(r"\b5 more.*--all", shown)
-    assert shown.count("20 bars are left") == MOST_FINDINGS
-    assert everything.count("20 bars are left") == MOST_FINDINGS + 5
+    assert shown.count("20 bars are left") == MAX_FINDINGS
+    assert everything.count("20 bars are left") == MAX_FINDINGS + 5
     assert "--all" not in everything

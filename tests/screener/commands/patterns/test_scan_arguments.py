@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from mcp_server.filters.kinds import KINDS, Kind
+from mcp_server.filters.kinds import KINDS, FilterKind
 from screener.commands.patterns.scan_arguments import example, filters_of
 from tests.screener.command import check_refusal, run
 from tests.service import Service
 
 
-def predicates_of(kind: Kind) -> list[tuple[str, dict[str, Any]]]:
+def predicates_of(kind: FilterKind) -> list[tuple[str, dict[str, Any]]]:
     """Filters of a kind, as text and as the API takes them: for two periods, with two operators."""
     made = []
     for period in kind.periods[:2] or (None,):
@@ -39,7 +39,7 @@ def sent_as(filters: Sequence[str]) -> str:
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-def test_every_kind_can_be_written_and_is_what_the_api_takes(kind: Kind) -> None:
+def test_every_kind_can_be_written_and_is_what_the_api_takes(kind: FilterKind) -> None:
     for text, predicate in predicates_of(kind):
         assert [one.canonical for one in filters_of([text])] == [predicate]
 

@@ -1,4 +1,4 @@
-"""Sheets: rows of values as CSV, for spreadsheets and terminals."""
+"""CSV files: rows of values as CSV, for spreadsheets and terminals."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_server.filters.directory import VAGUE, Directory
+from mcp_server.filters.symbol_search import VAGUE, SymbolSearch
 
 NAMES = {
     "A": "Agilent Technologies Inc. Common Stock",
@@ -27,11 +27,11 @@ NAMES = {
     "XOM": None,
 }
 
-WITH_NAMES = Directory({"symbol": symbol, "name": name} for symbol, name in NAMES.items())
-WITHOUT_NAMES = Directory({"symbol": symbol} for symbol in NAMES)
+WITH_NAMES = SymbolSearch({"symbol": symbol, "name": name} for symbol, name in NAMES.items())
+WITHOUT_NAMES = SymbolSearch({"symbol": symbol} for symbol in NAMES)
 
 
-def found(text: str, directory: Directory = WITH_NAMES) -> list[str]:
+def found(text: str, directory: SymbolSearch = WITH_NAMES) -> list[str]:
     return [entry["symbol"] for entry in directory.search(text)]
 
 
@@ -58,7 +58,7 @@ def test_a_symbol_is_found_however_its_parts_are_separated(text: str, symbols: l
 
 
 def test_the_symbol_itself_goes_before_one_that_is_written_otherwise() -> None:
-    directory = Directory({"symbol": symbol} for symbol in ("BRK.B", "BRKB", "BRKB.X"))
+    directory = SymbolSearch({"symbol": symbol} for symbol in ("BRK.B", "BRKB", "BRKB.X"))
 
     assert found("BRKB", directory) == ["BRKB", "BRK.B", "BRKB.X"]
     assert found("brk.b", directory) == ["BRK.B", "BRKB", "BRKB.X"]
@@ -141,7 +141,7 @@ def test_another_coin_or_company_and_what_would_fit_many_suggests_nothing(symbol
 
 
 def test_a_slip_that_may_come_from_two_symbols_suggests_neither() -> None:
-    directory = Directory({"symbol": symbol} for symbol in ("AMGN", "MAGN"))
+    directory = SymbolSearch({"symbol": symbol} for symbol in ("AMGN", "MAGN"))
 
     assert directory.nearest("AMGNN") == ["AMGN"]
     assert directory.nearest("AMMGN") == ["AMGN"]
@@ -150,7 +150,7 @@ def test_a_slip_that_may_come_from_two_symbols_suggests_neither() -> None:
 
 def test_what_a_symbol_begins_with_is_its_coin_or_its_class_and_no_other_company() -> None:
     symbols = ("ETHUSDT", "ETHFIUSDT", "ETH-USD", "META", "METB.A")
-    directory = Directory({"symbol": symbol} for symbol in symbols)
+    directory = SymbolSearch({"symbol": symbol} for symbol in symbols)
 
     assert directory.nearest("ETH") == ["ETH-USD", "ETHUSDT"]
     assert directory.nearest("MET") == []
@@ -158,15 +158,15 @@ def test_what_a_symbol_begins_with_is_its_coin_or_its_class_and_no_other_company
 
 
 def test_what_is_equally_near_to_many_symbols_suggests_none() -> None:
-    def banks(number: int) -> Directory:
-        return Directory({"symbol": f"B{n}X", "name": "Bank of America"} for n in range(number))
+    def banks(number: int) -> SymbolSearch:
+        return SymbolSearch({"symbol": f"B{n}X", "name": "Bank of America"} for n in range(number))
 
     assert len(banks(VAGUE).nearest("america")) == 3
     assert banks(VAGUE + 1).nearest("america") == []
 
 
 def test_an_industry_or_a_sector_is_found_after_the_names() -> None:
-    directory = Directory(
+    directory = SymbolSearch(
         [
             {"symbol": "BANK", "name": "Ledger Holdings", "industry": None},
             {"symbol": "BBB", "name": "Big Bank", "industry": "Banks"},

@@ -1,13 +1,13 @@
-"""Proof: whoever is at the browser knows an account's password; a new one is hashed here too.
+"""Reauthentication: the person at a browser proves a password; new ones are hashed here too.
 
 It is asked for at sign-in, and before what a stolen session must not do.
 """
 
 from __future__ import annotations
 
-from screener.web.site.refusals import Refusal
-from screener.web.site.site import Site
-from screener.web.site.throttle import Attempt, TooManyRefusal
+from screener.web.site.login_limits import Guess, TooManyRefusal
+from screener.web.site.refusals import PageRefusal
+from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit
 from store.accounts.accounts import Account, hash_secret
 from store.accounts.audit import Actor
@@ -31,7 +31,7 @@ WAIT_SECONDS = 3
 """After which a full queue of hashes has room again, unless more come."""
 
 
-class BusyRefusal(Refusal):
+class BusyRefusal(PageRefusal):
     """No password was hashed: too many are being hashed at this moment."""
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class BusyRefusal(Refusal):
         super().__init__(503, message, WAIT_SECONDS)
 
 
-async def verify_password(site: Site, visit: Visit, email: str, password: str) -> str | None:
+async def verify_password(web: WebServices, visit: Visit, email: str, password: str) -> str | None:
     """The hash that a password matches; None if it is wrong, which is recorded.
 
     Neither the time nor the number of writes depends on whether the account exists.
@@ -49,52 +49,54 @@ async def verify_password(site: Site, visit: Visit, email: str, password: str) -
         BusyRefusal: too many passwords are being hashed.
     """
     email = email.strip().lower()
-    browser = await _known_browser(site, visit, email)
-    attempt = await _count(site, visit, email, browser)
+    browser = await _known_browser(web, visit, email)
+    attempt = await _count(web, visit, email, browser)
     try:
-        encoded = await site.accounts.password_hash(email)
+        encoded = await web.accounts.password_hash(email)
         asker = Asker(visit.network, None if browser is None else email)
-        right = await site.passwords.verify(encoded, password, asker)
+        right = await web.passwords.verify(encoded, password, asker)
     except PasswordsBusyError as error:
-        await site.throttle.give_back(attempt)
+        await web.throttle.give_back(attempt)
         raise BusyRefusal from error
     except DatabaseUnavailableError:
-        await site.throttle.give_back(attempt)
+        await web.throttle.give_back(attempt)
         raise
     if not right:
-        await site.sessions.note_failure(email, _actor(visit, email))
+        await web.sessions.note_failure(email, _actor(visit, email))
         return None
-    await site.throttle.succeed(attempt)
+    await web.throttle.succeed(attempt)
     return encoded
 
 
-async def check_password(site: Site, visit: Visit, account: Account, password: str) -> str:
+async def check_password(web: WebServices, visit: Visit, account: Account, password: str) -> str:
     """Check the password of the account, and return the hash that it fits.
 
     Raises:
         Refusal: it is another password, or as `verify_password`.
     """
-    encoded = await verify_password(site, visit, account.email, password)
+    encoded = await verify_password(web, visit, account.email, password)
     if encoded is None:
-        raise Refusal(400, WRONG)
+        raise PageRefusal(400, WRONG)
     return encoded
 
 
-async def check_owner(site: Site, visit: Visit, account: Account) -> None:
+async def check_owner(web: WebServices, visit: Visit, account: Account) -> None:
     """Let pass who proved the password a short while ago, or proves it with the form.
 
     Raises:
         Refusal: as `check_password`.
         SignedOutError: the session has ended.
     """
-    if await site.sessions.is_proven(visit.secret):
+    if await web.sessions.is_proven(visit.secret):
         return
-    await check_password(site, visit, account, visit.form.get("password", ""))
-    if not await site.sessions.prove(visit.secret):
+    await check_password(web, visit, account, visit.form.get("password", ""))
+    if not await web.sessions.prove(visit.secret):
         raise SignedOutError
 
 
-async def hash_new(site: Site, visit: Visit, password: str, account: Account | None = None) -> str:
+async def hash_new(
+    web: WebServices, visit: Visit, password: str, account: Account | None = None
+) -> str:
     """The hash of a newly chosen password, for an account that proved its old one, or a new one.
 
     Raises:
@@ -104,29 +106,29 @@ async def hash_new(site: Site, visit: Visit, password: str, account: Account | N
     try:
         check_strength(password)
         asker = Asker(visit.network, account.email if account else None)
-        return await site.passwords.hash(password, asker)
+        return await web.passwords.hash(password, asker)
     except WeakPasswordError as error:
-        raise Refusal(400, str(error)) from error
+        raise PageRefusal(400, str(error)) from error
     except PasswordsBusyError as error:
         raise BusyRefusal from error
 
 
-async def _count(site: Site, visit: Visit, email: str, browser: str | None) -> Attempt:
+async def _count(web: WebServices, visit: Visit, email: str, browser: str | None) -> Guess:
     """Count an attempt; the first that its bucket refuses is recorded, for any address alike."""
     try:
-        return await site.throttle.count(email, visit.network, browser)
+        return await web.throttle.count(email, visit.network, browser)
     except TooManyRefusal as refusal:
         if refusal.first:
-            await site.sessions.note_failure(email, _actor(visit, email), REFUSED)
+            await web.sessions.note_failure(email, _actor(visit, email), REFUSED)
         raise
 
 
-async def _known_browser(site: Site, visit: Visit, email: str) -> str | None:
+async def _known_browser(web: WebServices, visit: Visit, email: str) -> str | None:
     """What names a browser of this account, which it proves by its own token or a session.
 
     Sessions are as many as one likes, so they have one name.
     """
-    if visit.browser is not None and await site.browsers.knows(visit.browser, email):
+    if visit.browser is not None and await web.browsers.knows(visit.browser, email):
         return hash_secret(visit.browser)
     return SIGNED_IN if _is_own(visit, email) else None
 

@@ -7,7 +7,7 @@ import io
 
 import pytest
 
-from store.wire.sheets import csv_text
+from store.wire.csv_files import csv_text
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@A1", " =1", "\N{FULLWIDTH EQUALS SIGN}1"])

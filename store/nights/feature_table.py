@@ -1,4 +1,4 @@
-"""Evidence: the scan in rank order, as columns to match on and bodies to serve.
+"""Feature table: the scan in rank order, as columns to match on and bodies to serve.
 
 A scan matches every row, so the columns are kept in memory. It shows only one page of rows, so the
 bodies are read when they are shown.
@@ -58,7 +58,7 @@ class Bodies:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Evidence:
+class FeatureTable:
     """Every scan row of one night; row 0 is rank 1."""
 
     bodies: Bodies
@@ -67,7 +67,7 @@ class Evidence:
     labels: Mapping[str, Labels]
 
     @classmethod
-    def read(cls, connection: sqlite3.Connection) -> Evidence:
+    def read(cls, connection: sqlite3.Connection) -> FeatureTable:
         """The scan of a book."""
         numbers: dict[str, Numbers] = {}
         labels: dict[str, Labels] = {}

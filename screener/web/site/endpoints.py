@@ -1,4 +1,4 @@
-"""Visits: finds the visitor's account, accepts only checked forms, turns refusals into pages."""
+"""Endpoints: finds the visitor's account, accepts only checked forms, turns refusals into pages."""
 
 from __future__ import annotations
 
@@ -12,45 +12,45 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from mcp_server.calls.errors import ApiError
 from screener.web.site.forms import check_form, read_form
 from screener.web.site.pages import Page
-from screener.web.site.refusals import Refusal
-from screener.web.site.site import Site
+from screener.web.site.refusals import PageRefusal
+from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit, sign_in_address
 from store.accounts.accounts import Account, hash_secret
 from store.accounts.sessions import TOKEN_BYTES
 from store.errors import AccountError, DatabaseUnavailableError, SignedOutError
 
-NO_ACCOUNTS = Refusal(
+NO_ACCOUNTS = PageRefusal(
     503,
     "The service cannot read or change its accounts right now. Wait a moment and try again.",
     retry_after=2,
 )
-ELSEWHERE = Refusal(403, "Pages of other sites cannot load this. Follow a link to it instead.")
+ELSEWHERE = PageRefusal(403, "Pages of other sites cannot load this. Follow a link to it instead.")
 NO_STORE = {"Cache-Control": "no-store"}
-SIGNED_OUT = Refusal(403, str(SignedOutError()))
+SIGNED_OUT = PageRefusal(403, str(SignedOutError()))
 
 NESTED = frozenset({"embed", "fencedframe", "frame", "iframe", "object"})
 """Destinations of navigations within a page; no page of this site may be framed anyway."""
 
 Endpoint = Callable[[Request], Awaitable[Page]]
 """What the routes of the pages call."""
-Handler = Callable[[Visit, Site], Awaitable[Page]]
-MemberHandler = Callable[[Visit, Site, Account], Awaitable[Page]]
+Handler = Callable[[Visit, WebServices], Awaitable[Page]]
+MemberHandler = Callable[[Visit, WebServices, Account], Awaitable[Page]]
 Count = Callable[[str, str | None], Awaitable[None]]
 """Counts a request of a network and a session."""
 
 
-class Visits:
+class PageEndpoints:
     """Turns handlers that take a visit into endpoints."""
 
-    def __init__(self, site: Site) -> None:
-        self._site = site
-        self._url = site.services.offer.public_url
+    def __init__(self, web: WebServices) -> None:
+        self._web = web
+        self._url = web.services.offer.public_url
 
     def anyone(self, handler: Handler) -> Endpoint:
         """An endpoint for every visitor."""
 
         async def work(visit: Visit) -> Page:
-            return await handler(await self._read(visit), self._site)
+            return await handler(await self._read(visit), self._web)
 
         return self._guarded(work)
 
@@ -63,7 +63,7 @@ class Visits:
         async def work(visit: Visit) -> Page:
             if visit.account is None:
                 return RedirectResponse(sign_in_address(visit.request), 303)
-            return await handler(await self._read(visit, once=once), self._site, visit.account)
+            return await handler(await self._read(visit, once=once), self._web, visit.account)
 
         return self._guarded(work)
 
@@ -73,17 +73,17 @@ class Visits:
         """
 
         async def work(visit: Visit) -> Page:
-            return await handler(visit, self._site)
+            return await handler(visit, self._web)
 
-        return self._guarded(work, count or self._site.services.limiter.count_picture, _said)
+        return self._guarded(work, count or self._web.services.limiter.count_picture, _said)
 
     def _guarded(
         self,
         work: Callable[[Visit], Awaitable[Page]],
         count: Count | None = None,
-        refuse: Callable[[Visit, Refusal], Response] | None = None,
+        refuse: Callable[[Visit, PageRefusal], Response] | None = None,
     ) -> Endpoint:
-        count = count or self._site.services.limiter.count_page
+        count = count or self._web.services.limiter.count_page
         refuse = refuse or self._shown
 
         async def respond(request: Request) -> Page:
@@ -95,7 +95,7 @@ class Visits:
                 visit = await self._find(visit)
                 await _count(visit, count)
                 return await work(visit)
-            except Refusal as refusal:
+            except PageRefusal as refusal:
                 return refuse(visit, refusal)
             except (AccountError, SignedOutError):
                 # The session or the whole account has ended since the visit began.
@@ -105,22 +105,22 @@ class Visits:
 
         return respond
 
-    def _shown(self, visit: Visit, refusal: Refusal) -> Response:
-        return self._site.pages.respond("message.html", visit, refusal=refusal)
+    def _shown(self, visit: Visit, refusal: PageRefusal) -> Response:
+        return self._web.pages.respond("message.html", visit, refusal=refusal)
 
     async def _find(self, visit: Visit) -> Visit:
-        visit = replace(visit, browser=self._site.cookies.browser.read(visit.request))
-        session = self._site.cookies.session.read(visit.request)
-        account = await self._site.sessions.account(session) if session else None
+        visit = replace(visit, browser=self._web.cookies.browser.read(visit.request))
+        session = self._web.cookies.session.read(visit.request)
+        account = await self._web.sessions.account(session) if session else None
         if session and account:
             return replace(visit, secret=session, account=account)
-        return replace(visit, secret=self._site.cookies.visit.read(visit.request) or visit.secret)
+        return replace(visit, secret=self._web.cookies.visit.read(visit.request) or visit.secret)
 
     async def _read(self, visit: Visit, *, once: bool = False) -> Visit:
         if visit.request.method != "POST":
             return visit
         form = await read_form(visit.request)
-        now = self._site.clock() if once else None
+        now = self._web.clock() if once else None
         check_form(visit.request, form, visit.secret, self._url, once=now)
         return replace(visit, form=form)
 
@@ -137,7 +137,7 @@ def is_loaded_by_another_site(headers: Mapping[str, str]) -> bool:
     return not is_navigation or headers.get("sec-fetch-dest") in NESTED
 
 
-def _said(_visit: Visit, refusal: Refusal) -> Response:
+def _said(_visit: Visit, refusal: PageRefusal) -> Response:
     response = PlainTextResponse(refusal.message + "\n", refusal.status, NO_STORE)
     if refusal.retry_after:
         response.headers["Retry-After"] = str(refusal.retry_after)
@@ -153,5 +153,5 @@ async def _count(visit: Visit, count: Count) -> None:
         wait = error.retry_after
         if error.code == "unavailable":
             words = f"The service cannot show pages right now. Wait {wait} s and try again."
-            raise Refusal(503, words, wait) from error
-        raise Refusal(429, f"Too many pages. Wait {wait} s and try again.", wait) from error
+            raise PageRefusal(503, words, wait) from error
+        raise PageRefusal(429, f"Too many pages. Wait {wait} s and try again.", wait) from error

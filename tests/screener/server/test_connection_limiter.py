@@ -1,4 +1,4 @@
-"""The door: one clock for all connections, however many come and go."""
+"""The limiter: one clock for all connections, however many come and go."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from prometheus_client import REGISTRY
 
-from screener.server.door import Bounds, Door
+from screener.server.connection_limiter import ConnectionLimiter, ConnectionLimits
 from tests.screener.server.visitors import Visitor
 
 
@@ -16,7 +16,7 @@ async def test_many_short_connections_leave_one_timer(monkeypatch: pytest.Monkey
     timers: list[Callable[[], None]] = []
     loop = asyncio.get_running_loop()
     monkeypatch.setattr(loop, "call_later", lambda _seconds, look: timers.append(look))
-    door = Door(Bounds())
+    door = ConnectionLimiter(ConnectionLimits())
 
     for _ in range(100):
         visitor = Visitor()
@@ -45,7 +45,7 @@ async def test_a_connection_is_counted_as_refused_only_if_nobody_gave_way(
         name = "screener_limits_hit_total"
         return REGISTRY.get_sample_value(name, {"limit": limit}) or 0
 
-    door, before = Door(Bounds(connections=8)), refused()
+    door, before = ConnectionLimiter(ConnectionLimits(connections=8)), refused()
     several = limit == "connections"
     visitors = [Visitor(f"192.0.2.{place * several}") for place in range(count)]
     assert all(map(door.admit, visitors))

@@ -1,4 +1,4 @@
-"""Briefs: the setups of a night in short, as lists of many tickers and agents read them."""
+"""Scan index: the setups of a night in short, as lists of many tickers and agents read them."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _running(view: SetupView, names: Iterable[str]) -> dict[str, Any]:
     return {} if view.status == "forming" else {name: getattr(view, name) for name in names}
 
 
-class Briefs(NamedTuple):
+class ScanIndex(NamedTuple):
     """The views of all setups of a night, and what lists and the scan read of them."""
 
     rows: Sequence[SetupView]
@@ -105,7 +105,7 @@ class Briefs(NamedTuple):
     """What the scan filters and sorts by and shows, beside the sealed evidence."""
 
     @classmethod
-    def of(cls, views: Iterable[SetupView]) -> Briefs:
+    def of(cls, views: Iterable[SetupView]) -> ScanIndex:
         """The briefs of a scan, from its views in the order of rank."""
         rows = tuple(views)
         parts: dict[str, list[bytes]] = {}

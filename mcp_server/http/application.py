@@ -1,4 +1,4 @@
-"""The edge: where every request comes in and every response goes out.
+"""Application: where every request comes in and every response goes out.
 
 A request passes once over its header: one host, a query that is not too long, its id, what is
 known of its client. It takes its place among those under way, and goes to the surface of its path.
@@ -15,7 +15,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Protocol
 
-from mcp_server.calls.callers import LONGEST_ADDRESS, Caller, network_of
+from mcp_server.calls.callers import MAX_ADDRESS, Caller, network_of
 from mcp_server.calls.errors import ApiError, busy
 from mcp_server.http.requests import (
     HOST,
@@ -96,7 +96,7 @@ class Rest(Protocol):
         """Answer a request, as `Respond` says."""
 
 
-class Edge:
+class Application:
     """The whole service as one ASGI app, behind what finds the client's real address.
 
     A slash at the end of a path makes no difference, without a redirect, which would drop a PUT's
@@ -301,7 +301,7 @@ def _read_header(scope: Scope) -> Mapping[bytes, bytes]:
     name = sent.decode("latin-1")
     if not name.isprintable():
         name = "".join(filter(str.isprintable, name))
-    address = client[0][:LONGEST_ADDRESS] if client else ""
+    address = client[0][:MAX_ADDRESS] if client else ""
     scope["fields"] = fields
     scope["caller"] = Caller(address, client=name)
     return fields

@@ -7,17 +7,19 @@ import itertools
 import pytest
 
 from mcp_server.limits.local_counting import LocalCounting
-from screener.web.site.refusals import Refusal
-from screener.web.site.throttle import Guesses, Throttle, TooManyRefusal
+from screener.web.site.login_limits import Guesses, LoginLimits, TooManyRefusal
+from screener.web.site.refusals import PageRefusal
 
 ADA, EVE = "ada@example.com", "eve@example.com"
 HOME, ELSEWHERE = "192.0.2.1", "198.51.100.7"
 
 
-async def refused(throttle: Throttle, email: str, network: str, browser: str | None = None) -> bool:
+async def refused(
+    throttle: LoginLimits, email: str, network: str, browser: str | None = None
+) -> bool:
     try:
         await throttle.count(email, network, browser)
-    except Refusal as refusal:
+    except PageRefusal as refusal:
         assert refusal.status == 429
         assert refusal.retry_after is not None
         assert 0 < refusal.retry_after <= 15 * 60
@@ -25,13 +27,13 @@ async def refused(throttle: Throttle, email: str, network: str, browser: str | N
     return False
 
 
-async def guessed(throttle: Throttle, times: int, email: str, network: str) -> int:
+async def guessed(throttle: LoginLimits, times: int, email: str, network: str) -> int:
     """How many of some attempts pass the throttle."""
     return sum([not await refused(throttle, email, network) for _ in range(times)])
 
 
 async def test_a_network_is_held_back_over_all_accounts_together() -> None:
-    throttle = Throttle()
+    throttle = LoginLimits()
 
     passed = [not await refused(throttle, f"person{n}@example.com", ELSEWHERE) for n in range(105)]
 
@@ -40,7 +42,7 @@ async def test_a_network_is_held_back_over_all_accounts_together() -> None:
 
 
 async def test_an_account_is_guarded_from_all_networks_together() -> None:
-    throttle = Throttle()
+    throttle = LoginLimits()
 
     passed = sum([await guessed(throttle, 20, ADA, f"203.0.113.{n}") for n in range(20)])
 
@@ -50,7 +52,7 @@ async def test_an_account_is_guarded_from_all_networks_together() -> None:
 
 
 async def test_a_known_browser_is_never_refused_for_what_strangers_did() -> None:
-    throttle = Throttle()
+    throttle = LoginLimits()
     for n in range(12):
         await guessed(throttle, 20, ADA, f"203.0.113.{n}")
     for n in range(100):
@@ -64,7 +66,7 @@ async def test_a_known_browser_is_never_refused_for_what_strangers_did() -> None
 
 
 async def test_what_a_known_browser_does_costs_no_stranger_anything() -> None:
-    throttle = Throttle(Guesses(pair=1, network=1, account=1))
+    throttle = LoginLimits(Guesses(pair=1, network=1, account=1))
     for _ in range(20):
         assert not await refused(throttle, ADA, HOME, "laptop")
 
@@ -73,7 +75,7 @@ async def test_what_a_known_browser_does_costs_no_stranger_anything() -> None:
 
 @pytest.mark.parametrize("spelling", ["ADA@example.com", " ada@example.com ", "Ada@Example.Com"])
 async def test_spellings_of_an_account_count_as_one(spelling: str) -> None:
-    throttle = Throttle(Guesses(pair=1))
+    throttle = LoginLimits(Guesses(pair=1))
 
     assert not await refused(throttle, ADA, HOME)
     assert await refused(throttle, spelling, HOME)
@@ -81,14 +83,14 @@ async def test_spellings_of_an_account_count_as_one(spelling: str) -> None:
 
 @pytest.mark.parametrize("browser", [None, "laptop"])
 async def test_attempts_that_succeed_do_not_count(browser: str | None) -> None:
-    throttle = Throttle(Guesses(pair=2, network=2, account=2, browser=2))
+    throttle = LoginLimits(Guesses(pair=2, network=2, account=2, browser=2))
 
     for _ in range(10):
         await throttle.succeed(await throttle.count(ADA, HOME, browser))
 
 
 async def test_of_very_many_that_succeed_the_further_ones_count() -> None:
-    throttle = Throttle(Guesses(pair=2, right=5))
+    throttle = LoginLimits(Guesses(pair=2, right=5))
 
     for _ in range(7):
         await throttle.succeed(await throttle.count(ADA, HOME))
@@ -100,7 +102,7 @@ async def test_of_very_many_that_succeed_the_further_ones_count() -> None:
 @pytest.mark.parametrize("order", [*itertools.permutations(("fails", "succeeds", "given back"))])
 async def test_no_attempt_clears_another(order: tuple[str, ...]) -> None:
     """One wrong password stays counted, whatever happens to attempts beside it."""
-    throttle = Throttle(Guesses(pair=3, network=3, account=3))
+    throttle = LoginLimits(Guesses(pair=3, network=3, account=3))
     attempts = {what: await throttle.count(ADA, HOME) for what in order}
     await throttle.succeed(attempts["succeeds"])
     await throttle.give_back(attempts["given back"])
@@ -109,7 +111,7 @@ async def test_no_attempt_clears_another(order: tuple[str, ...]) -> None:
 
 
 async def test_a_refused_attempt_costs_nothing_more() -> None:
-    throttle = Throttle(Guesses(pair=2, network=4))
+    throttle = LoginLimits(Guesses(pair=2, network=4))
     attempts = [await throttle.count(ADA, HOME) for _ in range(2)]
     for _ in range(5):
         assert await refused(throttle, ADA, HOME)
@@ -121,7 +123,7 @@ async def test_a_refused_attempt_costs_nothing_more() -> None:
 
 
 async def test_an_attempt_that_its_network_may_not_make_costs_the_account_nothing() -> None:
-    throttle = Throttle(Guesses(pair=2, network=1))
+    throttle = LoginLimits(Guesses(pair=2, network=1))
     attempt = await throttle.count(EVE, HOME)
     assert await guessed(throttle, 5, ADA, HOME) == 0
 
@@ -133,7 +135,7 @@ async def test_an_attempt_that_its_network_may_not_make_costs_the_account_nothin
 async def test_the_first_refusal_is_one_for_an_account_and_one_for_a_network_beyond_its() -> None:
     now = 10_000.0
     counting = LocalCounting(monotonic=lambda: now)
-    throttle = Throttle(Guesses(pair=1, network=2), counting=counting)
+    throttle = LoginLimits(Guesses(pair=1, network=2), counting=counting)
 
     async def first(email: str, network: str) -> bool:
         with pytest.raises(TooManyRefusal) as refusal:
@@ -155,7 +157,7 @@ async def test_the_first_refusal_is_one_for_an_account_and_one_for_a_network_bey
 
 async def test_guesses_come_back_after_a_quarter_of_an_hour() -> None:
     now = 10_000.0
-    throttle = Throttle(Guesses(pair=1), counting=LocalCounting(monotonic=lambda: now))
+    throttle = LoginLimits(Guesses(pair=1), counting=LocalCounting(monotonic=lambda: now))
     assert not await refused(throttle, ADA, HOME)
 
     now += 15 * 60 - 1
@@ -167,7 +169,7 @@ async def test_guesses_come_back_after_a_quarter_of_an_hour() -> None:
 async def test_a_refusal_is_told_in_the_log_with_its_network(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    throttle = Throttle(Guesses(pair=1))
+    throttle = LoginLimits(Guesses(pair=1))
     for network in (HOME, ELSEWHERE):
         await guessed(throttle, 2, ADA, network)
 

@@ -1,4 +1,4 @@
-"""The door: how many connections are open, whose they are, and when the time of one is up."""
+"""Connection limiter: the connections that are open, whose they are, and when one has no time."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from mcp_server.http.edge import share_of
+from mcp_server.http.application import share_of
 from mcp_server.http.requests import MAX_FIELD_BYTES, MAX_FIELDS
 from screener.telemetry.metrics import connections, limits_hit
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class ConnectionLimits:
     """What a connection may take, in seconds and bytes, and how many there may be."""
 
     head_seconds: float = 10
@@ -50,7 +50,7 @@ class Bounds:
 
 
 class Visitor(Protocol):
-    """A connection, as the door knows it."""
+    """A connection, as the limiter knows it."""
 
     address: str
     network: str
@@ -66,11 +66,11 @@ class Visitor(Protocol):
         """End the connection at once."""
 
 
-class Door:
+class ConnectionLimiter:
     """The open connections of one process: admits them, and ends those whose time is up."""
 
     def __init__(
-        self, bounds: Bounds, trusted: Iterable[str] = (), *, counted: bool = True
+        self, bounds: ConnectionLimits, trusted: Iterable[str] = (), *, counted: bool = True
     ) -> None:
         """Those of the service are counted for `/metrics`."""
         self.bounds = bounds

@@ -1,4 +1,4 @@
-"""The directory of a night: which of its symbols somebody means who writes a symbol or a name.
+"""Symbol search: which of its symbols somebody means who writes a symbol or a name.
 
 Symbols and the words of names are looked up in sorted lists, and compared with others by their
 optimal string alignment distance (rapidfuzz), but only with those that begin alike. So a search
@@ -37,10 +37,10 @@ TELLING: Final = 5
 VAGUE: Final = 8
 """If more symbols than this are equally near, a text says too little to suggest any of them."""
 
-MOST_WORDS: Final = 8
+MAX_WORDS: Final = 8
 """Words of a text that are read."""
 
-LONGEST: Final = 128
+MAX_QUERY: Final = 128
 """Characters of a text or a name that are read."""
 
 _BEHIND: Final = re.compile(r"[._-].+|(USD[CT]?|[BFT]?USD|EUR|GBP|BTC)(\.\w+)?")
@@ -49,7 +49,7 @@ _APOSTROPHES: Final = str.maketrans("", "", "'\N{RIGHT SINGLE QUOTATION MARK}")
 _LAST: Final = "\U0010ffff"
 
 
-class Directory:
+class SymbolSearch:
     """The covered symbols of one night with their names, for looking up."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
@@ -67,7 +67,7 @@ class Directory:
         self._trades = Index(_words(_trade(entry)) for entry in self._entries)
 
     @classmethod
-    def of(cls, book: Book) -> Directory:
+    def of(cls, book: Book) -> SymbolSearch:
         """The directory of a night."""
         return cls(entries_of(book))
 
@@ -86,7 +86,7 @@ class Directory:
         text, names with a word that begins with each word of it, and industries or sectors with
         such words. If none of these is there, the entries that are spelt alike.
         """
-        key, words = _key(text), _words(text)[:MOST_WORDS]
+        key, words = _key(text), _words(text)[:MAX_WORDS]
         named = (self._having(words, index) for index in (self._names, self._trades))
         tiers = (self._same(text), self._beginning(key), *named)
         rows = dict.fromkeys(row for tier in tiers for row in tier)
@@ -99,7 +99,7 @@ class Directory:
         one symbol from which a slip of the finger leads to it, or what it begins: a class of its
         shares, a pair of its coin.
         """
-        key, words = _key(symbol), _words(symbol)[:MOST_WORDS]
+        key, words = _key(symbol), _words(symbol)[:MAX_WORDS]
         rows = self._same(symbol)
         if not rows:
             long = [word for word in words if len(word) >= TELLING]
@@ -230,6 +230,6 @@ def _key(symbol: str) -> str:
 
 def _parts(text: str) -> list[str]:
     """The words of a text in their order, without case, accents and apostrophes."""
-    letters = normalize("NFKD", text[:LONGEST]).casefold()
+    letters = normalize("NFKD", text[:MAX_QUERY]).casefold()
     plain = letters if letters.isascii() else "".join(c for c in letters if not combining(c))
     return _WORD.findall(plain.translate(_APOSTROPHES))

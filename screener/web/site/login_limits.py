@@ -1,4 +1,4 @@
-"""Throttle: how often a password may be guessed, by account and by network.
+"""Login limits: how often a password may be guessed, by account and by network.
 
 A browser in which the account signed in before has a bucket of its own, so that nothing strangers
 do keeps it out. All others count for the pair of account and network, for the network and for the
@@ -13,10 +13,10 @@ import math
 from contextlib import suppress
 from typing import NamedTuple
 
-from mcp_server.limits.counting import Asked, Counting, Hits, UncountedError, Window
+from mcp_server.limits.counting import Asked, Counting, Hits, RateWindow, UncountedError
 from mcp_server.limits.local_counting import LocalCounting
 from screener.telemetry.metrics import limits_hit
-from screener.web.site.refusals import Refusal
+from screener.web.site.refusals import PageRefusal
 from store.accounts.accounts import hash_secret
 
 WINDOW_MINUTES = 15
@@ -45,14 +45,14 @@ SIGN_UPS = Guesses(network=20)
 """How many accounts may be asked for."""
 
 
-class Attempt(NamedTuple):
+class Guess(NamedTuple):
     """An attempt that was counted, and where."""
 
     account: str
     buckets: tuple[Asked, ...]
 
 
-class TooManyRefusal(Refusal):
+class TooManyRefusal(PageRefusal):
     """429: there were too many attempts."""
 
     def __init__(self, message: str, retry_after: int, *, first: bool) -> None:
@@ -62,14 +62,14 @@ class TooManyRefusal(Refusal):
         limit, which may name any account."""
 
 
-class UncountedRefusal(Refusal):
+class UncountedRefusal(PageRefusal):
     """503: an attempt cannot be counted, so no password is verified."""
 
     def __init__(self, wait: int) -> None:
         super().__init__(503, f"This cannot be tried right now. Wait {wait} s and try again.", wait)
 
 
-class Throttle:
+class LoginLimits:
     """Counts the attempts of the last quarter of an hour; in the memory of this process by default.
 
     Throttles that share a counting have different names.
@@ -83,8 +83,8 @@ class Throttle:
     ) -> None:
         self._counting = LocalCounting() if counting is None else counting
 
-        def window(size: int, what: str) -> Window:
-            return self._counting.open(Window(f"{name}-{what}", size, WINDOW_MINUTES * 60))
+        def window(size: int, what: str) -> RateWindow:
+            return self._counting.open(RateWindow(f"{name}-{what}", size, WINDOW_MINUTES * 60))
 
         self._pairs = window(guesses.pair, "pairs")
         self._networks = window(guesses.network, "networks")
@@ -93,7 +93,7 @@ class Throttle:
         self._right = window(guesses.right, "right")
         self._refused = window(1, "refused")
 
-    async def count(self, email: str, network: str, browser: str | None = None) -> Attempt:
+    async def count(self, email: str, network: str, browser: str | None = None) -> Guess:
         """Count an attempt; `browser` names a known browser of the account.
 
         Raises:
@@ -113,13 +113,13 @@ class Throttle:
             who = network if hits.full(buckets) == self._networks else account
             first = (await self._hit((self._refused, who))).counted
             raise _refusal(network, hits.wait, first=first)
-        return Attempt(account, buckets)
+        return Guess(account, buckets)
 
-    async def give_back(self, attempt: Attempt) -> None:
+    async def give_back(self, attempt: Guess) -> None:
         """Undo the count of an attempt whose password was not verified."""
         await self._counting.take_back(*attempt.buckets)
 
-    async def succeed(self, attempt: Attempt) -> None:
+    async def succeed(self, attempt: Guess) -> None:
         """Undo the count of an attempt whose password was right, unless there were many of them."""
         with suppress(UncountedError):  # else it stays counted
             if (await self._counting.hit((self._right, attempt.account))).counted:

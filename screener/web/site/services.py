@@ -1,4 +1,4 @@
-"""Site: what the pages use, built once by the composition root and passed in."""
+"""Services: what the pages use, built once by the composition root and passed in."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from oauth.authorization import Authorization
 from screener.telemetry.metrics import Degraded
 from screener.web.site.cookies import Cookies
 from screener.web.site.live import News
+from screener.web.site.login_limits import LoginLimits
 from screener.web.site.pages import Pages
 from screener.web.site.policies import Policies
-from screener.web.site.throttle import Throttle
 from store.accounts.accounts import Accounts, utc_now
 from store.accounts.audit import AuditLog
 from store.accounts.grants import Grants
@@ -33,7 +33,7 @@ rest of the queue is for programs."""
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class WebServices:
     """Everything a page may use."""
 
     services: Services
@@ -53,8 +53,8 @@ class Site:
     origins: Origins
     """The names under which the service is known."""
     authorization: Authorization
-    throttle: Throttle
-    sign_up_throttle: Throttle
+    throttle: LoginLimits
+    sign_up_throttle: LoginLimits
     """Separate from sign-in, so that sign-ups with an address do not lock its owner out."""
     passwords: Passwords = field(default_factory=Passwords)
     sign_up: bool = False

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import numpy as np
 
-from store.nights.evidence import Bodies
+from store.nights.feature_table import Bodies
 
 ROWS = 3_000
 
