@@ -1,4 +1,4 @@
-"""The table of clients: what each can do. Tests hold every cell, and the README beside it shows it."""
+"""The table of clients: what each can do. Tests hold every cell, the README shows it."""
 
 from __future__ import annotations
 
