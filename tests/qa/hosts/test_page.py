@@ -21,12 +21,12 @@ OFFER = Offer("https://screener.example.com", ())
 
 
 def rows(host: Host) -> Iterator[str]:
-    """The ways to connect a host that fit a line; settings are written in one."""
+    """The ways to connect a host with an account that fit a line; settings are written in one."""
     for way in host.ways:
         value = way.value
         if way.kind == "settings" and value.startswith("{"):
             value = json.dumps(json.loads(value))
-        if "\n" not in value and way.kind != "link":
+        if "\n" not in value and way.kind != "link" and way.access != "none":
             yield row(host.name, ACCESS_WORDS[way.access], f"{way.words} `{value}`")
 
 
