@@ -9,6 +9,7 @@ import csv
 import io
 import json
 import os
+import re
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import orjson
 import pytest
 from PIL import Image
 
+from mcp_server.filters.scan_order import COLUMNS, RANK
 from screener.commands.patterns.setups import print_forming
 from screener.settings.settings import Settings
 from tests.resealed import reseal, set_meta
@@ -474,3 +476,10 @@ def test_a_nightly_without_a_forming_setup_says_how_many_are_running(
     printed = words(capsys.readouterr().out)
     assert printed.startswith(f"No pattern is forming as of {SESSION}.")
     assert "Triggered: 5; `screener scan --status in_progress`" in printed
+
+
+def test_the_help_of_the_scan_lists_every_order() -> None:
+    help_text = " ".join(run(Path(), "scan", "--help").stdout.replace("│", " ").split())
+
+    for name in (RANK, *COLUMNS):
+        assert re.search(rf"\b{name}\b", help_text), name
