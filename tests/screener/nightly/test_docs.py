@@ -102,7 +102,7 @@ def test_every_constant_that_the_document_names_is_compared() -> None:
 def test_every_refusal_and_finding_is_explained() -> None:
     """Every code that is written in the code of reading and cleaning is one of the rules."""
     text = "".join(path.read_text(encoding="utf-8") for path in INGEST)
-    calls = re.findall(r'(?:Refusal|_count|note|count|drop)\([^"\n]*\n?\s*"(\w+)"', text)
+    calls = re.findall(r'(?:RefusedInput|_count|note|count|drop)\([^"\n]*\n?\s*"(\w+)"', text)
     codes = {*calls, *re.findall(r'findings\["(\w+)"\]', text)} - {"bars", "symbol", "refusal"}
     assert codes == set(RULES)
     assert set(CONTRADICTIONS) <= codes
