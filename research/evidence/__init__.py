@@ -1,5 +1,5 @@
 """Evidence: what a night says of its own trades, and six filters on symbols held out.
 
-`docs/evidence.md` states the filters and how they are tested. They were written down before they
+`research/README.md` states the filters and how they are tested. They were written down before they
 were run.
 """

@@ -1,4 +1,4 @@
-"""Print what a night says of its trades, and run the six filters of docs/evidence.md.
+"""Print what a night says of its trades, and run the six filters of research/README.md.
 
 python -m research.evidence --bars FILE [--reference FILE] [--quality PERCENT] [--filters]
 

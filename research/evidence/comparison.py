@@ -2,7 +2,7 @@
 
 The difference of the two means is linearised, and its error clustered by the calendar month of
 entry. All filters are corrected together by the stepdown of Romano and Wolf (2005) with a
-studentised bootstrap over months, as docs/evidence.md states.
+studentised bootstrap over months, as research/README.md states.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The six filters of docs/evidence.md, and the market that one of them compares with.
+"""The six filters of research/README.md, and the market that one of them compares with.
 
 A filter is a setting in which a pattern is said to work better. Each answers for one breakout from
 bars up to the breakout bar: True if the trade passes, False if it fails, None if the series has too

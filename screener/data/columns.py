@@ -1,7 +1,8 @@
 """Columns: the tables of a night, and what each of their columns holds: type, unit and meaning.
 
 They stand in `columns.csv`; those of features are the filters of the scan. `screener export
---columns`, the table `columns` of every export and `docs/data.md` are made of them.
+--columns` and the table `columns` of every export are made of them, and so is the table of
+`docs/data.md`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The six filters of docs/evidence.md: what each says of a breakout, and how they are tested."""
+"""The six filters of research/README.md: what each says of a breakout, and how they are tested."""
 
 from __future__ import annotations
 

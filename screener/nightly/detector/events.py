@@ -72,8 +72,8 @@ class Rule(IntEnum):
     TOUCHES = 18
     CROSSINGS = 19
     TOUCH_GAP = 20
-    MAX_BAR = 21
-    MAX_GAP = 22
+    LARGEST_BAR = 21
+    LARGEST_GAP = 22
     DIRECTNESS = 23
     THIN = 24
     NEARNESS = 25

@@ -2,8 +2,8 @@
 
 The score of a drawing is the chance in percent that two readers both accept it. Its log-odds are
 the sum of small decision trees over the numbers of its shape: one set for wedges and triangles, one
-for squeezes. docs/detector.md section 5 says what each number measures and how the trees came
-about; `python -m research.chartist fit` learns them anew from the ratings that are kept.
+for squeezes. `research/chartist/README.md` explains each number and how the trees came about;
+`python -m research.chartist fit` learns them anew from the ratings that are kept.
 """
 
 from __future__ import annotations

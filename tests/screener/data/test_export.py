@@ -278,7 +278,7 @@ def test_columns_are_listed_with_their_units(night: Path) -> None:
     for columns in tables().values():
         for column in columns:
             assert any(line.startswith(f"  {column.name} ({column.type}") for line in printed)
-    assert "  stop_price (number, currency): Where the trade is lost." in printed
+    assert "  stop_price (number, currency): Price at which the trade is lost." in printed
 
 
 def test_cells_follow_the_columns_and_what_is_missing_is_null() -> None:

@@ -1,4 +1,4 @@
-"""The detector's document: its numbers and names are those of the code."""
+"""The detector's document, and that of its score: numbers and names are those of the code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from screener import nightly
 from screener.nightly.cleaning.cleaning import CONTRADICTIONS
-from screener.nightly.cleaning.rules import FINDINGS, REFUSALS, RULES
+from screener.nightly.cleaning.rules import RULES
 from screener.nightly.detector.events import EndReason, PatternType, Rule
 from screener.nightly.detector.judgement import PARTS, UNUSED
 from screener.nightly.detector.kernel.shape import Shape
@@ -24,6 +24,7 @@ from store.wire.labels import DRAWING_RULES
 CODE = Path(nightly.__file__).parent
 DOCUMENT = CODE.parents[1] / "docs" / "detector.md"
 TEXT = DOCUMENT.read_text(encoding="utf-8")
+SCORE = (CODE.parents[1] / "research" / "chartist" / "README.md").read_text(encoding="utf-8")
 NAMES = frozenset(re.findall(r"`([^`\n]+)`", TEXT))
 INGEST = [
     *(CODE / f"{name}.py" for name in ("analysis", "symbols")),
@@ -67,7 +68,7 @@ def test_every_parameter_is_documented_once_with_its_default() -> None:
 
 def test_every_number_of_the_score_is_documented_in_order() -> None:
     """A row for each number of a shape, with what more of it does on both scales."""
-    stated = re.findall(r"^\| `(\w+)` \| [^|]* \| ([^|]*) \| ([^|]*) \|$", section_text(5), re.M)
+    stated = re.findall(r"^\| `(\w+)` \| [^|]* \| ([^|]*) \| ([^|]*) \|$", SCORE, re.M)
     parts = [part for part in stated if part[0] in Shape._fields]
     assert [name for name, _, _ in parts] == list(Shape._fields)
     for part, (name, long, squeeze) in zip(PARTS, parts, strict=True):
@@ -87,7 +88,7 @@ def cell(sign: int) -> str:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), re.findall(r"`((?:[a-z_]+\.)+[A-Z_]+)` = (-?[\d.]*\d)", TEXT)
+    ("name", "value"), re.findall(r"`((?:[a-z_]+\.)+[A-Z_]+)` = (-?[\d.]*\d)", TEXT + SCORE)
 )
 def test_constants_have_the_value_that_the_document_states(name: str, value: str) -> None:
     assert constant_of(name) == float(value)
@@ -102,19 +103,14 @@ def test_every_constant_that_the_document_names_is_compared() -> None:
 def test_every_refusal_and_finding_is_explained() -> None:
     """Every code that is written in the code of reading and cleaning is one of the rules."""
     text = "".join(path.read_text(encoding="utf-8") for path in INGEST)
-    calls = re.findall(r'(?:Refusal|_count|note|count|drop)\([^"\n]*\n?\s*"(\w+)"', text)
+    calls = re.findall(r'(?:RefusedInput|_count|note|count|drop)\([^"\n]*\n?\s*"(\w+)"', text)
     codes = {*calls, *re.findall(r'findings\["(\w+)"\]', text)} - {"bars", "symbol", "refusal"}
     assert codes == set(RULES)
     assert set(CONTRADICTIONS) <= codes
 
 
-def test_the_tables_of_data_rules_are_those_of_the_code() -> None:
-    text = section(13)
-    for rule in FINDINGS:
-        assert f"| `{rule.code}` | {rule.when} | {rule.done} |" in text
-    for rule in REFUSALS:
-        done = "" if rule.done == "left out" else f"; {rule.done}"
-        assert f"| `{rule.code}` | {rule.when}{done} |" in text
+def test_the_document_names_every_data_rule() -> None:
+    assert [code for code in RULES if f"`{code}`" not in section(13)] == []
 
 
 def test_every_rule_that_a_drawing_can_fail_is_told_in_the_words_of_the_document() -> None:

@@ -75,7 +75,7 @@ TITLED = "Date,Open,High,Low,Close,Volume"
 
 @dataclass(frozen=True)
 class Example:
-    """A file, and what must be read of it, or words of its refusal.
+    """A file, and what must be read of it, or the reason why it is refused.
 
     A file is `above`, `header`, `row` for each bar and `below`; or `content`, if that is given.
     """
@@ -97,6 +97,8 @@ class Example:
     tickers: tuple[str, ...] = ()
     """The symbols in its own column, if it has one."""
     refused: str = ""
+    code: str = "unreadable_file"
+    """That of the refusal."""
 
     @property
     def data(self) -> bytes:
@@ -107,13 +109,6 @@ class Example:
         lines = [self.header, *(bar.fill(self.row) for bar in bars), self.below]
         text = self.above + "\n".join(line for line in lines if line) + "\n"
         return text.encode(self.encoding)
-
-    @property
-    def columns(self) -> str:
-        """The columns as the file names them."""
-        if self.content is not None:
-            return ""
-        return self.header.replace("\t", " ") or f"no header: {self.bars[0].fill(self.row)}"
 
 
 def yfinance_csv(*, by_ticker: bool) -> bytes:

@@ -201,9 +201,9 @@ def tested_proportions(shape: Shape, kind: int, parameters: Parameters) -> Findi
     squeeze = is_squeeze(kind)
     largest = parameters.squeeze_bar_share_max if squeeze else parameters.bar_share_max
     if shape.largest_bar > largest:
-        return failed(Rule.MAX_BAR, shape.largest_bar, largest)
+        return failed(Rule.LARGEST_BAR, shape.largest_bar, largest)
     if shape.largest_gap > parameters.gap_share_max:
-        return failed(Rule.MAX_GAP, shape.largest_gap, parameters.gap_share_max)
+        return failed(Rule.LARGEST_GAP, shape.largest_gap, parameters.gap_share_max)
     if not squeeze and shape.directness < parameters.directness_min:
         return failed(Rule.DIRECTNESS, shape.directness, parameters.directness_min)
     return PASSED

@@ -24,8 +24,8 @@ def rest(finding: Finding) -> int:
         return score_rest(finding.value, finding.bound)
     if (
         rule == Rule.EARLY_CLOSE
-        or rule == Rule.MAX_BAR
-        or rule == Rule.MAX_GAP
+        or rule == Rule.LARGEST_BAR
+        or rule == Rule.LARGEST_GAP
         or rule == Rule.THIN
     ):
         return 16
