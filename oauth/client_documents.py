@@ -106,7 +106,10 @@ class ClientDocuments:
     async def keep_trying(self) -> None:
         """Try whether documents can be read, at once and every quarter of an hour."""
         while True:
-            self.unread = await unread(self._read)
+            why = await unread(self._read)
+            if why and why != self.unread:
+                log.info("Apps register, because a document cannot be read: %s", why)
+            self.unread = why
             await anyio.sleep(TRY_SECONDS)
 
     async def client(self, client_id: str, network: str) -> Client:

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from screener.commands.bars_options import BarsOptions
-from screener.commands.nightly import order_of, seal, seal_sample
+from screener.commands.nightly import order_of, seal
 from screener.nightly.detector.parameters import Parameters
 from screener.settings.settings import Settings
 from tests.counting import backend as backend
@@ -97,12 +97,16 @@ def seal_night(folder: Path) -> None:
     seal(settings, replace(order, parameters=CROWDED))
 
 
+def seal_sample(folder: Path) -> None:
+    """Seal the sample night in a folder as the product makes it."""
+    settings = Settings(data_dir=folder)
+    seal(settings, order_of(settings))
+
+
 @pytest.fixture(scope="session")
 def product_night(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with the sample night as the product makes it; to be read only."""
-    return made_once(
-        tmp_path_factory, "product", lambda folder: seal_sample(Settings(data_dir=folder))
-    )
+    return made_once(tmp_path_factory, "product", seal_sample)
 
 
 @pytest.fixture

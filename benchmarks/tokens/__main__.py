@@ -15,9 +15,7 @@ from pathlib import Path
 from benchmarks.tokens.collect import collect
 from benchmarks.tokens.counter import CounterError
 from benchmarks.tokens.tables import answer_table, offer_table, with_tables
-from screener.commands.nightly import seal_sample
-from screener.settings.settings import Settings
-from tests.conftest import seal_night
+from tests.conftest import seal_night, seal_sample
 from tests.contract.market import write_market
 
 PAGE = Path(__file__).parent / "README.md"
@@ -36,7 +34,7 @@ def measure(nights: dict[str, Path]) -> str:
 def seal_nights(folder: Path) -> dict[str, Path]:
     """Seal the sample night, and the market that is made from it, each in a folder of its own."""
     sample, reference, market = (folder / name for name in ("sample", "reference", "market"))
-    seal_sample(Settings(data_dir=sample))
+    seal_sample(sample)
     seal_night(reference)
     write_market(reference, market)
     return {SAMPLE: sample, MARKET: market}

@@ -218,11 +218,6 @@ def wait_for_session(settle: dt.timedelta, exchange: str | None = None) -> None:
         time.sleep(min(left, LOOK_SECONDS))
 
 
-def seal_sample(settings: Settings) -> Manifest:
-    """Seal the sample night."""
-    return seal(settings, order_of(settings))[0]
-
-
 @contextmanager
 def working(settings: Settings, executor: str | None = None) -> Iterator[tuple[Work, Watch]]:
     """Where to work: a folder in the data folder, and with an executor the scratch that its workers

@@ -22,30 +22,20 @@ def doctor(
         str | None,
         typer.Option(help="Also check the running service and its proxy at this URL."),
     ] = None,
-    publishing: Annotated[
-        bool,
-        typer.Option(
-            help="Also try whether this machine may publish into SCREENER_NIGHTS_URL: puts a small "
-            "object there and removes it."
-        ),
-    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
-    """Check settings, clock, data, night, accounts and limits; exit code 1 if one is a fault.
+    """Check settings, data, night, accounts and limits; exit code 1 if one is a fault.
 
-    With --url: also whether the proxy in front passes on what the service needs. With --publishing:
-    also whether nights can be published into the shared store.
+    With --url: also whether the proxy in front passes on what the service needs.
     """
     from screener.doctor import machine, stores
 
     chosen = settings()
     checks: list[Check] = [
-        *(machine.contradictions, machine.clock, machine.data_folder),
-        *(machine.disk, machine.ledger, machine.night, machine.demo_symbols),
-        *(stores.store_of_nights, stores.accounts, stores.limits, stores.documents_of_apps),
+        *(machine.contradictions, machine.data_folder, machine.ledger),
+        *(machine.night, machine.demo_symbols),
+        *(stores.store_of_nights, stores.accounts, stores.limits),
     ]
-    if publishing:
-        checks.append(stores.publishing)
     results = list(_results(chosen, checks))
     if url:
         from screener.doctor.proxy import proxy
@@ -66,8 +56,7 @@ def warn_at_start(chosen: Settings) -> None:
     """Say what is not well, as far as it is learned at once: a start must not wait."""
     from screener.doctor import machine
 
-    quick = (machine.clock, machine.contradictions, machine.disk, machine.demo_symbols)
-    for result in _results(chosen, quick):
+    for result in _results(chosen, (machine.contradictions, machine.demo_symbols)):
         if result.level != "ok":
             warn(f"{result.name}: {result.words}")
 

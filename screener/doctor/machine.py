@@ -1,4 +1,4 @@
-"""Machine: its settings and clock, the data folder and the night in it.
+"""Machine: its settings, the data folder and the night in it.
 
 What a check raises of the settings or the store is told as a fault of its name.
 """
@@ -7,41 +7,22 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
-from typing import Final
 
 from mcp_server.presentation.age import Age
 from screener.doctor.result import CheckResult, fault, ok, warning
 from screener.service.parts import is_on_the_internet
 from screener.settings.setting_types import is_loopback
 from screener.settings.settings import Settings
-from store.errors import LedgerError, StoreError
+from store.errors import StoreError
 from store.folder.files import check_data_folder
 from store.folder.layout import DataFolder
 from store.folder.lock import holder, restore_is_pending
 from store.ledger.ledger import Ledger
 from store.ledger.manifest import known_book, read_manifest, verify_book
-from store.ledger.objects import NightHead
 from store.nights.book import Book
-from store.wire.words import plural
-
-MIN_BYTES: Final = 16_000_000
-"""With less room on the disk, neither accounts nor logs can grow."""
-
-FIRST_BYTES: Final = 200_000_000
-"""The room that is asked for where no night tells how large one is."""
-
-NIGHTS: Final = 2
-"""How many times the room of the last night the next one takes while it is made."""
-
-MAX_NAMED: Final = 8
-"""Symbols that are named at most."""
-
-WRITTEN: Final = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
-"""No clock that is right shows an earlier time than that of this program."""
+from store.wire.words import named, plural
 
 
 def contradictions(chosen: Settings) -> Iterator[CheckResult]:
@@ -79,24 +60,6 @@ def contradictions(chosen: Settings) -> Iterator[CheckResult]:
         )
 
 
-def clock(chosen: Settings) -> Iterator[CheckResult]:
-    """Whether the clock can be right: the newest night went on record before now."""
-    now, known, event = dt.datetime.now(dt.UTC), WRITTEN, "this program was written"
-    ledger = Ledger(chosen.data_dir)
-    try:
-        head = ledger.head(max(names)) if (names := ledger.names()) else None
-    except LedgerError:
-        head = None  # told by the check of the ledger
-    if head:
-        known = head.published_at if isinstance(head, NightHead) else head.at
-        event = "the newest night was sealed"
-    if now < known:
-        words = f"it shows {now:%Y-%m-%d %H:%M} UTC, but {event} {known:%Y-%m-%d %H:%M} UTC"
-        yield warning("clock", f"{words}; set the clock (timedatectl set-ntp true).")
-    else:
-        yield ok("clock", f"{now:%Y-%m-%d %H:%M:%S} UTC")
-
-
 def data_folder(chosen: Settings) -> Iterator[CheckResult]:
     """Whether the folder exists and can be written, and whether a restore was killed in it."""
     path = chosen.data_dir.resolve()
@@ -120,33 +83,6 @@ def data_folder(chosen: Settings) -> Iterator[CheckResult]:
         )
     else:
         yield ok("data folder", f"{path}, {f'written by {writer}' if writer else 'at rest'}")
-
-
-def disk(chosen: Settings) -> Iterator[CheckResult]:
-    """Whether there is room for another night."""
-    path = chosen.data_dir.resolve()
-    while not path.exists():
-        path = path.parent
-    free, wanted = shutil.disk_usage(path).free, _night_bytes(chosen.data_dir)
-    words = f"{_size(free)} free; a night takes up to {_size(wanted)} while it is made"
-    if free < MIN_BYTES:
-        yield fault("disk", f"the disk is full: {words}; make room where {path} lies.")
-    elif free < wanted:
-        words = f"{words}; make room where {path} lies, as by `screener night prune`."
-        yield warning("disk", words)
-    else:
-        yield ok("disk", words)
-
-
-def _night_bytes(data_dir: Path) -> int:
-    folder = DataFolder(data_dir)
-    books = [path.stat().st_size for path in folder.nights.glob("*.book")]
-    checkpoints = folder.checkpoints.stat().st_size if folder.checkpoints.exists() else 0
-    return NIGHTS * (max(books) + checkpoints) if books else FIRST_BYTES
-
-
-def _size(number: float) -> str:
-    return f"{number / 1e9:,.1f} GB" if number >= 1e9 else f"{number / 1e6:,.0f} MB"
 
 
 def ledger(chosen: Settings) -> Iterator[CheckResult]:
@@ -191,11 +127,7 @@ def demo_symbols(chosen: Settings) -> Iterator[CheckResult]:
     missing = [symbol for symbol, known in coverages.items() if not (known and known.covered)]
     covered = [symbol for symbol in coverages if symbol not in missing]
     if missing and ("demo_symbols" in chosen.model_fields_set or not covered):
-        named = ", ".join(missing[:MAX_NAMED]) + (" and others" if len(missing) > MAX_NAMED else "")
-        yield warning(
-            "demo symbols",
-            f"the active night does not know {named}; name symbols that it covers in "
-            "SCREENER_DEMO_SYMBOLS.",
-        )
+        words = f"the active night does not know {named(missing)}; correct SCREENER_DEMO_SYMBOLS."
+        yield warning("demo symbols", words)
     else:
-        yield ok("demo symbols", ", ".join(covered[:MAX_NAMED]) or "none")
+        yield ok("demo symbols", named(covered) or "none")

@@ -24,14 +24,15 @@ from screener.nightly.explain import (
     ServedPattern,
     explain,
 )
-from screener.nightly.plan import NightPlan, Order, plan
+from screener.nightly.plan import Order, plan
+from screener.nightly.reading import Loaded
 from screener.nightly.reference.reference import Listing
 from screener.nightly.results.views import direction_name, family_of_type, type_name
 from screener.nightly.series import Series
 from screener.nightly.symbols import normalise
 from screener.settings.console import Table, out
 from store.wire.currency import money
-from store.wire.words import drawing_words, named, rule_words
+from store.wire.words import drawing_words, named, plural, rule_words
 
 MAX_LISTED = 10
 """Drawings that are shown: those that came furthest."""
@@ -43,13 +44,13 @@ def print_explanation(order: Order, symbol: str) -> None:
     Raises:
         SourceError: the symbol has no bars that can be explained, or none at the session.
     """
-    task, raw, listing = found_in(plan(order, dt.datetime.now(dt.UTC)), order, symbol)
-    series, currency = _series(task, raw, listing, order.session)
+    task, loaded, listing = load_symbol(order, symbol)
+    series, currency = _series(task, loaded, listing, order.session)
     explained = explain(series, order.parameters, gap_days=gap_days(listing.calendar))
-    number, pairs = len(explained.served), len(explained.pairs)
-    patterns = "1 pattern is served" if number == 1 else f"{number or 'no'} patterns are served"
-    judged = "1 pair of lines was" if pairs == 1 else f"{pairs or 'no'} pairs of lines were"
-    out.print(f"{listing.symbol} on {explained.session}: {patterns}, {judged} judged.")
+    patterns = plural(len(explained.served), "pattern")
+    judged = plural(len(explained.pairs), "pair")
+    where = f"{listing.symbol} on {explained.session}"
+    out.print(f"{where}: {patterns} served, {judged} of lines judged.")
     if order.session not in (None, explained.session):
         out.print(f"There is no bar for {order.session}; this is as of the last bar before it.")
     for served in explained.served:
@@ -60,13 +61,18 @@ def print_explanation(order: Order, symbol: str) -> None:
     _print_pairs(explained.pairs, currency)
 
 
-def found_in(planned: NightPlan, order: Order, symbol: str) -> tuple[Task, str, Listing]:
-    """The task that has a symbol, the raw name, and the listing."""
-    wanted = normalise(symbol)
+def load_symbol(order: Order, symbol: str) -> tuple[Task, Loaded, Listing]:
+    """The bars of a symbol, not cleaned yet, its listing, and the task that has it.
+
+    Raises:
+        SourceError: the order has no bars of it that can be used.
+    """
+    planned, wanted = plan(order, dt.datetime.now(dt.UTC)), normalise(symbol)
     for task in planned.tasks:
         for raw, listing in task.symbols:
             if listing.symbol == wanted:
-                return task, raw, listing
+                (loaded,) = task.source.load([raw])
+                return task, loaded, listing
     if symbol in planned.refused:
         raise SourceError(f"{symbol} cannot be used: {planned.refused[symbol].reason}")
     raise SourceError(
@@ -74,9 +80,10 @@ def found_in(planned: NightPlan, order: Order, symbol: str) -> tuple[Task, str, 
     )
 
 
-def _series(task: Task, raw: str, listing: Listing, session: dt.date | None) -> tuple[Series, str]:
+def _series(
+    task: Task, loaded: Loaded, listing: Listing, session: dt.date | None
+) -> tuple[Series, str]:
     """The newest series of a symbol up to the session, as a night would walk it."""
-    (loaded,) = task.source.load([raw])
     if loaded.refusal is not None:
         raise SourceError(f"{listing.symbol} is left out: {loaded.refusal.reason}")
     if session is not None and len(loaded.bars):

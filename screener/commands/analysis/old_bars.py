@@ -5,13 +5,12 @@ from __future__ import annotations
 import datetime as dt
 
 from mcp_server.charts.past import Trade
-from screener.commands.analysis.explain import found_in
+from screener.commands.analysis.explain import load_symbol
 from screener.commands.analysis.origin import as_the_night
 from screener.commands.bars_options import BarsOptions
 from screener.commands.nightly import order_of, working
 from screener.nightly.bars import to_day
 from screener.nightly.errors import SourceError
-from screener.nightly.plan import plan
 from screener.nightly.results.chart_bars import chart_bars
 from screener.settings.settings import Settings
 from store.nights.book import Prices
@@ -32,8 +31,7 @@ def bars_around(settings: Settings, bars: str | None, symbol: str, trade: Trade)
     options = as_the_night(settings, BarsOptions(), bars)
     with working(settings) as (work, step):
         order = order_of(settings, options, work=work, step=step, only=symbol)
-        task, raw, listing = found_in(plan(order, dt.datetime.now(dt.UTC)), order, symbol)
-        (loaded,) = task.source.load([raw])
+        task, loaded, listing = load_symbol(order, symbol)
         for series in task.clean(loaded, listing).series:
             if entered in series.bars.date:
                 return chart_bars(series.bars if left is None else series.bars.until(left + LATER))

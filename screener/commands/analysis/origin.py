@@ -11,7 +11,7 @@ import datetime as dt
 import hashlib
 from dataclasses import replace
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
 from pydantic import BaseModel, ValidationError
 
@@ -23,6 +23,9 @@ from store.folder.files import replace_file
 from store.folder.layout import DataFolder
 from store.ledger.manifest import Manifest
 from store.nights.nights import Nights
+
+READING: Final = ("symbol", "reference", "adjustment", "exchange", "currency", "min_quality")
+"""Options that tell how bars are read."""
 
 
 class NightOrigin(BaseModel):
@@ -44,18 +47,13 @@ class NightOrigin(BaseModel):
     @classmethod
     def of(cls, options: BarsOptions, manifest: Manifest) -> Self:
         """That of a night that was just made with some options."""
-        reference = options.reference
+        there = replace(options, reference=options.reference and options.reference.absolute())
         return cls(
             data_version=manifest.data_version,
             session=manifest.as_of_session,
             bars=_absolute(options.bars),
             state=_state(options.bars),
-            symbol=options.symbol,
-            reference=reference.absolute() if reference else None,
-            adjustment=options.adjustment,
-            exchange=options.exchange,
-            currency=options.currency,
-            min_quality=options.min_quality,
+            **{name: getattr(there, name) for name in READING},
         )
 
 
@@ -83,17 +81,13 @@ def as_the_night(settings: Settings, options: BarsOptions, bars: str | None) -> 
     if origin is None or (bars is not None and _absolute(bars) != origin.bars):
         return replace(options, bars=bars or SAMPLE)
     _check_there(origin)
-    return replace(
-        options,
-        bars=origin.bars,
-        symbol=options.symbol or origin.symbol,
-        reference=options.reference or origin.reference,
-        adjustment=origin.adjustment if options.adjustment == "split" else options.adjustment,
-        exchange=options.exchange or origin.exchange,
-        currency=options.currency or origin.currency,
-        min_quality=origin.min_quality if options.min_quality is None else options.min_quality,
-        session=options.session or origin.session,
-    )
+    unset = BarsOptions()
+    noted = {
+        name: getattr(origin, name)
+        for name in (*READING, "session")
+        if getattr(options, name) == getattr(unset, name)
+    }
+    return replace(options, bars=origin.bars, **noted)
 
 
 def _active(settings: Settings) -> Manifest | None:

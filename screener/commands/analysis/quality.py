@@ -232,30 +232,31 @@ def _source(source: Mapping[str, Any]) -> Iterator[str]:
 
 def _assumed(facts: Mapping[str, Any]) -> Iterator[str]:
     assumed = facts["assumed"]
-    yield from taken_for_crypto(assumed["crypto"])
     if number := assumed["adjustment_symbols"]:
         kind = assumed["adjustment"]
         yield (
             f"Assumed that prices of {plural(number, 'symbol')} are adjusted {ADJUSTED[kind]}; "
             "override with --adjustment."
         )
-    yield from taken_markets(assumed["markets"], assumed["unclear_markets"])
-    yield from taken_currencies({DOLLARS: assumed["currency_symbols"], **assumed["currencies"]})
+    currencies = {DOLLARS: assumed["currency_symbols"], **assumed["currencies"]}
+    markets = (assumed["markets"], assumed["unclear_markets"])
+    yield from assumptions(assumed["crypto"], *markets, currencies)
 
 
-def taken_for_crypto(symbols: Sequence[str]) -> Iterator[str]:
-    """Which symbols are taken for crypto, if any are."""
-    if symbols:
-        yield (
-            f"Assumed that {plural(len(symbols), 'symbol')} with weekend bars are crypto: "
-            f"{named(symbols)}; override with an asset type in --reference."
-        )
-
-
-def taken_markets(
-    markets: Mapping[str, Sequence[str]], unclear: Mapping[str, Sequence[str]]
+def assumptions(
+    crypto: Sequence[str],
+    markets: Mapping[str, Sequence[str]],
+    unclear: Mapping[str, Sequence[str]],
+    currencies: Mapping[str, int],
 ) -> Iterator[str]:
-    """Symbols by the calendar inferred from their bars, and those that several calendars fit."""
+    """What was taken from the bars: symbols that are crypto, those of an exchange by its calendar,
+    those that several calendars fit, and in which currency the prices of how many are.
+    """
+    if crypto:
+        yield (
+            f"Assumed that {plural(len(crypto), 'symbol')} with weekend bars are crypto: "
+            f"{named(crypto)}; override with an asset type in --reference."
+        )
     for calendars, symbols in sorted(unclear.items()):
         yield (
             f"{plural(len(symbols), 'symbol')} not trading on New York's days: "
@@ -267,11 +268,7 @@ def taken_markets(
             f"Inferred the calendar {calendar} for {plural(len(symbols), 'symbol')} (the only one "
             f"that fits): {named(symbols)}; override with --exchange, or in --reference."
         )
-
-
-def taken_currencies(numbers: Mapping[str, int]) -> Iterator[str]:
-    """The prices of how many symbols are taken to be in which currency, if any are."""
-    for code, number in numbers.items():
+    for code, number in currencies.items():
         if number:
             name = "US dollars" if code == DOLLARS else f"{code}, the currency of the exchange,"
             yield (

@@ -6,12 +6,7 @@ import resource
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from screener.commands.analysis.quality import (
-    later_sessions,
-    taken_currencies,
-    taken_for_crypto,
-    taken_markets,
-)
+from screener.commands.analysis.quality import assumptions, later_sessions
 from screener.settings.console import Table, or_dash, out
 from store.wire.currency import DOLLARS
 from store.wire.words import NEW_DETECTOR, named, plural
@@ -65,9 +60,8 @@ def _reasons(report: Report) -> Iterator[str]:
         yield f"Left out, {code}: {named(sorted(symbols))}."
     for rule, (bars, symbols_touched) in report.findings.items():
         yield f"Found, {rule}: bars {bars:,}, symbols {symbols_touched:,}."
-    yield from taken_for_crypto(report.inferred)
-    yield from taken_markets(report.markets, report.unclear)
-    yield from taken_currencies({DOLLARS: report.assumed_dollars, **report.assumed_currencies})
+    currencies = {DOLLARS: report.assumed_dollars, **report.assumed_currencies}
+    yield from assumptions(report.inferred, report.markets, report.unclear, currencies)
     yield from later_sessions(report.later)
 
 

@@ -27,12 +27,11 @@ def main() -> None:
 
 def print_conformance(installed: Installed, night: Path) -> None:
     """Seal the sample night, serve it, run the suite and print each version's outcome."""
-    from screener.commands.nightly import seal_sample
-    from screener.settings.settings import Settings
+    from tests.conftest import seal_sample
     from tests.qa.hosts.conformance import CANNOT, check_server, scenarios
     from tests.service import serving
 
-    seal_sample(Settings(data_dir=night))
+    seal_sample(night)
     with serving(night) as service:
         print(
             "| version | scenarios | checks passed | cannot apply | failed |\n|---|---|---|---|---|"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 import os
 import sqlite3
@@ -14,9 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from screener.doctor import machine
 from screener.service import proxy_echo
-from screener.settings.settings import Settings
 from store.folder.layout import READY, STAGE, DataFolder
 from tests.screener.command import Finished, run
 from tests.screener.process import free_port
@@ -98,7 +95,7 @@ def test_people_read_a_line_for_each_check(data_dir: Path) -> None:
     done = run(data_dir, "doctor")
 
     assert done.returncode == 0
-    assert any(line.split()[:2] == ["ok", "clock"] for line in done.stdout.splitlines())
+    assert any(line.split()[:2] == ["ok", "night"] for line in done.stdout.splitlines())
 
 
 def test_a_folder_that_is_not_there_yet_is_no_fault_and_is_not_made(tmp_path: Path) -> None:
@@ -116,16 +113,6 @@ def test_an_open_folder_of_others_is_a_fault_and_stays_as_it_is(tmp_path: Path) 
 
     assert "is not a data folder" in done.stdout
     assert tmp_path.stat().st_mode & 0o777 == 0o755
-
-
-def test_a_clock_that_is_behind_what_has_happened_is_warned_of(
-    data_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(machine, "WRITTEN", dt.datetime(9999, 1, 1, tzinfo=dt.UTC))
-
-    (result,) = machine.clock(Settings(data_dir=data_dir))
-
-    assert (result.level, "set the clock" in result.words) == ("warning", True)
 
 
 def test_symbols_that_the_night_does_not_know_are_named_by_doctor(data_dir: Path) -> None:

@@ -7,14 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from screener.doctor.stores import raced
-from store.remote.objects import Object, Objects
 from store.remote.pointer import book_object, key_of
 from tests.publishing import Publisher
 from tests.screener.command import Finished, run
 from tests.store.remote.servers import Server
 
-NAMES = ("store of nights", "night of the store", "publishing")
+NAMES = ("store of nights", "night of the store")
 
 
 @pytest.fixture
@@ -23,10 +21,10 @@ def publisher(tmp_path: Path, nights_url: str) -> Publisher:
     return Publisher(tmp_path / "publisher", nights_url)
 
 
-def examined(data: Path, url: str | None, *options: str) -> dict[str, tuple[str, str]]:
+def examined(data: Path, url: str | None) -> dict[str, tuple[str, str]]:
     """The level and the words of what is found of the store."""
     settings = {} if url is None else {"SCREENER_NIGHTS_URL": url}
-    done: Finished = run(data, "doctor", "--json", *options, **settings)
+    done: Finished = run(data, "doctor", "--json", **settings)
     found = json.loads(done.stdout)["checks"]
     return {one["name"]: (one["level"], one["words"]) for one in found if one["name"] in NAMES}
 
@@ -54,22 +52,9 @@ def test_a_store_is_looked_at_and_what_it_names_is_compared_with_what_is_here(
     assert before - after == {book_object(key_of(night))}
 
 
-def test_publishing_is_tried_when_it_is_asked_for_and_leaves_nothing(
-    publisher: Publisher, tmp_path: Path
-) -> None:
-    url = publisher.objects.place
-    publisher.night(0)
-
-    assert "publishing" not in examined(tmp_path / "server", url)
-    level, words = examined(tmp_path / "server", url, "--publishing")["publishing"]
-    assert (level, words) == ("ok", f"{url} can be written, and lets one of two writers win")
-    assert examined(tmp_path / "server", url)["store of nights"][0] == "ok"
-
-
 def test_a_store_that_is_not_there_or_is_none_is_a_fault(tmp_path: Path) -> None:
     for url in ((tmp_path / "nowhere").as_uri(), "ftp://example.com/nights"):
-        for options in ((), ("--publishing",)):
-            assert examined(tmp_path / "data", url, *options)["store of nights"][0] == "fault"
+        assert examined(tmp_path / "data", url)["store of nights"][0] == "fault"
 
 
 def test_something_else_in_the_place_of_the_pointer_is_a_fault(
@@ -84,20 +69,3 @@ def test_something_else_in_the_place_of_the_pointer_is_a_fault(
 
 def test_without_a_shared_store_nothing_is_said_of_one(tmp_path: Path) -> None:
     assert examined(tmp_path / "data", None) == {}
-
-
-class Careless(Objects):
-    """A store that ignores the condition of a put, as some that speak S3 do."""
-
-    def swap(self, name: str, body: bytes, tag: str | None) -> str:  # noqa: ARG002 - ignored
-        """Replace the object, whoever else has."""
-        self.put(name, body)
-        found: Object | None = self.read(name, len(body))
-        assert found is not None
-        return found.tag
-
-
-def test_a_store_that_lets_both_of_two_writers_win_is_a_fault(tmp_path: Path) -> None:
-    found = raced(Careless(tmp_path.as_uri()), "doctor.txt")
-
-    assert (found.level, "could undo each other" in found.words) == ("fault", True)

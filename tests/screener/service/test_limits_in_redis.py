@@ -125,7 +125,7 @@ def test_the_doctor_says_what_a_redis_does_not_keep(redis_server: RedisServer) -
     with_password = redis_server.url.replace("//", f"//:{SECRET}@")
     (away,) = found(with_password, limits_away="refuse")
     assert away.level == "fault"
-    assert "calls are refused" in away.words
+    assert "so calls are refused" in away.words
     assert SECRET not in away.words
 
 

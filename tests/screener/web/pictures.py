@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from PIL import Image
 
 from mcp_server.drawing import USUAL
-from screener.commands.nightly import seal_sample
 from screener.data.chart import draw_setup
-from screener.settings.settings import Settings
 from tests.chromium import fresh_profile
+from tests.conftest import seal_sample
 from tests.contract.market import active_book
 from tests.screener.web.pages import PAGES, Page, Walk, walk_over
 
@@ -136,7 +135,7 @@ def main() -> None:
     with TemporaryDirectory() as made:
         night = chosen.night or Path(made) / "night"
         if chosen.night is None:
-            seal_sample(Settings(data_dir=night))
+            seal_sample(night)
         with walk_over(night, Path(made) / "walk") as walk, fresh_profile() as profile:
             if chosen.write:
                 write(profile, walk, night)

@@ -60,7 +60,7 @@ def explained(data: Path, bars: Path, session: str, *arguments: str) -> str:
 def test_a_served_pattern_has_its_score_and_its_lines(tmp_path: Path, folder: Path) -> None:
     text = explained(tmp_path, folder, DAYS[BREAK - 1])
 
-    assert text.startswith(f"TRI on {DAYS[BREAK - 1]}: 1 pattern is served, ")
+    assert text.startswith(f"TRI on {DAYS[BREAK - 1]}: 1 pattern served, ")
     assert "Served: symmetrical triangle, bullish, forming" in text
     assert re.search(r"when it was drawn on \d{4}-\d\d-\d\d its score was \d\d\.\d%", text)
     assert re.search(r"Upper line [-\d]+ to \$[\d.]+; lower line [-\d]+ to \$[\d.]+\.", text)
@@ -126,7 +126,7 @@ def test_a_symbol_in_a_table_in_a_folder_is_explained(tmp_path: Path, folder: Pa
 def test_without_a_pair_of_lines_it_says_so(tmp_path: Path, folder: Path) -> None:
     text = explained(tmp_path, folder, DAYS[62])
 
-    assert "no pairs of lines were judged" in text
+    assert "0 pairs of lines judged" in text
     assert "there is nothing to judge" in text
 
 
