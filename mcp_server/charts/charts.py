@@ -124,8 +124,7 @@ class Charts:
         return made
 
     def _path(self, book: Book, subject: Subject, look: ChartStyle) -> Path:
-        drawn = (look.theme, look.width, *look.averages)
-        suffix = "" if look == USUAL else f"-{'-'.join(map(str, drawn))}"
+        suffix = "" if look == USUAL else f"-{look.theme}-{look.width}"
         name = subject.name if isinstance(subject, Past) else subject.view.setup_id
         return self._folder / str(book.data_version) / f"{name}{suffix}.png"
 

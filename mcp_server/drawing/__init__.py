@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime as dt
 
 from mcp_server.drawing.view import (
-    AVERAGES,
     LOOKS,
     THEMES,
     USUAL,
@@ -21,12 +20,10 @@ from mcp_server.drawing.view import (
     Theme,
     TradeMark,
     TrendLine,
-    look_of,
     session_index,
 )
 
 __all__ = [
-    "AVERAGES",
     "LOOKS",
     "THEMES",
     "USUAL",
@@ -39,7 +36,6 @@ __all__ = [
     "TradeMark",
     "TrendLine",
     "draw",
-    "look_of",
     "prepare",
     "session_index",
 ]  # fmt: skip

@@ -293,13 +293,6 @@ def day_label(date: dt.date, today: dt.date | None = None) -> str:
     return label if today is None or date.year == today.year else f"{label}, {date.year}"
 
 
-def moving_average(close: Sequence[float], sessions: int) -> Floats:
-    """The mean of so many closes up to each session; NaN where there are fewer."""
-    sums = np.concatenate([[0.0], np.cumsum(np.array(close, np.float64))])
-    means = (sums[sessions:] - sums[:-sessions]) / sessions
-    return np.concatenate([np.full(len(close) - len(means), np.nan), means])
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Candles:
     """One value for each candle of a session axis. Volume is the mean of its sessions, NaN where it

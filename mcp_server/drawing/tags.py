@@ -79,14 +79,6 @@ def levels(view: ChartView, sheet: Sheet) -> tuple[Level, ...]:
     return (*shown, Level("Last", last, Ink.LAST, dashed=False))
 
 
-def averages(view: ChartView, sessions: Sequence[int]) -> Iterator[Level]:
-    """The last value of each moving average that has one."""
-    for count in sessions:
-        value = float(axes.moving_average(view.close, count)[-1])
-        if value > 0:  # not NaN
-            yield Level(f"SMA {count}", value, Ink[f"SMA_{count}"], dashed=False)
-
-
 def pill_width(named: Sequence[Level], sheet: Sheet) -> int:
     """The width of all pills of a chart, pixels: a column of names and one of prices, or one of
     both.

@@ -13,7 +13,7 @@ from mcp_server.calls.errors import ApiError
 from mcp_server.charts.chart_data import chart_data
 from mcp_server.charts.charts import Subject
 from mcp_server.charts.past import Past
-from mcp_server.drawing import AVERAGES, THEMES, USUAL, WIDTHS, ChartStyle, look_of
+from mcp_server.drawing import LOOKS, THEMES, USUAL, WIDTHS, ChartStyle
 from mcp_server.http.responses import PRIVATE_HOUR, PUBLIC_HOUR, HttpResponse, answer_response
 from mcp_server.operations.access import is_demo
 from mcp_server.operations.answers import PNG, Answer
@@ -31,10 +31,7 @@ PNG_PATH, DATA_PATH = "/symbols/{symbol}/chart.png", "/symbols/{symbol}/chart.js
 THUMBNAIL = min(WIDTHS)
 """The width of the picture that shows no more than the scan says."""
 
-NO_LOOK = (
-    f"theme is one of {', '.join(THEMES)}, width one of {', '.join(map(str, WIDTHS))}, and "
-    f"sma some of {','.join(map(str, AVERAGES))}."
-)
+NO_LOOK = f"theme is one of {', '.join(THEMES)}, width one of {', '.join(map(str, WIDTHS))}."
 NO_SETUP = "This night has no such setup; ids change every night."
 NO_TRADE = "This night has no such trade."
 NO_PRICES = "This chart cannot be drawn: its price history is not stored."
@@ -145,7 +142,7 @@ def wanted_look(request: Request) -> ChartStyle:
     """
     query = request.query_params
     theme, width = query.get("theme", USUAL.theme), query.get("width", str(USUAL.width))
-    look = look_of(theme, width, query.get("sma", ""))
+    look = LOOKS.get((theme, width))
     if look is None:
         raise PageRefusal(400, NO_LOOK)
     return look
