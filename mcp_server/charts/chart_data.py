@@ -47,7 +47,7 @@ def chart_data(book: Book, setup: StoredSetup) -> bytes | None:
     if stored is None:
         return None
     prices = shown(stored, drawn_from(setup))
-    dates = [dt.date(1970, 1, 1) + dt.timedelta(days=int(day)) for day in prices.date]
+    dates = prices.days
     data = {
         **{name: fields.get(name) for name in FACTS},
         **{name: getattr(setup.view, name) for name in OF_VIEW},
