@@ -17,7 +17,7 @@ import orjson
 
 from mcp_server.charts.charts import drawn_from, pole_of
 from mcp_server.charts.past import shown
-from mcp_server.drawing import session_index
+from mcp_server.drawing.view import session_index
 from store.nights.book import Book, Prices, StoredSetup
 from store.wire.scan_index import levels
 from store.wire.view import PlanView, SetupView

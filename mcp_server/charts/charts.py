@@ -20,7 +20,8 @@ from anyio import BrokenWorkerProcess, CapacityLimiter
 
 from mcp_server.calls.errors import ApiError, busy
 from mcp_server.charts.past import Past, bare_view, past_view, shown, trend_line
-from mcp_server.drawing import USUAL, ChartStyle, ChartView, PastRecord, Point, draw, prepare
+from mcp_server.drawing import draw, prepare
+from mcp_server.drawing.view import USUAL, ChartStyle, ChartView, PastRecord, Point
 from mcp_server.filters.symbol_search import SymbolSearch
 from screener.telemetry.metrics import (
     charts_cache,

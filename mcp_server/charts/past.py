@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from mcp_server.drawing import ChartView, Point, TradeMark, TrendLine
+from mcp_server.drawing.view import ChartView, Point, TradeMark, TrendLine
 from store.nights.book import Book
 from store.nights.prices import SHOWN, Prices
 from store.wire.currency import money

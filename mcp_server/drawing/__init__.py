@@ -8,37 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 
-from mcp_server.drawing.view import (
-    LOOKS,
-    THEMES,
-    USUAL,
-    WIDTHS,
-    ChartStyle,
-    ChartView,
-    PastRecord,
-    Point,
-    Theme,
-    TradeMark,
-    TrendLine,
-    session_index,
-)
-
-__all__ = [
-    "LOOKS",
-    "THEMES",
-    "USUAL",
-    "WIDTHS",
-    "ChartStyle",
-    "ChartView",
-    "PastRecord",
-    "Point",
-    "Theme",
-    "TradeMark",
-    "TrendLine",
-    "draw",
-    "prepare",
-    "session_index",
-]  # fmt: skip
+from mcp_server.drawing.view import LOOKS, USUAL, ChartStyle, ChartView, TrendLine
 
 
 def draw(view: ChartView, look: ChartStyle = USUAL) -> bytes:

@@ -17,7 +17,7 @@ from screener.settings.console import err, fail, out, settings, writing
 from store.folder.files import replace_file
 
 if TYPE_CHECKING:
-    from mcp_server.drawing import ChartStyle
+    from mcp_server.drawing.view import ChartStyle
 
 
 def chart(
@@ -85,7 +85,7 @@ def chart(
 
 
 def _look(theme: str, width: int) -> ChartStyle:
-    from mcp_server.drawing import LOOKS, THEMES, WIDTHS
+    from mcp_server.drawing.view import LOOKS, THEMES, WIDTHS
 
     if theme not in THEMES:
         fail(f"--theme {theme!r} is not one of {', '.join(THEMES)}.")

@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mcp_server.drawing import THEMES, ChartStyle, Theme, draw
+from mcp_server.drawing import draw
 from mcp_server.drawing.canvas import Ink, palette
+from mcp_server.drawing.view import THEMES, ChartStyle, Theme
 from tests.mcp_server.views import XYZ, Floats, contrast, linear, view
 
 SIGHTS = {

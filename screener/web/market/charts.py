@@ -13,7 +13,7 @@ from mcp_server.calls.errors import ApiError
 from mcp_server.charts.chart_data import chart_data
 from mcp_server.charts.charts import Subject
 from mcp_server.charts.past import Past
-from mcp_server.drawing import LOOKS, THEMES, USUAL, WIDTHS, ChartStyle
+from mcp_server.drawing.view import LOOKS, THEMES, USUAL, WIDTHS, ChartStyle
 from mcp_server.http.responses import PRIVATE_HOUR, PUBLIC_HOUR, HttpResponse, answer_response
 from mcp_server.operations.access import is_demo
 from mcp_server.operations.answers import PNG, Answer
