@@ -254,12 +254,6 @@ def _rounded(price: float) -> float:
     return float(f"{price:.9g}")
 
 
-def decimals(prices: Sequence[float]) -> int:
-    """Decimals for the smallest price: two from one dollar up, else five significant digits."""
-    smallest = min(prices)
-    return 2 if smallest >= 1 else 4 - math.floor(math.log10(smallest))
-
-
 def tick_decimals(ticks: Sequence[float]) -> int:
     """The fewest decimals that write every tick exactly."""
     digits = (f"{Decimal(f'{tick:.9g}'):f}".partition(".")[2] for tick in ticks)

@@ -16,6 +16,7 @@ from mcp_server.drawing.canvas import Box, Ink
 from mcp_server.drawing.sheet import Sheet
 from mcp_server.drawing.text import Label, Weight, amount, overlaps, text_width
 from mcp_server.drawing.view import ChartView
+from store.wire.currency import decimals
 from store.wire.words import change
 
 PILL_GAP = 3
@@ -93,7 +94,7 @@ def pill_width(named: Sequence[Level], sheet: Sheet) -> int:
 
 
 def _prices(named: Sequence[Level]) -> list[str]:
-    places = axes.decimals([level.price for level in named])
+    places = decimals(min(level.price for level in named))
     return [f"{level.price:,.{places}f}" for level in named]
 
 

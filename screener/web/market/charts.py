@@ -47,10 +47,11 @@ async def png(visit: Visit, web: WebServices) -> Page:
     with services.active_night.pin() as book:
         if not (look.width == THUMBNAIL and _is_example(book, visit, symbol)):
             await _check(visit, web, symbol, scan=scan)
-        body = await services.charts.cached(book, _subject(book, visit, symbol), look)
-    if body is None:
-        async with web.drawings:
-            body = await _drawn(visit, web, symbol, look)
+        subject = _subject(book, visit, symbol)
+        body = await services.charts.cached(book, subject, look)
+        if body is None:
+            async with web.drawings:
+                body = await _drawn(web, book, subject, look)
     return _response(visit, web, symbol, Answer(body, PNG))
 
 
@@ -65,13 +66,14 @@ async def data(visit: Visit, web: WebServices) -> Page:
     return _response(visit, web, symbol, Answer(body))
 
 
-async def _drawn(visit: Visit, web: WebServices, symbol: str, look: ChartStyle) -> bytes:
-    with web.services.active_night.pin() as book:
-        subject = _subject(book, visit, symbol)
-        try:
-            return await web.services.charts.png(book, subject, look)
-        except ApiError as error:
-            raise _refusal(error) from error
+async def _drawn(web: WebServices, book: Book, subject: Subject, look: ChartStyle) -> bytes:
+    try:
+        return await web.services.charts.png(book, subject, look)
+    except ApiError as error:
+        if error.code == "chart_unavailable":
+            raise PageRefusal(404, NO_PRICES) from error
+        words = "The service is busy. Try again in a moment."
+        raise PageRefusal(error.status, words, error.retry_after or None) from error
 
 
 def _is_example(book: Book, visit: Visit, symbol: str) -> bool:
@@ -146,11 +148,3 @@ def wanted_look(request: Request) -> ChartStyle:
     if look is None:
         raise PageRefusal(400, NO_LOOK)
     return look
-
-
-def _refusal(error: ApiError) -> PageRefusal:
-    if error.code == "chart_unavailable":
-        return PageRefusal(404, NO_PRICES)
-    return PageRefusal(
-        error.status, "The service is busy. Try again in a moment.", error.retry_after or None
-    )
