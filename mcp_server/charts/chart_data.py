@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import orjson
 
-from mcp_server.charts.charts import drawn_from, pole_of
-from mcp_server.charts.past import shown
-from mcp_server.drawing import session_index
+from mcp_server.charts.charts import drawn_from, entry_of, pole_of
+from mcp_server.charts.past import shown, trend_line
+from mcp_server.drawing.view import Point, TrendLine, session_index
 from store.nights.book import Book, Prices, StoredSetup
 from store.wire.scan_index import levels
-from store.wire.view import PlanView, SetupView
+from store.wire.view import PlanView
 
 FACTS = (
     *("symbol", "family_label", "direction", "status", "as_of_session", "last_close"),
@@ -47,16 +47,17 @@ def chart_data(book: Book, setup: StoredSetup) -> bytes | None:
     if stored is None:
         return None
     prices = shown(stored, drawn_from(setup))
-    dates = [dt.date(1970, 1, 1) + dt.timedelta(days=int(day)) for day in prices.date]
+    dates, entry, pole = prices.days, entry_of(setup.view), pole_of(setup.evidence)
+    upper, lower = (trend_line(fields["lines"][side]) for side in ("upper", "lower"))
     data = {
         **{name: fields.get(name) for name in FACTS},
         **{name: getattr(setup.view, name) for name in OF_VIEW},
         "plans": [_plan(plan) for plan in setup.view.plans],
         "next_session": book.next_session,
         "bars": _bars(prices),
-        "lines": {side: _line(dates, fields["lines"][side]) for side in ("upper", "lower")},
-        "pole": _pole(dates, setup.evidence),
-        "entry": _entry(dates, setup.view),
+        "lines": {"upper": _line(dates, upper), "lower": _line(dates, lower)},
+        "pole": pole and [_point(dates, end) for end in pole],
+        "entry": entry and _point(dates, entry),
         "records": {scope: _record(record) for scope, record in fields["track_record"].items()},
         "source": book.source,
         "disclaimer": book.disclaimer,
@@ -83,30 +84,14 @@ def _bars(prices: Prices) -> dict[str, Any]:
     return {"day": day, **columns, "volume": known}
 
 
-def _line(dates: Sequence[dt.date], line: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "start": _point(dates, line["start"]),
-        "end": _point(dates, line["end"]),
-        "touches": [_point(dates, touch) for touch in line["touches"]],
-    }
+def _line(dates: Sequence[dt.date], line: TrendLine) -> dict[str, Any]:
+    start, end, *touches = (_point(dates, at) for at in (line.start, line.end, *line.touches))
+    return {"start": start, "end": end, "touches": touches}
 
 
-def _point(dates: Sequence[dt.date], point: Mapping[str, Any]) -> dict[str, Any]:
-    index = session_index(dates, dt.date.fromisoformat(point["date"]))
-    return {"index": round(index, 4), "date": point["date"], "price": point["price"]}
-
-
-def _entry(dates: Sequence[dt.date], view: SetupView) -> dict[str, Any] | None:
-    if view.entry_date is None:
-        return None
-    return _point(dates, {"date": view.entry_date, "price": view.entry_price})
-
-
-def _pole(dates: Sequence[dt.date], evidence: Mapping[str, Any]) -> list[dict[str, Any]] | None:
-    pole = pole_of(evidence)
-    if pole is None:
-        return None
-    return [_point(dates, {"date": day.isoformat(), "price": price}) for day, price in pole]
+def _point(dates: Sequence[dt.date], point: Point) -> dict[str, Any]:
+    day, price = point
+    return {"index": round(session_index(dates, day), 4), "date": day, "price": price}
 
 
 def _record(record: Mapping[str, Any] | None) -> dict[str, Any] | None:

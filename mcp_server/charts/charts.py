@@ -20,7 +20,8 @@ from anyio import BrokenWorkerProcess, CapacityLimiter
 
 from mcp_server.calls.errors import ApiError, busy
 from mcp_server.charts.past import Past, bare_view, past_view, shown, trend_line
-from mcp_server.drawing import USUAL, ChartStyle, ChartView, PastRecord, Point, draw, prepare
+from mcp_server.drawing import draw, prepare
+from mcp_server.drawing.view import USUAL, ChartStyle, ChartView, PastRecord, Point
 from mcp_server.filters.symbol_search import SymbolSearch
 from screener.telemetry.metrics import (
     charts_cache,
@@ -32,6 +33,7 @@ from screener.telemetry.metrics import (
 from store.errors import StoreError
 from store.folder.files import private_folder, replace_file
 from store.nights.book import Book, PerBook, Prices, StoredSetup
+from store.wire.view import SetupView
 
 QUEUE_LIMIT = 32
 """Most drawings under way or waiting; a call for one more is refused with `unavailable`."""
@@ -124,8 +126,7 @@ class Charts:
         return made
 
     def _path(self, book: Book, subject: Subject, look: ChartStyle) -> Path:
-        drawn = (look.theme, look.width, *look.averages)
-        suffix = "" if look == USUAL else f"-{'-'.join(map(str, drawn))}"
+        suffix = "" if look == USUAL else f"-{look.theme}-{look.width}"
         name = subject.name if isinstance(subject, Past) else subject.view.setup_id
         return self._folder / str(book.data_version) / f"{name}{suffix}.png"
 
@@ -151,7 +152,6 @@ def chart_view(book: Book, subject: Subject, prices: Prices, name: str = "") -> 
     if isinstance(subject, Past):
         return past_view(book, subject, prices, name)
     view, plan, lines = subject.view, subject.view.plan, subject.fields["lines"]
-    entered = view.entry_date and dt.date.fromisoformat(view.entry_date)
     return replace(
         bare_view(book, view.symbol, shown(prices, drawn_from(subject)), name),
         pattern=view.pattern,
@@ -163,7 +163,7 @@ def chart_view(book: Book, subject: Subject, prices: Prices, name: str = "") -> 
         trigger=plan.trigger,
         stop=plan.stop,
         target=plan.target,
-        entry=(entered, plan.entry) if entered and plan.entry else None,
+        entry=entry_of(view),
         pole=pole_of(subject.evidence),
         attempt=view.attempt or 1,
         attempts=view.attempts,
@@ -195,6 +195,13 @@ def drawn_from(setup: StoredSetup) -> dt.date:
     """The session on which the pattern of a setup begins, or the pole before that."""
     start, pole = dt.date.fromisoformat(setup.view.pattern_start), pole_of(setup.evidence)
     return start if pole is None else pole[0][0]
+
+
+def entry_of(view: SetupView) -> Point | None:
+    """Where a running trade was entered; None while the setup is forming."""
+    if view.entry_date is None or view.plan.entry is None:
+        return None
+    return dt.date.fromisoformat(view.entry_date), view.plan.entry
 
 
 def pole_of(evidence: Mapping[str, Any]) -> tuple[Point, Point] | None:

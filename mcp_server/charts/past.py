@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from mcp_server.drawing import ChartView, Point, TradeMark, TrendLine
+from mcp_server.drawing.view import ChartView, Point, TradeMark, TrendLine
 from store.nights.book import Book
 from store.nights.prices import SHOWN, Prices
 from store.wire.currency import money
@@ -25,8 +25,6 @@ AFTER = 20
 
 BEFORE = 50
 """Sessions that it is given before a pattern, or its pole."""
-
-DAY_ZERO = dt.date(1970, 1, 1)
 
 MARKS = "An arrowhead is an entry, a dot an exit at the target, a ring any other exit."
 LEVELS = ("entry", "stop", "target", "exit")
@@ -86,13 +84,13 @@ def shown(prices: Prices, since: dt.date | None = None) -> Prices:
     """Those of the stored bars that a chart of a pattern since a day is given."""
     first = len(prices.date) - SHOWN
     if since is not None:
-        first = min(first, bisect_left(_days(prices), since) - BEFORE)
-    return _part(prices, slice(max(0, first), None))
+        first = min(first, bisect_left(prices.days, since) - BEFORE)
+    return prices.part(slice(max(0, first), None))
 
 
 def bare_view(book: Book, symbol: str, prices: Prices, name: str) -> ChartView:
     """The bars of a symbol by themselves; the name is that of the company."""
-    dates = _days(prices)
+    dates = prices.days
     return ChartView(
         symbol=symbol,
         pattern="",
@@ -125,8 +123,8 @@ def past_view(book: Book, past: Past, prices: Prices, name: str = "") -> ChartVi
         return _with_nearest(view, nearest) if nearest and nearest["lines"] else view
     mark, lines = _mark(trade), past.lines or (None, None)
     delisted = ", delisted" if trade.get("exit_reason") == "delisted" else ""
-    last = mark.exit and bisect_left(_days(prices), mark.exit[0]) + AFTER + 1
-    prices = shown(_part(prices, slice(last)), past.since)
+    last = mark.exit and bisect_left(prices.days, mark.exit[0]) + AFTER + 1
+    prices = shown(prices.part(slice(last)), past.since)
     return replace(
         bare_view(book, past.symbol, prices, name),
         pattern=pattern_words(trade),
@@ -151,7 +149,7 @@ def _with_nearest(view: ChartView, drawing: Mapping[str, Any]) -> ChartView:
 
 def marks_of(book: Book, symbol: str, prices: Prices) -> list[TradeMark]:
     """The past trades of a symbol that were entered or left within its kept bars."""
-    first, marks = _days(prices)[0], map(_mark, trades_of(book, symbol))
+    first, marks = prices.days[0], map(_mark, trades_of(book, symbol))
     return [mark for mark in marks if (mark.exit or mark.entry)[0] >= first]
 
 
@@ -182,21 +180,6 @@ def _mark(trade: Trade) -> TradeMark:
     entry = _day(trade["entry_date"]), trade["entry_price"]
     left = (_day(trade["exit_date"]), trade["exit_price"]) if trade["exit_date"] else None
     return TradeMark(trade["direction"], entry, left, trade["outcome"] == "win")
-
-
-def _part(prices: Prices, bars: slice) -> Prices:
-    return Prices(
-        prices.date[bars],
-        prices.open[bars],
-        prices.high[bars],
-        prices.low[bars],
-        prices.close[bars],
-        None if prices.volume is None else prices.volume[bars],
-    )
-
-
-def _days(prices: Prices) -> tuple[dt.date, ...]:
-    return tuple(DAY_ZERO + dt.timedelta(days=int(day)) for day in prices.date)
 
 
 def _point(point: Mapping[str, Any]) -> Point:

@@ -8,41 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 
-from mcp_server.drawing.view import (
-    AVERAGES,
-    LOOKS,
-    THEMES,
-    USUAL,
-    WIDTHS,
-    ChartStyle,
-    ChartView,
-    PastRecord,
-    Point,
-    Theme,
-    TradeMark,
-    TrendLine,
-    look_of,
-    session_index,
-)
-
-__all__ = [
-    "AVERAGES",
-    "LOOKS",
-    "THEMES",
-    "USUAL",
-    "WIDTHS",
-    "ChartStyle",
-    "ChartView",
-    "PastRecord",
-    "Point",
-    "Theme",
-    "TradeMark",
-    "TrendLine",
-    "draw",
-    "look_of",
-    "prepare",
-    "session_index",
-]  # fmt: skip
+from mcp_server.drawing.view import LOOKS, USUAL, ChartStyle, ChartView, TrendLine
 
 
 def draw(view: ChartView, look: ChartStyle = USUAL) -> bytes:

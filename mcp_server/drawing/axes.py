@@ -254,12 +254,6 @@ def _rounded(price: float) -> float:
     return float(f"{price:.9g}")
 
 
-def decimals(prices: Sequence[float]) -> int:
-    """Decimals for the smallest price: two from one dollar up, else five significant digits."""
-    smallest = min(prices)
-    return 2 if smallest >= 1 else 4 - math.floor(math.log10(smallest))
-
-
 def tick_decimals(ticks: Sequence[float]) -> int:
     """The fewest decimals that write every tick exactly."""
     digits = (f"{Decimal(f'{tick:.9g}'):f}".partition(".")[2] for tick in ticks)
@@ -291,13 +285,6 @@ def day_label(date: dt.date, today: dt.date | None = None) -> str:
     """A session as people write it: `Nov 12`, with its year if that is not the one of today."""
     label = f"{MONTHS[date.month - 1]} {date.day}"
     return label if today is None or date.year == today.year else f"{label}, {date.year}"
-
-
-def moving_average(close: Sequence[float], sessions: int) -> Floats:
-    """The mean of so many closes up to each session; NaN where there are fewer."""
-    sums = np.concatenate([[0.0], np.cumsum(np.array(close, np.float64))])
-    means = (sums[sessions:] - sums[:-sessions]) / sessions
-    return np.concatenate([np.full(len(close) - len(means), np.nan), means])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

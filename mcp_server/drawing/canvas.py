@@ -72,9 +72,6 @@ class Ink(IntEnum):
     ENTRY = "#2a1a4a", "#f1f4f9"
     LAST = "#566072", "#9aa6b8"
     FOLD = "#566072", "#9aa6b8"
-    SMA_20 = "#b0208a", "#f08ad0"
-    SMA_50 = "#7a5c00", "#c9a227"
-    SMA_200 = "#3d2c1e", "#f4f1de"
 
     def colour(self, theme: Theme) -> str:
         """What it is in a theme: `#rrggbb`."""
@@ -96,8 +93,6 @@ _PAIRS = (
     *((Ink.MUTED, candle) for candle in (Ink.UP, Ink.DOWN)),
     (Ink.MUTED, Ink.BODY),
 )
-_THIN = (Ink.SMA_20, Ink.SMA_50, Ink.SMA_200)
-"""On paper, these are mixed in every second step: 256 colours are all there are."""
 
 
 @lru_cache(maxsize=2)
@@ -106,8 +101,6 @@ def palette(theme: Theme) -> Pixels:
     base = np.array([ink.rgb(theme) for ink in Ink], dtype=np.float64)
     share = (np.arange(1, STEPS) / STEPS)[:, None]
     mixes = [base[over] * share + base[under] * (1 - share) for over, under in _PAIRS]
-    paper = base[Ink.PAPER]
-    mixes += [base[ink] * share[1::2] + paper * (1 - share[1::2]) for ink in _THIN]
     rows: Floats = np.concatenate([base, *mixes])
     return np.rint(rows).astype(np.uint8)
 

@@ -33,7 +33,6 @@ def draw(view: ChartView, look: ChartStyle = USUAL) -> bytes:
         _volume,
         _levels,
         _candles,
-        _averages,
         _lines,
         _dots,
         _marks,
@@ -152,12 +151,6 @@ def _body_width(slot: int) -> int:
         return slot - 1
     widest = min(MAX_BODY_WIDTH, slot * 3 // 4 + 1)
     return widest - 1 + widest % 2
-
-
-def _averages(canvas: Canvas, plan: Layout) -> None:
-    for ink, places in plan.average_lines:
-        for start, end in pairwise(places):
-            canvas.stroke(start, end, plan.plot, ink, plan.sheet.average)
 
 
 def _lines(canvas: Canvas, plan: Layout) -> None:

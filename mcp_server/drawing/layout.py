@@ -18,12 +18,11 @@ from mcp_server.drawing.axes import (
     Candles,
     PriceAxis,
     SessionAxis,
-    moving_average,
     price_axis,
     price_ticks,
     session_axis,
 )
-from mcp_server.drawing.canvas import Box, Ink, Place
+from mcp_server.drawing.canvas import Box, Place
 from mcp_server.drawing.sheet import SHEETS, Sheet
 from mcp_server.drawing.text import Label, fact_labels, facts
 from mcp_server.drawing.view import (
@@ -97,7 +96,6 @@ class Layout:
     prices: PriceAxis
     candles: Candles
     levels: tuple[tags.Level, ...]
-    averages: tuple[int, ...] = ()
     pills: tuple[tags.Pill, ...] = ()
     flags: tuple[tags.Flag, ...] = ()
     labels: tuple[Label, ...] = ()
@@ -169,21 +167,6 @@ class Layout:
         return drawn
 
     @property
-    def average_lines(self) -> list[tuple[Ink, list[Place]]]:
-        """Each moving average at the last session of each candle, as far as it has values."""
-        ends = np.array(self.sessions.edges[1:]) - 1
-        drawn = []
-        for count in self.averages:
-            values = moving_average(self.view.close, count)[ends].tolist()
-            places = [
-                (self.sessions.column(candle) + 0.5, self.prices.y(value))
-                for candle, value in enumerate(values)
-                if value > 0  # not NaN
-            ]
-            drawn.append((Ink[f"SMA_{count}"], places))
-        return drawn
-
-    @property
     def touches(self) -> list[Place]:
         """Where each touch is marked: on its line, at its bar."""
         return [
@@ -228,11 +211,9 @@ def layout(view: ChartView, look: ChartStyle = USUAL) -> Layout:
     """Place everything that a view shows."""
     sheet = SHEETS[look.width]
     lines, named = _lines(view), tags.levels(view, sheet)
-    averages = look.averages if sheet.written else ()
-    shown = (*named, *tags.averages(view, averages))
     right = sheet.width - sheet.margin
     if sheet.written:
-        beside = tags.scale_width(view, shown, sheet) + sheet.leader + tags.pill_width(shown, sheet)
+        beside = tags.scale_width(view, named, sheet) + sheet.leader + tags.pill_width(named, sheet)
         right = sheet.width - sheet.margin // 2 - beside
     # What came after a past trade is neither folded nor counted.
     entered = None if view.entry is None or view.exit else view.index(view.entry)
@@ -242,7 +223,7 @@ def layout(view: ChartView, look: ChartStyle = USUAL) -> Layout:
     bottom = sheet.volume[1] if candles.volume is None else sheet.bottom
     core, around = _core_prices(view, lines, start, sessions.first), _range(view, sessions.first)
     prices = price_axis(core, around, [level.price for level in named], sheet.top, bottom)
-    plan = Layout(view, sheet, lines, sessions, prices, candles, shown, averages)
+    plan = Layout(view, sheet, lines, sessions, prices, candles, named)
     return _lettered(plan, entered) if sheet.written else plan
 
 

@@ -75,8 +75,6 @@ class Sheet:
     """Fewest and most pixels from one candle to the next."""
     line: float = 2.0
     """Thickness of a trend line."""
-    average: float = 1.4
-    """Thickness of a moving average."""
     level: int = 1
     """Thickness of the line of a level."""
     touch: float = 3.6
@@ -116,7 +114,6 @@ _PHONE = Sheet(
     fewest_bars=45,
     widest=40,
     line=3.2,
-    average=2.2,
     level=2,
     touch=6.0,
 )

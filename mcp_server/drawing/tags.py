@@ -16,6 +16,7 @@ from mcp_server.drawing.canvas import Box, Ink
 from mcp_server.drawing.sheet import Sheet
 from mcp_server.drawing.text import Label, Weight, amount, overlaps, text_width
 from mcp_server.drawing.view import ChartView
+from store.wire.currency import decimals
 from store.wire.words import change
 
 PILL_GAP = 3
@@ -79,14 +80,6 @@ def levels(view: ChartView, sheet: Sheet) -> tuple[Level, ...]:
     return (*shown, Level("Last", last, Ink.LAST, dashed=False))
 
 
-def averages(view: ChartView, sessions: Sequence[int]) -> Iterator[Level]:
-    """The last value of each moving average that has one."""
-    for count in sessions:
-        value = float(axes.moving_average(view.close, count)[-1])
-        if value > 0:  # not NaN
-            yield Level(f"SMA {count}", value, Ink[f"SMA_{count}"], dashed=False)
-
-
 def pill_width(named: Sequence[Level], sheet: Sheet) -> int:
     """The width of all pills of a chart, pixels: a column of names and one of prices, or one of
     both.
@@ -101,7 +94,7 @@ def pill_width(named: Sequence[Level], sheet: Sheet) -> int:
 
 
 def _prices(named: Sequence[Level]) -> list[str]:
-    places = axes.decimals([level.price for level in named])
+    places = decimals(min(level.price for level in named))
     return [f"{level.price:,.{places}f}" for level in named]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from store.wire.currency import DOLLARS
@@ -21,18 +21,12 @@ HEIGHTS: Final[dict[Width, int]] = {320: 180, 720: 900, 1200: 675}
 """The height that goes with each width, pixels."""
 
 
-AVERAGES: Final = (20, 50, 200)
-"""Sessions of the simple moving averages of the close that a chart may show."""
-
-
 @dataclass(frozen=True, slots=True)
 class ChartStyle:
     """The theme and the width in pixels: 320 is a thumbnail, 720 for phones, 1200 the usual."""
 
     theme: Theme = "light"
     width: Width = 1200
-    averages: tuple[int, ...] = ()
-    """Those of `AVERAGES` that are drawn; a thumbnail has none."""
 
     @property
     def height(self) -> int:
@@ -47,16 +41,6 @@ LOOKS: Final[Mapping[tuple[str, str], ChartStyle]] = {
 
 USUAL: Final = ChartStyle()
 """The look of the API's charts."""
-
-
-def look_of(theme: str, width: str, averages: str = "") -> ChartStyle | None:
-    """The look that texts such as `dark`, `720` and `20,50` ask for; None if there is none."""
-    look = LOOKS.get((theme, width))
-    wanted = [text.strip() for text in averages.split(",") if text.strip()]
-    if look is None or not set(wanted) <= set(map(str, AVERAGES)):
-        return None
-    shown = () if look.width == min(WIDTHS) else (n for n in AVERAGES if str(n) in wanted)
-    return replace(look, averages=tuple(shown))
 
 
 Point: TypeAlias = tuple[dt.date, float]

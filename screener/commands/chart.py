@@ -17,7 +17,7 @@ from screener.settings.console import err, fail, out, settings, writing
 from store.folder.files import replace_file
 
 if TYPE_CHECKING:
-    from mcp_server.drawing import ChartStyle
+    from mcp_server.drawing.view import ChartStyle
 
 
 def chart(
@@ -43,9 +43,6 @@ def chart(
     ] = None,
     theme: Annotated[str, typer.Option(help="light or dark.")] = "light",
     width: Annotated[int, typer.Option(help="Pixels: 320 (a thumbnail), 720 or 1200.")] = 1200,
-    sma: Annotated[
-        str, typer.Option(help="Moving averages of the close: some of 20,50,200 sessions.")
-    ] = "",
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
     """Save a symbol's chart as a PNG file: a setup, a past trade, or all past trades.
@@ -53,13 +50,12 @@ def chart(
     \b
     screener chart AAPL
     screener chart AAPL --theme dark --width 720 --out aapl.png
-    screener chart AAPL --sma 20,50,200
     screener chart AAPL --trade 2012-05-14
     """
     from screener.commands.patterns.setups import age_of, open_active_night
     from screener.data.chart import draw_setup, draw_trade
 
-    look = _look(theme, width, sma)
+    look = _look(theme, width)
     if target == "":
         fail("--out names no file; give one, or - for stdout.")
     if setup and trade:
@@ -88,17 +84,14 @@ def chart(
     stream.print_text(words)
 
 
-def _look(theme: str, width: int, sma: str) -> ChartStyle:
-    from mcp_server.drawing import AVERAGES, LOOKS, THEMES, WIDTHS, look_of
+def _look(theme: str, width: int) -> ChartStyle:
+    from mcp_server.drawing.view import LOOKS, THEMES, WIDTHS
 
     if theme not in THEMES:
         fail(f"--theme {theme!r} is not one of {', '.join(THEMES)}.")
     if (theme, str(width)) not in LOOKS:
         fail(f"--width {width} is not one of {', '.join(map(str, WIDTHS))}.")
-    look = look_of(theme, str(width), sma)
-    if look is None:
-        fail(f"--sma {sma!r} is not some of {','.join(map(str, AVERAGES))}.")
-    return look
+    return LOOKS[theme, str(width)]
 
 
 def _write_picture(path: Path, png: bytes, *, replace: bool) -> None:

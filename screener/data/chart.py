@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from mcp_server.charts.charts import chart_view
 from mcp_server.charts.past import Past, Trade, past_view, past_words, trades_of
-from mcp_server.drawing import ChartStyle, draw
+from mcp_server.drawing import draw
+from mcp_server.drawing.view import ChartStyle
 from store.errors import BookError
 from store.nights.book import Book, Prices, StoredSetup, company_names
 from store.wire.words import caption, named

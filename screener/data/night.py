@@ -69,7 +69,7 @@ class Night:
         Raises:
             BookError: the night has no such setup, or no bars of the symbol.
         """
-        from mcp_server.drawing import USUAL
+        from mcp_server.drawing.view import USUAL
         from screener.data.chart import draw_setup
 
         return draw_setup(self._book, symbol.upper(), setup_id, USUAL)[0]

@@ -280,7 +280,7 @@ class Book:
         when none are stored.
         """
         kept = self.kept_prices(symbol)
-        return kept.newest(SHOWN) if kept else None
+        return kept.part(slice(-SHOWN, None)) if kept else None
 
     def kept_prices(self, symbol: str) -> Prices | None:
         """All bars stored for a symbol's charts, or None when none are stored."""
@@ -297,6 +297,10 @@ class Book:
         if body is None:
             raise BookError(f"The book lacks the family {family}; run `screener nightly` again.")
         return body
+
+    def family_record(self, family: str) -> Any:  # noqa: ANN401 - JSON values
+        """The TrackRecord of a family; None while none of its trades is resolved."""
+        return orjson.loads(self.family(Family(family)))["track_record"]
 
     def universe(self) -> bytes:
         """The stored fields of the universe answer, without braces."""

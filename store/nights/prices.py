@@ -32,19 +32,23 @@ class Prices:
             column.astype("<f4").tobytes() for column in columns
         )
 
-    def newest(self, count: int) -> Prices:
-        """The last so many bars, or all."""
-        part = slice(-count, None)
-        volume = None if self.volume is None else self.volume[part]
+    def part(self, bars: slice) -> Prices:
+        """Some of the bars."""
+        volume = None if self.volume is None else self.volume[bars]
         opened, high, low, close = (
-            column[part] for column in (self.open, self.high, self.low, self.close)
+            column[bars] for column in (self.open, self.high, self.low, self.close)
         )
-        return Prices(self.date[part], opened, high, low, close, volume)
+        return Prices(self.date[bars], opened, high, low, close, volume)
+
+    @property
+    def days(self) -> tuple[dt.date, ...]:
+        """The day of each bar."""
+        return tuple(self.date.astype("datetime64[D]").tolist())
 
     @property
     def first_day(self) -> dt.date:
         """The day of the first bar."""
-        return dt.date(1970, 1, 1) + dt.timedelta(days=int(self.date[0]))
+        return self.part(slice(1)).days[0]
 
     @classmethod
     def decode(cls, body: bytes, bars: int) -> Prices:

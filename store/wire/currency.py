@@ -26,10 +26,14 @@ SIGNS: Final[Mapping[str, str]] = {
 """What stands before an amount; of another currency that is its code."""
 
 
+def decimals(price: float) -> int:
+    """Decimals of a price: hundredths from one unit up, five significant digits below."""
+    return 2 if price >= 1 else 4 - math.floor(math.log10(price))
+
+
 def money(price: float, currency: str) -> str:
-    """A price in a currency: with hundredths from one unit up, five significant digits below."""
-    digits = 2 if price >= 1 else 4 - math.floor(math.log10(price))
-    amount = f"{price:,.{digits}f}"
+    """A price in a currency."""
+    amount = f"{price:,.{decimals(price)}f}"
     if currency == PENCE:
         return f"{amount}p"
     return f"{SIGNS.get(currency, f'{currency} ')}{amount}"

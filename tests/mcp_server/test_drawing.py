@@ -12,19 +12,18 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mcp_server.drawing import (
+from mcp_server.drawing import draw, prepare
+from mcp_server.drawing.canvas import Ink
+from mcp_server.drawing.layout import layout
+from mcp_server.drawing.view import (
     LOOKS,
     WIDTHS,
     ChartStyle,
     ChartView,
     TradeMark,
     TrendLine,
-    draw,
-    prepare,
+    Width,
 )
-from mcp_server.drawing.canvas import Ink
-from mcp_server.drawing.layout import layout
-from mcp_server.drawing.view import Width
 from tests.mcp_server.views import FIRST_DAY, line, pennant, picture, running, view, weekdays
 
 THUMBNAIL = ChartStyle(width=320)

@@ -7,13 +7,17 @@ is that of CIELAB, where about 2 can just be seen.
 from __future__ import annotations
 
 import io
+import itertools
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from mcp_server.drawing import THEMES, ChartStyle, Theme, draw
+from mcp_server.drawing import draw
 from mcp_server.drawing.canvas import Ink, palette
+from mcp_server.drawing.view import THEMES, ChartStyle, Theme
 from tests.mcp_server.views import XYZ, Floats, contrast, linear, view
 
 SIGHTS = {
@@ -46,10 +50,6 @@ APART = (
     (Ink.STOP, Ink.TRIGGER),
     (Ink.LINE, Ink.UP),
     (Ink.LINE, Ink.DOWN),
-    (Ink.SMA_20, Ink.SMA_50),
-    (Ink.SMA_20, Ink.SMA_200),
-    (Ink.SMA_50, Ink.SMA_200),
-    *((average, Ink.LINE) for average in (Ink.SMA_20, Ink.SMA_50, Ink.SMA_200)),
 )
 
 
@@ -82,6 +82,22 @@ def test_what_is_told_apart_by_ink_can_be_told_apart_by_every_reader(
 ) -> None:
     one, other = (lab(SIGHTS[sight] @ linear(ink.rgb(theme))) for ink in pair)
     assert float(np.linalg.norm(one - other)) >= 20
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("name", ["screener/web/static/symbol.css", "mcp_server/mcp/app/page.css"])
+def test_averages_of_interactive_charts_can_be_read_and_told_apart(name: str, theme: Theme) -> None:
+    style = (Path(__file__).parents[2] / name).read_text()
+    colours = re.findall(r"--sma-\d+: #(\w{6});", style)
+    assert len(colours) == 6  # light, then dark
+    half = colours[:3] if theme == "light" else colours[3:]
+    averages = [tuple(bytes.fromhex(colour)) for colour in half]
+    for average in averages:
+        assert contrast(average, Ink.PAPER.rgb(theme)) >= 4.5
+    for sight in SIGHTS.values():
+        seen = [lab(sight @ linear(colour)) for colour in (*averages, Ink.LINE.rgb(theme))]
+        for one, other in itertools.combinations(seen, 2):
+            assert float(np.linalg.norm(one - other)) >= 20
 
 
 @pytest.mark.parametrize("theme", THEMES)

@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_server.drawing import WIDTHS, ChartStyle, TrendLine, session_index
 from mcp_server.drawing.axes import LINGER, Candles, session_axis
 from mcp_server.drawing.canvas import Ink
 from mcp_server.drawing.layout import layout
 from mcp_server.drawing.sheet import SHEETS
-from mcp_server.drawing.view import Width
+from mcp_server.drawing.view import WIDTHS, ChartStyle, TrendLine, Width, session_index
 from tests.mcp_server.views import line, pennant, picture, running, view, weekdays
 
 lengths = st.integers(1, 150)

@@ -16,13 +16,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from mcp_server.drawing import WIDTHS, ChartStyle, ChartView, draw
+from mcp_server.drawing import draw
 from mcp_server.drawing.axes import price_ticks, tick_decimals
 from mcp_server.drawing.canvas import Ink
 from mcp_server.drawing.layout import Layout, layout
 from mcp_server.drawing.tags import spread
 from mcp_server.drawing.text import amount, overlaps
-from mcp_server.drawing.view import Width
+from mcp_server.drawing.view import WIDTHS, ChartStyle, ChartView, Width
 from store.wire.currency import money
 from tests.mcp_server.views import RECORD, boxes, pennant, picture, running, view
 

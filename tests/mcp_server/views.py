@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from mcp_server.drawing import ChartStyle, ChartView, PastRecord, Point, TrendLine, draw
+from mcp_server.drawing import draw
 from mcp_server.drawing.canvas import Box
 from mcp_server.drawing.layout import Layout
+from mcp_server.drawing.view import ChartStyle, ChartView, PastRecord, Point, TrendLine
 
 FIRST_DAY = dt.date(2024, 1, 2)
 

@@ -196,6 +196,15 @@ class SetupChart {
   }
 }
 
+/** Do what a key does to a chart, if one is shown; what the legend has of the bar that it went to is spoken. */
+function pressKey(event, chart, legend, spoken) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const done = chart?.press(event.key) ?? false;
+  if (done === false) return;
+  event.preventDefault();
+  if (typeof done === "number") spoken.textContent = legend.textContent;
+}
+
 /** A button for each moving average; it cannot be pressed where there are too few bars. */
 function averageButtons(chart) {
   return AVERAGES.map((count) => {

@@ -90,13 +90,7 @@ function listen() {
     event.preventDefault();
     host.request("ui/open-link", { url: event.currentTarget.href }).catch(() => {});
   };
-  byId("chart").onkeydown = (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const done = shown?.press(event.key) ?? false;
-    if (done === false) return;
-    event.preventDefault();
-    if (typeof done === "number") byId("spoken").textContent = byId("legend").textContent;
-  };
+  byId("chart").onkeydown = (event) => pressKey(event, shown, byId("legend"), byId("spoken"));
 }
 
 async function start() {

@@ -37,13 +37,7 @@ function listenTo(shown, { tools, canvas, legend, spoken }) {
     toolButton("Reset", "", () => shown.reset()),
     ...averageButtons(shown),
   );
-  canvas.onkeydown = (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const done = shown.press(event.key);
-    if (done === false) return;
-    event.preventDefault();
-    if (typeof done === "number") spoken.textContent = legend.textContent;
-  };
+  canvas.onkeydown = (event) => pressKey(event, shown, legend, spoken);
   dark.addEventListener("change", () => shown.applyTheme());
 }
 

@@ -13,7 +13,7 @@ from mcp_server.calls.errors import ApiError
 from mcp_server.charts.chart_data import chart_data
 from mcp_server.charts.charts import Subject
 from mcp_server.charts.past import Past
-from mcp_server.drawing import AVERAGES, THEMES, USUAL, WIDTHS, ChartStyle, look_of
+from mcp_server.drawing.view import LOOKS, THEMES, USUAL, WIDTHS, ChartStyle
 from mcp_server.http.responses import PRIVATE_HOUR, PUBLIC_HOUR, HttpResponse, answer_response
 from mcp_server.operations.access import is_demo
 from mcp_server.operations.answers import PNG, Answer
@@ -31,10 +31,7 @@ PNG_PATH, DATA_PATH = "/symbols/{symbol}/chart.png", "/symbols/{symbol}/chart.js
 THUMBNAIL = min(WIDTHS)
 """The width of the picture that shows no more than the scan says."""
 
-NO_LOOK = (
-    f"theme is one of {', '.join(THEMES)}, width one of {', '.join(map(str, WIDTHS))}, and "
-    f"sma some of {','.join(map(str, AVERAGES))}."
-)
+NO_LOOK = f"theme is one of {', '.join(THEMES)}, width one of {', '.join(map(str, WIDTHS))}."
 NO_SETUP = "This night has no such setup; ids change every night."
 NO_TRADE = "This night has no such trade."
 NO_PRICES = "This chart cannot be drawn: its price history is not stored."
@@ -50,10 +47,11 @@ async def png(visit: Visit, web: WebServices) -> Page:
     with services.active_night.pin() as book:
         if not (look.width == THUMBNAIL and _is_example(book, visit, symbol)):
             await _check(visit, web, symbol, scan=scan)
-        body = await services.charts.cached(book, _subject(book, visit, symbol), look)
-    if body is None:
-        async with web.drawings:
-            body = await _drawn(visit, web, symbol, look)
+        subject = _subject(book, visit, symbol)
+        body = await services.charts.cached(book, subject, look)
+        if body is None:
+            async with web.drawings:
+                body = await _drawn(web, book, subject, look)
     return _response(visit, web, symbol, Answer(body, PNG))
 
 
@@ -68,13 +66,14 @@ async def data(visit: Visit, web: WebServices) -> Page:
     return _response(visit, web, symbol, Answer(body))
 
 
-async def _drawn(visit: Visit, web: WebServices, symbol: str, look: ChartStyle) -> bytes:
-    with web.services.active_night.pin() as book:
-        subject = _subject(book, visit, symbol)
-        try:
-            return await web.services.charts.png(book, subject, look)
-        except ApiError as error:
-            raise _refusal(error) from error
+async def _drawn(web: WebServices, book: Book, subject: Subject, look: ChartStyle) -> bytes:
+    try:
+        return await web.services.charts.png(book, subject, look)
+    except ApiError as error:
+        if error.code == "chart_unavailable":
+            raise PageRefusal(404, NO_PRICES) from error
+        words = "The service is busy. Try again in a moment."
+        raise PageRefusal(error.status, words, error.retry_after or None) from error
 
 
 def _is_example(book: Book, visit: Visit, symbol: str) -> bool:
@@ -145,15 +144,7 @@ def wanted_look(request: Request) -> ChartStyle:
     """
     query = request.query_params
     theme, width = query.get("theme", USUAL.theme), query.get("width", str(USUAL.width))
-    look = look_of(theme, width, query.get("sma", ""))
+    look = LOOKS.get((theme, width))
     if look is None:
         raise PageRefusal(400, NO_LOOK)
     return look
-
-
-def _refusal(error: ApiError) -> PageRefusal:
-    if error.code == "chart_unavailable":
-        return PageRefusal(404, NO_PRICES)
-    return PageRefusal(
-        error.status, "The service is busy. Try again in a moment.", error.retry_after or None
-    )

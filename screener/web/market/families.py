@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from screener.web.market.figures import error_bars, histogram
@@ -87,21 +87,15 @@ def _entry(book: Book, family: Family) -> FamilyEntry:
 
 def _tables(method: Method, family: Family) -> list[MeasureTable]:
     """The measures of a family: by direction, by decade and by what the market did."""
-    directions = [
-        ((measure.direction or "both").capitalize(), measure)
-        for measure in method.by_family()
-        if measure.family == family
-    ]
-    decades = [
-        (f"{measure.decade}s", measure)
-        for measure in method.by_family_and_decade()
-        if measure.family == family
-    ]
-    markets = [
-        (f"{(measure.regime or '').capitalize()} market", measure)
-        for measure in method.untested
-        if measure.family == family
-    ]
+
+    def rows(
+        measures: Iterable[Measure], name: Callable[[Measure], str]
+    ) -> list[tuple[str, Measure]]:
+        return [(name(measure), measure) for measure in measures if measure.family == family]
+
+    directions = rows(method.by_family(), lambda one: (one.direction or "both").capitalize())
+    decades = rows(method.by_family_and_decade(), lambda one: f"{one.decade}s")
+    markets = rows(method.untested, lambda one: f"{(one.regime or '').capitalize()} market")
     tables = [
         MeasureTable("By direction", "Direction", directions),
         MeasureTable("By decade of entry", "Entered in", decades),

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import orjson
-
 from mcp_server.presentation.hosts import hosts
 from mcp_server.presentation.offer import Offer
 from screener.web.site.pages import Context, Page
@@ -74,7 +72,7 @@ def _families(book: Book) -> list[FamilyCounts]:
             family,
             counts[family, "forming"],
             counts[family, "in_progress"],
-            orjson.loads(book.family(family))["track_record"],
+            book.family_record(family),
         )
         for family in Family
     ]
@@ -86,6 +84,6 @@ def _example(book: Book, symbol: str) -> Example | None:
     if not setups or book.prices(symbol) is None:
         return None
     setup = setups[0]
-    record = orjson.loads(book.family(Family(setup.family)))["track_record"]
+    record = book.family_record(setup.family)
     chart = f"/api/v1/demo/{symbol}/chart.png?setup_id={setup.setup_id}"
     return Example(setup, chart, record and record["summary"])

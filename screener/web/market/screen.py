@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-import orjson
 from starlette.responses import RedirectResponse
 
 from mcp_server.filters.scan_order import COLUMNS as ORDERS
@@ -44,7 +43,6 @@ from store.nights.book import Book
 from store.wire.csv_files import csv_text
 from store.wire.currency import DOLLARS
 from store.wire.families import Family
-from store.wire.view import SetupView
 
 CSV_PATH = f"{PATH}.csv"
 CSV = "text/csv; charset=utf-8"
@@ -194,6 +192,7 @@ def _results(book: Book, query: Query, found: Matches, name: Callable[[str], str
     if near or sizes["forming"] or not sizes["in_progress"]:
         addresses["forming"] = ""  # it is the tab of who chose none
     first, limit = arguments.offset, arguments.limit
+    records = map(book.family_record, dict.fromkeys(row.view.family for row in rows))
     return {
         "lines": _lines(query, rows),
         "size": len(rows),
@@ -206,7 +205,7 @@ def _results(book: Book, query: Query, found: Matches, name: Callable[[str], str
             Tab(status, label, sizes[status], query.address(status=addresses[status], offset="0"))
             for status, label in STATUSES
         ],
-        "summaries": _summaries(book, (row.view for row in rows)),
+        "summaries": [record["summary"] for record in records if record],
         "previous": query.address(offset=str(max(0, first - limit))) if first else "",
         "following": query.address(offset=str(first + limit)) if first + limit < count else "",
     }
@@ -250,12 +249,6 @@ def _heading(query: Query, name: str, column: ScreenColumn) -> SortHead:
     turned = {"ascending": f"-{sort}", "descending": sort, "": f"{ORDERS[sort].first}{sort}"}[order]
     label = PLACES.get(status, column.label) if name == "place" else column.label
     return SortHead(label, query.address(sort=turned, offset="0"), order, column.look)
-
-
-def _summaries(book: Book, views: Iterable[SetupView]) -> list[str]:
-    families = dict.fromkeys(Family(view.family) for view in views)
-    records = (orjson.loads(book.family(family))["track_record"] for family in families)
-    return [record["summary"] for record in records if record]
 
 
 def _copies(query: Query, offer: Offer) -> list[Copy]:

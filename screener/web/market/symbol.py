@@ -3,9 +3,9 @@ trades, and the search that leads there."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote
 
 import orjson
@@ -30,9 +30,8 @@ from screener.web.site.visit import Visit, sign_in_address
 from store.accounts.accounts import Account
 from store.nights.book import Book, Coverage, Entry, company_name
 from store.wire.examples import OF_SYMBOL, drawable, examples
-from store.wire.families import Family
 from store.wire.method import Distribution
-from store.wire.view import SetupView, fresh_first
+from store.wire.view import fresh_first
 
 PATH, SEARCH_PATH, SUGGEST_PATH = "/symbols/{symbol}", "/symbols", "/symbols.json"
 TRADE_PATH = "/symbols/{symbol}/trades/{trade}"
@@ -178,19 +177,13 @@ def _context(
         "absence": absence(book, symbol),
         "setups": setups,
         "opposite": len({setup.directions for setup in setups}) > 1,
-        "summaries": _summaries(book, setups),
+        "summaries": {setup.family: book.family_record(setup.family) for setup in setups},
         "drawable": book.prices(symbol) is not None,
         "bare": None if setups else past_words(book, Past(symbol)),
         "demo": is_demo(symbol, web.services.offer),
         "currency": book.currency(symbol),
         "past": _history(book, symbol, page) if page else None,
     }
-
-
-def _summaries(book: Book, setups: Iterable[SetupView]) -> dict[str, Mapping[str, Any] | None]:
-    """The record of each family of some setups; None without one."""
-    families = {setup.family: book.family(Family(setup.family)) for setup in setups}
-    return {family: orjson.loads(body)["track_record"] for family, body in families.items()}
 
 
 def _history(book: Book, symbol: str, page: int) -> Context:

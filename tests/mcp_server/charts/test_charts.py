@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from mcp_server.charts.charts import Charts, chart_view
-from mcp_server.drawing import LOOKS
+from mcp_server.drawing.view import LOOKS
 from store.nights.book import Book
 from tests.contract.market import setups_of
 

@@ -45,19 +45,6 @@ def test_everybody_may_see_a_demo_symbols_chart_in_every_look(
             assert Image.open(io.BytesIO(answer.content)).format == "PNG"
 
 
-def test_a_chart_has_the_moving_averages_that_are_asked_for(
-    closed: Service, setups: dict[str, str]
-) -> None:
-    browser = Browser(closed)
-    addresses = [chart("MSFT", setups["MSFT"], sma=sma) for sma in ("", "20", "20,50", "50,20,20")]
-
-    bare, one, two, again = (browser.get(address).content for address in addresses)
-
-    assert len({bare, one, two}) == 3
-    assert two == again
-    assert bare == browser.get(chart("MSFT", setups["MSFT"])).content
-
-
 def test_who_tracks_a_ticker_sees_its_charts_and_who_may_scan_its_thumbnail(
     closed: Service, setups: dict[str, str]
 ) -> None:
@@ -101,7 +88,6 @@ def test_strangers_and_accounts_without_a_plan_see_none_of_them(
     [
         *(("MSFT", f"setup_id={{}}&theme={theme}", 400) for theme in ("red", "light%00")),
         *(("MSFT", f"setup_id={{}}&width={width}", 400) for width in ("", "1201", "0320")),
-        *(("MSFT", f"setup_id={{}}&sma={sma}", 400) for sma in ("10", "20;50", "%00", "9" * 5000)),
         *(("MSFT", f"trade={trade}", 404) for trade in ("", "..%2F..%2Fsecret")),
         *(("MSFT", f"setup_id={one}", 404) for one in ("", "..%2F..%2Fsecret", "%00", "x" * 5000)),
         *((symbol, "setup_id={}", 404) for symbol in ("%3Cb%3E", "..", "M" * 25)),

@@ -13,8 +13,8 @@ import pytest
 
 from mcp_server.charts.charts import chart_view
 from mcp_server.charts.past import Past
-from mcp_server.drawing import THEMES, Theme
 from mcp_server.drawing.canvas import Ink
+from mcp_server.drawing.view import THEMES, Theme
 from screener.web.market.figures import histogram
 from screener.web.market.symbol import OCCURRENCES, SUGGESTED
 from screener.web.site.forms import form_token

@@ -333,15 +333,6 @@ def test_a_past_trade_is_drawn_from_the_bars_where_the_night_keeps_none_so_old(
     check_refusal(run(night, "chart", "MSFT", "--trade", "x", "--setup", "y"), "exclude each other")
 
 
-def test_a_chart_has_the_moving_averages_that_are_asked_for(night: Path, tmp_path: Path) -> None:
-    drawn = {}
-    for sma in ("", "20", "20,50,200"):
-        run(night, "chart", "GOOG", "--sma", sma, "--out", str(tmp_path / f"{sma}.png"))
-        drawn[sma] = (tmp_path / f"{sma}.png").read_bytes()
-
-    assert len(set(drawn.values())) == 3
-
-
 @pytest.mark.parametrize("force", [(), ("--force",)], ids=["", "--force"])
 def test_a_chart_never_takes_the_place_of_a_link_a_pipe_or_a_folder(
     night: Path, tmp_path: Path, force: tuple[str, ...]
@@ -385,7 +376,6 @@ def test_a_chart_may_be_of_one_setup_and_go_to_stdout(
     [
         (("--theme", "blue"), "--theme"),
         (("--width", "31"), "320, 720, 1200"),
-        (("--sma", "20,30"), "20,50,200"),
         (("--setup", "nope"), "Ids change every night"),
         (("--out", "no/such/folder/x.png"), "cannot be written"),
         (("--out", "x" * 300), "cannot be written"),
