@@ -18,6 +18,7 @@ from mcp_server.charts.charts import chart_view
 from screener.web.market.columns import COLUMNS
 from store.nights.book import Book
 from store.wire.view import gain
+from store.wire.words import QUALITY
 from tests.contract.market import active_book
 from tests.contract.oldest_night import put_oldest
 from tests.contract.views import SYMBOLS, asked_for, scanned, words
@@ -61,6 +62,8 @@ class Expected(NamedTuple):
     gain_pct: float | None
     gain_r: float | None
     distance: float | None
+    quality: float | None
+    """The score of the detector in percent; None of an older one."""
 
     @property
     def levels(self) -> list[str]:
@@ -118,6 +121,7 @@ def expected(book: Book, row: Mapping[str, Any]) -> Expected:
         gain_pct=100 * won / start if running else None,
         gain_r=round(won / abs(start - stop), 3) if running else None,
         distance=None if running else away,
+        quality=round(stored.evidence["quality"], 1) if "entry_price" in row else None,
     )
 
 
@@ -143,6 +147,7 @@ def test_the_screen_shows_the_numbers_of_each_row(live: Service, book: Book) -> 
         if row["win_rate_pct"] is not None:
             assert re.search(rf"{row['win_rate_pct']:.2f}%[,( ]", shown[head])
             assert f" {row['win_rate_trades']:,} " in shown[head]
+        assert said.quality is None or f"{said.quality:.1f}%" in shown[head]
 
 
 async def test_agents_read_the_numbers_of_each_row_in_short(live: Service, book: Book) -> None:
@@ -158,6 +163,8 @@ async def test_agents_read_the_numbers_of_each_row_in_short(live: Service, book:
         said, compact = expected(book, row), short[row["setup_id"]]
         assert compact["reward_to_risk"] == pytest.approx(said.ratio, abs=0.0051)
         assert compact["win_rate_pct"] == row["win_rate_pct"]
+        for part in (row, compact, briefs[row["setup_id"]]):
+            assert part.get("quality_pct") == said.quality
         for part in (compact, briefs[row["setup_id"]]):
             if said.distance is None:
                 trigger = row["plans"][0]["trigger_price"]
@@ -217,6 +224,8 @@ def test_the_sheet_and_the_charts_have_the_numbers_of_each_row(live: Service, bo
             assert target_pct == pytest.approx(said.target_pct, abs=0.0051)
             assert ratio == pytest.approx(said.ratio, abs=0.0051)
         assert plan.start == in_data["start_price"] == said.start
+        assert data["quality_pct"] == said.quality
+        assert line["quality_pct"] == ("" if said.quality is None else str(said.quality))
         assert float(line["entry_price"] or line["trigger_price"]) == said.start
         gained, _ = gain(plan, row["last_close"])
         gains = [float(line["gain_pct"] or "nan"), data["gain_pct"], gained]
@@ -239,8 +248,10 @@ def test_a_symbols_pages_and_commands_say_what_the_screen_says(
 
             for text in (page, printed):
                 assert all(part in text for part in said.levels)
+                assert f"uality {said.quality:.1f}%. {QUALITY}" in text
                 assert said.place in text
             assert said.place in watchlist
+            assert f" {said.quality:.1f}% " in line
             assert all(f" {part} " in line for part in (*said.levels[:3], said.tradable))
             if said.gain_pct is not None:
                 assert f" {said.gain_pct:+.2f}% " in line

@@ -362,6 +362,7 @@ def test_a_heading_sorts_says_how_and_turns_round(market: Service) -> None:
     page = screen(market, sort="distance", offset="10").text
     headings = re.findall(r'<th scope="col"[^>]*?(?: aria-sort="(\w+)")?><a href="([^"]+)"', page)
 
+    assert {"Trigger or entry", "Quality"} <= set(re.findall('data-label="([^"]+)"', page))
     assert [order for order, _ in headings if order] == ["ascending"]
     assert "/screen?sort=-distance" in [html.unescape(address) for _, address in headings]
     assert len(headings) == page.count('scope="col"') - 1 == len(USUAL["table"]) - 1, "of the loss"
@@ -474,16 +475,6 @@ def test_before_the_first_night_there_is_no_sheet(tmp_path: Path) -> None:
     assert "There is no night yet" in answer.text
 
 
-def test_a_row_leads_to_its_setup_on_the_page_of_its_symbol(service: Service) -> None:
-    browser = signed_in(service, new_person(service))
-    page = browser.get("/screen?status=all").text
-    links = re.findall(r'href="(/symbols/[^"#]+)#(setup-[^"]+)" data-row', page)
-
-    assert links
-    for address, anchor in links:
-        assert f'id="{anchor}"' in browser.get(address).text
-
-
 def test_pages_follow_one_another_without_gap_or_repeat(market: Service) -> None:
     first = screen(market, status="all", limit="25").text
     following = html.unescape(re.findall(r'rel="next" href="([^"]+)"', first)[0])
@@ -576,13 +567,6 @@ def test_a_condition_adds_its_column_to_the_page_and_the_sheet(
             assert f'data-label="RSI">{rsi:,.2f}<' in page
     charts = html.unescape(re.findall(r'href="([^"]+)">Charts<', page)[0])
     assert charts.endswith("columns=symbol%2Cprice")
-
-
-def test_trigger_and_quality_are_among_the_columns_from_the_start(market: Service) -> None:
-    page = screen(market).text
-
-    for label in ("Trigger or entry", "Quality"):
-        assert f'data-label="{label}"' in page
 
 
 def test_pages_begin_with_what_is_near_its_trigger_and_of_good_quality_and_say_so(
