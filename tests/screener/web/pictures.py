@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from PIL import Image
 
 from mcp_server.drawing.view import USUAL
-from screener.commands.nightly import seal_sample
 from screener.data.chart import draw_setup
 from tests.chromium import fresh_profile
 from tests.conftest import seal_sample
