@@ -583,7 +583,7 @@ class Changes(TypedDict):
     asked for.
     """
     near: NotRequired[list[dict[str, Any]]]
-    """The nearest of them, on the first page: compact rows."""
+    """The nearest of them, on the first page, each with the plan of its nearer trigger."""
     notes: NotRequired[list[str]]
     """What the answer cannot tell, as of days before the earliest night that is kept."""
     changes: list[ToldChange]

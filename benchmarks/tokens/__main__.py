@@ -1,4 +1,4 @@
-"""Print how many tokens the tools and their answers are, and write it into docs/agents.md.
+"""Print how many tokens the tools and their answers are, and write it into README.md.
 
 python -m benchmarks.tokens [--data FOLDER] [--write]
 
@@ -20,7 +20,7 @@ from screener.settings.settings import Settings
 from tests.conftest import seal_night
 from tests.contract.market import write_market
 
-PAGE = Path(__file__).parents[2] / "docs" / "agents.md"
+PAGE = Path(__file__).parent / "README.md"
 SAMPLE, MARKET = "the sample night", "a night of 300 setups"
 
 
@@ -50,7 +50,7 @@ def main() -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--data", type=Path, help="count on the night of this data folder")
-    parser.add_argument("--write", action="store_true", help="write the tables into docs/agents.md")
+    parser.add_argument("--write", action="store_true", help="write the tables into README.md")
     given = parser.parse_args()
     if given.data and given.write:
         parser.error("the page has the sample night and the made market; leave --data out")

@@ -59,7 +59,7 @@ CONTROLS = bytes((*range(9), *range(10, 32), 127))
 """What no field may have (RFC 9110 section 5.5)."""
 
 END = b"\r\n\r\n"
-"""Of a head, whatever else it may stand for."""
+"""The end of a head."""
 
 PIECE = 4096
 """Bytes that are parsed at once: after them the bounds are looked at."""

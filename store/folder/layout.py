@@ -1,4 +1,4 @@
-"""Layout: where everything lies in a data folder (docs/upkeep.md says what it is)."""
+"""Layout: where everything lies in a data folder (docs/upkeep.md lists what is kept how long)."""
 
 from __future__ import annotations
 

@@ -757,7 +757,7 @@ class Changes(Record):
     asked for.
     """
     near: list[dict[str, Any]] = []
-    """The nearest of them, on the first page: compact rows."""
+    """The nearest of them, on the first page, each with the plan of its nearer trigger."""
     notes: list[str] = []
     """What the answer cannot tell, as of days before the earliest night that is kept."""
     changes: list[ToldChange]

@@ -68,6 +68,19 @@ def compact(view: SetupView, others: Sequence[SetupView] = ()) -> dict[str, Any]
     }
 
 
+def near_trigger(view: SetupView) -> dict[str, Any]:
+    """A forming setup by its nearer trigger: what an evening's list shows of it."""
+    plan = view.nearest
+    return {
+        "symbol": view.symbol,
+        **brief(view),
+        **({} if view.currency == DOLLARS else {"currency": view.currency}),
+        "last_close": view.last_close,
+        **levels(plan),
+        "distance_to_trigger_pct": round(plan.distance_pct(view.last_close), 2),
+    }
+
+
 def levels(plan: PlanView) -> dict[str, Any]:
     """The fields of a Plan."""
     return {

@@ -81,7 +81,7 @@ def test_a_page_is_outdated_by_a_line_that_changed_and_not_by_a_few_tokens() -> 
 
 
 def test_the_page_for_agents_has_every_tool_rule_and_code() -> None:
-    page = PAGE.read_text(encoding="utf-8")
+    page = (PAGE.parents[2] / "docs" / "agents.md").read_text(encoding="utf-8")
 
     said = [*EXTENDED.tools, *CODES]
     assert [name for name in said if f"`{name}`" not in page] == []

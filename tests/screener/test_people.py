@@ -91,7 +91,7 @@ def test_an_account_is_deleted_under_a_running_service(live: Service) -> None:
 
     assert before == 200
     assert done.returncode == 0
-    assert done.stderr.startswith(f"Deleted {account.email}, and with it 1 keys, 1 connected apps")
+    assert done.stderr.startswith(f"Deleted {account.email}, and with it 1 key, 1 connected app")
     assert (after.status_code, after.json()["error"]) == (401, "invalid_api_key")
     assert browser.get("/keys").status_code == 303
     assert Browser(live).sign_in(account.email).status_code == 400

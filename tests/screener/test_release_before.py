@@ -84,7 +84,7 @@ def test_its_app_still_has_access_and_renews_it(upgraded: Service, then: dict[st
 def test_its_nights_and_its_ledger_are_whole(data: Path) -> None:
     for command, words in (
         (("night", "verify"), "20120919-4a339ed3a38d"),
-        (("ledger", "verify"), "2 nights and 1 withdrawals are unchanged."),
+        (("ledger", "verify"), "Unchanged: 2 nights, 1 withdrawal."),
         (("db", "upgrade"), ""),
         (("db", "check"), ""),
     ):
@@ -95,4 +95,4 @@ def test_its_nights_and_its_ledger_are_whole(data: Path) -> None:
 def test_the_next_night_goes_on_from_its_own(data: Path) -> None:
     done = run(data, "nightly")
     assert done.returncode == 0, done.stderr
-    assert "3 nights and 1 withdrawals are unchanged." in run(data, "ledger", "verify").stdout
+    assert "Unchanged: 3 nights, 1 withdrawal." in run(data, "ledger", "verify").stdout

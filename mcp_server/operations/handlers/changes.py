@@ -20,7 +20,7 @@ from mcp_server.operations.handlers.scan import next_offset, select
 from store.nights.book import Book
 from store.wire.labels import CHANGE_HEADINGS, CHANGE_REASONS, words_of
 from store.wire.records import ChangeHeading
-from store.wire.scan_index import compact
+from store.wire.scan_index import near_trigger
 from store.wire.view import SetupView
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ async def changes(call: Call[ChangesArguments]) -> Answer:
         "offset": arguments.offset,
         "next_offset": next_offset(page_of, len(rows)),
         "near_count": None if close is None else len(close),
-        "near": [compact(view) for view in (close or ())[:MAX_NEAR] if not arguments.offset],
+        "near": [near_trigger(view) for view in (close or ())[:MAX_NEAR] if not arguments.offset],
         "notes": _notes(book, arguments.since, stored["since_session"]),
         "changes": told(book, rows, headings),
     }

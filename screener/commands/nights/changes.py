@@ -11,7 +11,7 @@ from screener.settings.console import Table, or_dash, out
 from store.nights.book import Book
 from store.wire.currency import DOLLARS, money
 from store.wire.labels import CHANGE_KINDS
-from store.wire.scan_index import compact
+from store.wire.scan_index import near_trigger
 from store.wire.words import NEW_DETECTOR, change, change_words, place_words, tenths
 
 
@@ -48,7 +48,7 @@ def changes_as_dict(book: Book) -> dict[str, Any]:
         "since_version": record and record["since_version"],
         "detector_changed": book.detector_changed,
         "counts": {kind: counts[kind] for kind in CHANGE_KINDS},
-        "near": [compact(view) for view in near(book, {})],
+        "near": [near_trigger(view) for view in near(book, {})],
         "changes": told(book, rows, headings),
     }
 

@@ -188,14 +188,17 @@ COLUMNS: Mapping[str, ScreenColumn] = {
         lambda row: words.reward_words(row.view),
         ("reward_to_risk", "reward_to_risk_left"),
     ),
+    "trades": ScreenColumn("Trades", "sample", _trades, ()),
+    "loss": ScreenColumn("Avg loss", "", _loss, ()),
     "record": ScreenColumn(
         "Win rate (random)",
         "win_rate",
         _win_rate,
-        ("win_rate_scope", "win_rate_pct", "placebo_win_rate_pct"),
+        (
+            *("win_rate_scope", "win_rate_pct", "placebo_win_rate_pct", "win_rate_trades"),
+            *("avg_loss_pct", "verdict"),
+        ),
     ),
-    "trades": ScreenColumn("Trades", "sample", _trades, ("win_rate_trades",)),
-    "loss": ScreenColumn("Avg loss", "", _loss, ("avg_loss_pct", "verdict")),
     "market_cap": ScreenColumn(
         "Market cap",
         "market_cap",
@@ -218,8 +221,10 @@ COLUMNS: Mapping[str, ScreenColumn] = {
 }
 """Every column in its order; the symbol is always shown."""
 
-RECORD = ("record", "trades", "loss")
-"""Columns that are shown together: no win rate stands without its trades and the average loss."""
+RECORD = ("trades", "loss", "record")
+"""Columns that are shown together: no win rate stands without its trades and the average loss. It
+comes last, so that a narrow table shows them first.
+"""
 
 OF_KINDS: Mapping[str, str] = {
     "direction": "pattern",

@@ -71,7 +71,7 @@ PRESETS: Final = (
     ),
     _preset(
         "wide-reward",
-        "Wide reward",
+        "High reward",
         "Forming, with a reward-to-risk ratio of 3 or more.",
         [{"kind": "min_rr", "op": ">=", "value": 3}],
         status="forming",

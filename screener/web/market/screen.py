@@ -167,7 +167,7 @@ def _context(services: Services, query: Query, book: Book, **_others: object) ->
         "groups": GROUPS,
         "fields": FIELDS,
         "comparisons": COMPARISONS,
-        "columns": {name: one for name, one in COLUMNS.items() if name not in RECORD[1:]},
+        "columns": {name: one for name, one in COLUMNS.items() if name not in RECORD[:-1]},
         "sorts": tuple(SORTS.items()),
         "limits": LIMITS,
         "defaults": DEFAULTS,

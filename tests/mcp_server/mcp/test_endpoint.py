@@ -1,4 +1,7 @@
-"""The endpoint beside the SDK's own stateless server: both give the same responses."""
+"""The endpoint beside the SDK's own stateless server: both give the same responses.
+
+Over 400 lines, because one conversation after another is held with both, in both protocol eras.
+"""
 
 from __future__ import annotations
 

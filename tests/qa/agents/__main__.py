@@ -1,4 +1,4 @@
-"""Ask every question of a live service, print what each took, and write it into docs/agents.md.
+"""Ask every question of a live service, print what each took, and write it into questions.md.
 
 python -m tests.qa.agents [--write]
 
@@ -19,7 +19,7 @@ from tests.documents import with_table
 from tests.qa.agents.nights import opened
 from tests.qa.agents.table import Row, ask_all, table
 
-PAGE = Path(__file__).parents[3] / "docs" / "agents.md"
+PAGE = Path(__file__).parent / "questions.md"
 
 
 def main() -> None:
@@ -29,7 +29,7 @@ def main() -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--write", action="store_true", help="write the table into docs/agents.md")
+    parser.add_argument("--write", action="store_true", help="write the table into questions.md")
     given = parser.parse_args()
     try:
         rows = measure()

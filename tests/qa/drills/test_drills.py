@@ -29,13 +29,13 @@ NIGHT = b'{"data_version":"20240326-aa"}'
 
 def first_cells(page: str, heading: str) -> set[str]:
     """The first column of a table with a heading."""
-    rows = (ROOT / "docs" / page).read_text().split(heading, 1)[1].split("\n\n", 1)[0]
+    rows = (ROOT / page).read_text().split(heading, 1)[1].split("\n\n", 1)[0]
     return {row.split(" | ")[0].removeprefix("| ") for row in rows.splitlines()[2:]}
 
 
 def test_the_documents_and_the_drills_name_the_same_faults() -> None:
-    faults = [cell.split(":")[0] for cell in first_cells("troubleshooting.md", "| fault |")]
-    parts = first_cells("several-machines.md", "| part | what callers see |")
+    faults = [cell.split(":")[0] for cell in first_cells("tests/qa/drills/README.md", "| fault |")]
+    parts = first_cells("docs/several-machines.md", "| part | what callers see |")
 
     assert set(re.findall(r"`([a-z-]+)`", "".join(faults))) == FAULTS.keys()
     assert parts == {name for name, *_ in LOSSES}

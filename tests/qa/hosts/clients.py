@@ -1,4 +1,4 @@
-"""The table of clients: what each can do. Tests hold every cell, and docs/hosts.md shows it."""
+"""The table of clients: what each can do. Tests hold every cell, the README shows it."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ NOTES = {
 
 
 def table() -> str:
-    """The table of docs/hosts.md."""
+    """The table of the README."""
     later = ("a week later", "a week later, started again")
     head = ("client", "version", "era", *WAYS, *later, "note")
     return "\n".join([row(*head), row(*["---"] * len(head)), *(row(*_cells(c)) for c in CLIENTS)])

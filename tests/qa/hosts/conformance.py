@@ -110,7 +110,7 @@ def outcomes(folder: Path, version: str) -> list[Check]:
 
 
 def table() -> str:
-    """The table of docs/hosts.md: what cannot apply, and why."""
+    """The table of the README: what cannot apply, and why."""
     rows = [f"| {entry['why']} | {_named(entry['checks'])} |" for entry in ENTRIES]
     return "\n".join(["| why | checks |", "|---|---|", *rows])
 

@@ -219,7 +219,7 @@ def test_a_night_names_the_sessions_of_the_calendar_that_its_active_symbols_foll
         ("mixed", coins | {"ACME": stock("2026-08-14")}, ["2026-08-17", "2026-08-18"]),
     ):
         order = order_over(tmp_path / name, bars)
-        nights = Nights(tmp_path / name)
+        nights = Nights(tmp_path / name / "data")
         manifest, _ = make_night(order, nights, now=at("2026-08-16T12:00"))
         with book_of(nights, manifest) as book:
             assert [str(session) for session in book.upcoming[:2]] == following

@@ -181,7 +181,7 @@ def test_a_book_that_is_cut_off_is_served_no_longer_until_it_is_whole(data_dir: 
         until(lambda: ready(live.url)["http"] == 503)
         told = ready(live.url)
         assert (told["status"], told["data_version"]) == ("unavailable", None)
-        why = "The night cannot be read; the log says why."
+        why = "The night cannot be read; see the log."
         assert told["degraded"] == [{"part": "night", "why": why}]
         assert live.get("/families", key="").status_code < 500
 

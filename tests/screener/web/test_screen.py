@@ -663,4 +663,4 @@ def test_the_screen_of_a_night_without_a_setup_opens_in_both_views(tmp_path: Pat
         for query in ("", "?status=all", "?status=all&view=charts"):
             answer = Browser(live).get(f"/screen{query}")
             assert answer.status_code == 200
-            assert "from all 5 symbols that the night covers" in words(answer.text)
+            assert "from 5 scanned symbols" in words(answer.text)

@@ -44,7 +44,7 @@ SAMPLE_NAME = re.compile("trades|sample", re.IGNORECASE)
 IN_ONE = re.compile(r"[\d.,]+%(?: \([\d.,]+%\))?, [\d,]+, -[\d.,]+%")
 """A rate, that of random entries, the sample and the average loss, whose heading names them."""
 
-LOSS = re.compile("average loss|no loss", re.IGNORECASE)
+LOSS = re.compile("average loss|avg loss|no loss", re.IGNORECASE)
 
 MARKDOWN = {"Accept": "text/markdown, text/html;q=0.5"}
 
@@ -333,7 +333,10 @@ def test_the_content_rules_hold_in_markdown_too(page: Page, walk: Walk) -> None:
 def test_the_average_loss_stands_in_the_cell_of_the_win_rate(
     page: Page, documents: dict[Page, Element]
 ) -> None:
-    """A phone shows a part of a wide table, and never a win rate without what a loss costs."""
+    """A narrow screen shows a part of a wide table, and never a win rate without what a loss costs.
+
+    The loss may have a column of its own, before that of the rate.
+    """
     for table in documents[page].all("table"):
         heads = [head.text for head in table.all("thead")[0].all("th")]
         places = [place for place, head in enumerate(heads) if RATE_NAME.search(head)]
@@ -345,7 +348,8 @@ def test_the_average_loss_stands_in_the_cell_of_the_win_rate(
                     if IN_ONE.fullmatch(cells[place])
                     else cells[place]
                 )
-                assert LOSS.search(words) or not cells[place]
+                is_before = bool(place) and LOSS.search(heads[place - 1])
+                assert is_before or LOSS.search(words) or not cells[place]
 
 
 @every_page

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from mcp_server.filters.scan_order import COLUMNS, RANK
 from screener.commands.patterns.setups import print_forming
 from screener.settings.settings import Settings
 from tests.books import Content
@@ -444,3 +445,10 @@ def test_a_nightly_without_a_forming_setup_says_how_many_are_running(
     printed = words(capsys.readouterr().out)
     assert printed.startswith("No pattern is forming")
     assert re.search(r"\b5\b.*`screener scan --status in_progress`", printed)
+
+
+def test_the_help_of_the_scan_lists_every_order() -> None:
+    help_text = " ".join(run(Path(), "scan", "--help").stdout.replace("│", " ").split())
+
+    for name in (RANK, *COLUMNS):
+        assert re.search(rf"\b{name}\b", help_text), name
