@@ -85,7 +85,7 @@ class Rating:
     scores: tuple[int, int]
     reasons: tuple[str, str]
     shape: Mapping[str, float] | None = None
-    """What the judgement weighs (research/chartist/README.md), if it was measured."""
+    """The numbers that the judgement weighs (see README.md), if they were measured."""
     quality: float | None = None
     """The quality in percent that the drawing was served with, if it was."""
 

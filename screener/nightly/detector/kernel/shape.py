@@ -1,8 +1,8 @@
 """Shape: how price lies between two lines, in numbers, and the score that they give.
 
-`research/chartist/README.md` explains each number. All are shares or ratios, so they depend
-neither on the price level nor on the volatility of a symbol. The score is the chance that chart
-readers accept the drawing, by the trees of `screener.nightly.detector.judgement`.
+`research/chartist/README.md` explains each number. All are shares or ratios, so they depend neither
+on the price level nor on the volatility of a symbol. The score is the chance that chart readers
+accept the drawing, by the trees of `screener.nightly.detector.judgement`.
 """
 
 from __future__ import annotations
