@@ -15,7 +15,6 @@ from screener.web.market.scan_query import read_query
 class Preset:
     """A screen under a name."""
 
-    id: str
     name: str
     sentence: str
     """What it shows, in one sentence."""
@@ -24,7 +23,6 @@ class Preset:
 
 
 def _preset(
-    preset_id: str,
     name: str,
     sentence: str,
     filters: Sequence[dict[str, object]] = (),
@@ -33,19 +31,17 @@ def _preset(
     items = list(parameters.items())
     if filters:
         items.append(("filters", orjson.dumps(filters).decode()))
-    return Preset(preset_id, name, sentence, read_query(items)[0].address())
+    return Preset(name, sentence, read_query(items)[0].address())
 
 
 PRESETS: Final = (
     _preset(
-        "new",
         "New tonight",
         "Forming or triggered, and not listed the night before.",
         [{"kind": "new", "value": True}],
         status="all",
     ),
     _preset(
-        "fresh-breakouts",
         "Fresh breakouts",
         "Triggered in the last five sessions, the newest first.",
         [{"kind": "sessions", "op": "<", "value": 5}],
@@ -53,7 +49,6 @@ PRESETS: Final = (
         sort="sessions",
     ),
     _preset(
-        "close-to-trigger",
         "Close to trigger",
         "Forming, and within 2% of the trigger.",
         status="forming",
@@ -61,7 +56,6 @@ PRESETS: Final = (
         sort="distance",
     ),
     _preset(
-        "bullish-own-record",
         "Bullish, own record",
         "The symbol has five past trades of the pattern or more.",
         [{"kind": "min_win_rate", "op": ">=", "value": 0}],
@@ -70,7 +64,6 @@ PRESETS: Final = (
         sort="-expected_r",
     ),
     _preset(
-        "wide-reward",
         "High reward",
         "Forming, with a reward-to-risk ratio of 3 or more.",
         [{"kind": "min_rr", "op": ">=", "value": 3}],
@@ -78,7 +71,6 @@ PRESETS: Final = (
         sort="-reward_to_risk",
     ),
     _preset(
-        "in-profit",
         "In profit",
         "Open trades in profit, the largest open P/L first.",
         [{"kind": "gain", "op": ">", "value": 0}],
@@ -86,7 +78,6 @@ PRESETS: Final = (
         sort="-gain",
     ),
     _preset(
-        "uptrend",
         "In an uptrend",
         "Bullish, with price and 50-day above the 200-day average.",
         [
@@ -97,7 +88,6 @@ PRESETS: Final = (
         status="all",
     ),
     _preset(
-        "large-caps",
         "Large caps",
         "Market cap of $10 billion or more, the largest first.",
         [{"kind": "market_cap", "op": ">=", "value": 10_000_000_000}],
@@ -105,7 +95,6 @@ PRESETS: Final = (
         sort="-market_cap",
     ),
     _preset(
-        "crypto",
         "Crypto",
         "Coins, forming and triggered.",
         [{"kind": "asset_type", "value": "crypto"}],

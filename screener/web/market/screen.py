@@ -13,8 +13,6 @@ from starlette.responses import RedirectResponse
 
 from mcp_server.filters.scan_order import COLUMNS as ORDERS
 from mcp_server.filters.scan_order import SORTS
-from mcp_server.http.responses import answer_response
-from mcp_server.operations.answers import Answer
 from mcp_server.operations.handlers.scan import Matches, notes, page, select
 from mcp_server.operations.screens import DEFAULTS, PATH
 from mcp_server.operations.services import Services
@@ -35,7 +33,7 @@ from screener.web.market.presets import PRESETS
 from screener.web.market.scan_query import Query, read_query
 from screener.web.site.access import NO_PLAN, sees_scan
 from screener.web.site.forms import address_of
-from screener.web.site.pages import Context, Page
+from screener.web.site.pages import Context, Page, download
 from screener.web.site.refusals import PageRefusal
 from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit, sign_in_address
@@ -135,12 +133,8 @@ async def sheet(visit: Visit, web: WebServices) -> Page:
         _, positions = page(book.evidence, found, every)
         name = web.services.directory(book).name
         rows = rows_of(book, positions, name, query.all_columns)
-        body = csv_text(sheet_of(rows, query.all_columns.values())).encode()
-        file = f"screen-{book.session}.csv"
-    response = answer_response(Answer(body, CSV), visit.request.scope["fields"], "no-store")
-    disposition = f'attachment; filename="{file}"'
-    response.headers.append((b"content-disposition", disposition.encode()))
-    return response
+        text = csv_text(sheet_of(rows, query.all_columns.values()))
+        return download(visit, text, CSV, f"screen-{book.session}.csv")
 
 
 def _context(services: Services, query: Query, book: Book, **_others: object) -> Context:

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import RedirectResponse
 
 from mcp_server.calls.errors import ApiError
 from mcp_server.filters.symbol_lists import WRITERS
 from mcp_server.operations.access import cap_of, check_cap
 from mcp_server.operations.watchlist import Imported, TrackedList, tracked_by
 from screener.web.site.access import sees_scan
-from screener.web.site.pages import Page
+from screener.web.site.pages import Page, download
 from screener.web.site.refusals import PageRefusal
 from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit
@@ -98,13 +98,7 @@ async def export(visit: Visit, web: WebServices, account: Account) -> Page:
     symbols = await tracked_by(account, web.services)
     with web.services.active_night.pin() as book:
         text = WRITERS[form](symbols, web.services.directory(book))
-    saved = f'attachment; filename="{name}"'
-    headers = {
-        "Content-Disposition": saved,
-        "Cache-Control": "no-store",
-        "Content-Type": media_type,
-    }
-    return Response(text, headers=headers)
+    return download(visit, text, media_type, name)
 
 
 async def edit(

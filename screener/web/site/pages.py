@@ -174,6 +174,14 @@ class Pages:
         return environment().get_template(template).render(shown)
 
 
+def download(visit: Visit, text: str, media_type: str, name: str) -> HttpResponse:
+    """A file that a browser saves under a name."""
+    answer = Answer(text.encode(), media_type)
+    response = answer_response(answer, visit.request.scope["fields"], "no-store")
+    response.headers.append((b"content-disposition", f'attachment; filename="{name}"'.encode()))
+    return response
+
+
 @cache
 def environment() -> Environment:
     """The templates, which each process compiles once."""

@@ -21,17 +21,17 @@ from tests.service import Service
 Row = Mapping[str, Any]
 
 HOLDS: Mapping[str, Callable[[Row, Row], bool]] = {
-    "fresh-breakouts": lambda row, _: row["sessions_since_trigger"] < 5,
-    "close-to-trigger": lambda row, _: row["distance_to_trigger_pct"] <= 2,
-    "bullish-own-record": lambda row, known: (
+    "Fresh breakouts": lambda row, _: row["sessions_since_trigger"] < 5,
+    "Close to trigger": lambda row, _: row["distance_to_trigger_pct"] <= 2,
+    "Bullish, own record": lambda row, known: (
         row["direction"] == "bullish" and known["min_win_rate"] >= 0
     ),
-    "wide-reward": lambda row, known: row["status"] == "forming" and known["min_rr"] >= 3,
-    "in-profit": lambda row, _: row["gain_pct"] > 0,
-    "uptrend": lambda row, known: (
+    "Wide reward": lambda row, known: row["status"] == "forming" and known["min_rr"] >= 3,
+    "In profit": lambda row, _: row["gain_pct"] > 0,
+    "In an uptrend": lambda row, known: (
         row["direction"] == "bullish" and known["price_above_sma_200"] == known["sma_cross"] == 1
     ),
-    "large-caps": lambda _, known: known["market_cap"] >= 10_000_000_000,
+    "Large caps": lambda _, known: known["market_cap"] >= 10_000_000_000,
 }
 """What each row of a preset is, by its fields and by the numbers that the night has of it."""
 
@@ -42,14 +42,13 @@ def parameters(address: str) -> list[tuple[str, str]]:
 
 def test_there_are_six_to_nine_presets_with_a_name_and_a_sentence_each() -> None:
     assert 6 <= len(PRESETS) <= 9
-    for part in ("id", "name", "sentence", "address"):
+    for part in ("name", "sentence", "address"):
         assert len({getattr(preset, part) for preset in PRESETS}) == len(PRESETS)
     for preset in PRESETS:
-        assert re.fullmatch(r"[a-z]+(-[a-z]+)*", preset.id)
         assert re.fullmatch(r"[A-Z][^.]+\.", preset.sentence)
 
 
-@pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.id)
+@pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.name)
 def test_a_preset_is_an_address_in_its_one_spelling_that_can_be_asked(preset: Preset) -> None:
     query, is_of_form = read_query(parameters(preset.address))
 
@@ -58,7 +57,7 @@ def test_a_preset_is_an_address_in_its_one_spelling_that_can_be_asked(preset: Pr
     assert query.address() == preset.address
 
 
-@pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.id)
+@pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.name)
 def test_a_preset_shows_what_its_sentence_says(market: Service, preset: Preset) -> None:
     asked = {"sort": NEARNESS, **dict(parameters(preset.address))}
     rows = market.get("/scan", params=asked).json()["setups"]
@@ -66,8 +65,8 @@ def test_a_preset_shows_what_its_sentence_says(market: Service, preset: Preset) 
 
     numbers = evidence_of(market.settings.data_dir)
     known = [{name: of[row["rank"] - 1] for name, of in numbers.items()} for row in rows]
-    if preset.id in HOLDS:
-        assert all(map(HOLDS[preset.id], rows, known))
+    if preset.name in HOLDS:
+        assert all(map(HOLDS[preset.name], rows, known))
     assert re.findall(r'#setup-([^"]+)" data-row', page) == [row["setup_id"] for row in rows]
     current = re.findall(r'<a href="([^"]+)" aria-current="true">([^<]+)</a> <span>', page)
     assert [(html.unescape(address), name) for address, name in current] == [
