@@ -349,16 +349,6 @@ def test_the_morning_scan_says_when_nothing_matches(service: Service, tmp_path: 
     assert DISCLAIMER in text
 
 
-@pytest.mark.parametrize("script", PYTHON_SCRIPTS)
-def test_help_teaches_by_examples_and_names_the_exit_codes(
-    service: Service, script: str, tmp_path: Path
-) -> None:
-    text = succeed(f"{script} --help", of=service, folder=tmp_path)
-
-    assert text.count(script) >= 3
-    assert "Exit codes: 0 done" in text
-
-
 def test_the_agent_adds_what_is_missing_says_so_and_reports(
     service: Service, tmp_path: Path
 ) -> None:

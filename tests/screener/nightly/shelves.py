@@ -51,21 +51,6 @@ def yahoo(path: Path, series: Series) -> Path:
     return path
 
 
-def yfinance(path: Path, series: Series) -> Path:
-    for symbol, frame in series.items():
-        name = symbol.replace(".", "-")
-        head = [
-            "Price,Adj Close,Close,High,Low,Open,Volume",
-            f"Ticker{f',{name}' * 6}",
-            "Date,,,,,,",
-        ]
-        rows = _lines(
-            frame, lambda d, n: f"{d},{n[3] / 2!r},{n[3]!r},{n[1]!r},{n[2]!r},{n[0]!r},{n[4]:.0f}"
-        )
-        _text(path / f"{name}.csv", [*head, *rows])
-    return path
-
-
 def long_csv(path: Path, series: Series) -> Path:
     """One table sorted by day, too large to be read completely for every batch."""
     path.mkdir()
@@ -208,7 +193,6 @@ def freqtrade_json(path: Path, series: Series) -> Path:
 
 SHAPES = {
     "yahoo": Shape(yahoo, "CSV"),
-    "yfinance": Shape(yfinance, "CSV"),
     "long csv": Shape(long_csv, "CSV table"),
     "long parquet": Shape(long_parquet, "table"),
     "stooq": Shape(stooq, "Stooq"),

@@ -97,51 +97,10 @@ def nse(folder: Path, bars: Bars) -> None:
     write(folder / "Quote-Equity-MRF-EQ-01-04-2022-to-28-03-2024.csv", head, *lines)
 
 
-def yahoo_india(folder: Path, bars: Bars) -> None:
-    lines = (f"{day},{o},{h},{low},{c},{c},{v}" for day, o, h, low, c, v in rows(bars))
-    write(folder / "BAJAJ-AUTO.NS.csv", "Date,Open,High,Low,Close,Adj Close,Volume", *lines)
-
-
-def investing_london(folder: Path, bars: Bars) -> None:
-    """The download of uk.investing.com."""
-    lines = (
-        f'"{day:%d/%m/%Y}","{c:,.2f}","{o:,.2f}","{h:,.2f}","{low:,.2f}","{v / 1e6:.2f}M","0.1%"'
-        for day, o, h, low, c, v in reversed(rows(bars, 30))
-    )
-    head = '"Date","Price","Open","High","Low","Vol.","Change %"'
-    write(folder / "XLON" / "VOD Historical Data.csv", head, *lines)
-
-
 def pence(folder: Path, bars: Bars) -> None:
     """A table with a column of currencies, as brokers write it."""
     lines = (f"{day:%d %b %Y},{o},{h},{low},{c},{v},GBp" for day, o, h, low, c, v in rows(bars))
     write(folder / "BT-A.L.csv", "Date,Open,High,Low,Close,Volume,Currency", *lines)
-
-
-def german(folder: Path, bars: Bars) -> None:
-    def number(value: float) -> str:
-        return f"{value:,.2f}".translate(str.maketrans(",.", ".,"))
-
-    lines = (
-        ";".join([f"{day:%d.%m.%Y}", *map(number, (o, h, low, c)), f"{v:,}".replace(",", ".")])
-        for day, o, h, low, c, v in rows(bars, 30)
-    )
-    write(folder / "SAP.DE.csv", "Datum;Eröffnung;Hoch;Tief;Schluss;Volumen", *lines)
-
-
-def stooq_tokyo(folder: Path, bars: Bars) -> None:
-    head = "<TICKER>,<PER>,<DATE>,<TIME>,<OPEN>,<HIGH>,<LOW>,<CLOSE>,<VOL>,<OPENINT>"
-    lines = (
-        f"7203.JP,D,{day:%Y%m%d},000000,{o},{h},{low},{c},{v},0"
-        for day, o, h, low, c, v in rows(bars, 50)
-    )
-    write(folder / "7203.jp.txt", head, *lines)
-
-
-def japanese(folder: Path, bars: Bars) -> None:
-    """Headers and dates as Japanese sites have them."""
-    lines = (f"{day:%Y/%m/%d},{o},{h},{low},{c},{v}" for day, o, h, low, c, v in rows(bars, 50))
-    write(folder / "7203.T.csv", "日期,始値,高値,安値,終値,出来高", *lines)
 
 
 def tradingview(name: str) -> Vendor:
@@ -164,13 +123,18 @@ def globe(folder: Path, bars: Bars) -> None:
     write(folder / "BBD-B.TO.csv", "Date,Open,High,Low,Close,Volume", *lines)
 
 
+def named(name: str) -> Vendor:
+    """A file of no vendor, whose name or folder tells its exchange."""
+    return lambda folder, bars: plain(folder / name, bars)
+
+
 VENDORS: Mapping[str, tuple[Vendor, str, str, str]] = {
-    "yahoo, India": (yahoo_india, "BAJAJ.AUTO.NS", "XBOM", "INR"),
-    "investing.com, London": (investing_london, "VOD", "XLON", "GBX"),
+    "a suffix of India": (named("BAJAJ-AUTO.NS.csv"), "BAJAJ.AUTO.NS", "XBOM", "INR"),
+    "a folder of London": (named("XLON/VOD Historical Data.csv"), "VOD", "XLON", "GBX"),
     "a broker, London": (pence, "BT.A.L", "XLON", "GBX"),
-    "a German spreadsheet": (german, "SAP.DE", "XETR", "EUR"),
-    "stooq, Tokyo": (stooq_tokyo, "7203.JP", "XTKS", "JPY"),
-    "a Japanese site": (japanese, "7203.T", "XTKS", "JPY"),
+    "a suffix of Frankfurt": (named("SAP.DE.csv"), "SAP.DE", "XETR", "EUR"),
+    "stooq's suffix of Tokyo": (named("7203.jp.txt"), "7203.JP", "XTKS", "JPY"),
+    "a suffix of Tokyo": (named("7203.T.csv"), "7203.T", "XTKS", "JPY"),
     "tradingview, Toronto": (tradingview("TSX_SHOP"), "SHOP", "XTSE", "CAD"),
     "tradingview, India": (tradingview("NSE_RELIANCE"), "RELIANCE", "XBOM", "INR"),
     "a Canadian site": (globe, "BBD.B.TO", "XTSE", "CAD"),

@@ -92,25 +92,11 @@ def test_the_page_shows_every_group_of_the_served_night(service: Service, book: 
             assert f"{cost.avg_r:+.3f}" in text
     assert str(record.as_of_session) in text
     assert text.count("too few to say anything") >= sum(group.few for group in record.measures)
+    assert "Of the 5 symbols here, 0 have bars that stop before the session" in text
     assert "Small samples." in text
     assert "not investment advice" in text
     assert "2000s" in text
     assert "2010s" in text
-
-
-def test_costs_survivorship_and_random_entries_are_named(service: Service) -> None:
-    text = words(Browser(service).get("/method").text)
-
-    for said in (
-        "entered at the close of the breakout bar",
-        "A day that reaches both counts as a loss",
-        "No costs, no slippage",
-        "Survivorship.",
-        "Of the 5 symbols here, 0 have bars that stop before the session",
-        "95% Wilson interval",
-        "form one cluster",
-    ):
-        assert said in text
 
 
 def test_few_trades_in_all_are_too_few_to_say_anything() -> None:

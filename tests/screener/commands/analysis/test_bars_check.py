@@ -84,6 +84,9 @@ def test_the_text_has_the_figures_of_the_json_and_bounded_lists(bars: Path, tmp_
         assert counts[rule] == [str(lost["symbols"]), f"{lost['rows']:,}"]
     covered = f"{said['covered']} of {said['symbols']} symbols"
     assert f"session {said['session']} would cover {covered}" in text
+    served = re.search(r"symbols with ([\d,]+) bars; the other ([\d,]+)", " ".join(text.split()))
+    assert served is not None
+    assert sum(int(each.replace(",", "")) for each in served.groups()) == said["bars"]
     assert re.search(r"behind: 1\n +S01: ", text)
     lines = text.splitlines()
     check_short(lines)
@@ -238,28 +241,6 @@ def test_where_newer_bars_of_a_few_make_the_others_stale_the_session_of_most_is_
     assert all(said in done.stdout for done in (checked, made, report))
     assert "symbols covered 9" in asked.stdout
     assert "Few symbols" not in asked.stdout
-
-
-def test_the_rows_of_a_file_add_up_in_words(tmp_path: Path) -> None:
-    bars = tmp_path / "bars"
-    write_csv(bars / "GOOD.csv", walk(200, seed=1))
-    write_csv(bars / "WILD.csv", walk(200, seed=2))
-    lines = (bars / "WILD.csv").read_text().splitlines()
-    wild = [re.sub(r"(,[\d.e+]+){4}", ",1,9,1,9", line) for line in lines[150:]]
-    (bars / "WILD.csv").write_text(
-        "\n".join([*lines[:150], *wild[:20], "soon,1,1,1,1,1", *wild[20:]])
-    )
-
-    said = json.loads(check(tmp_path, bars, "--json").stdout)
-    text = check(tmp_path, bars).stdout
-
-    assert said["rows"] == 401
-    table = text[text.index("where the rows went") : text.index("    WILD: ")]
-    rows = [int(found) for found in re.findall(r"^\w+ .*? (?:\d+|-) +(\d+)  ", table, re.M)]
-    assert rows[0] == sum(rows[1:]) == 401
-    served = re.search(r"would cover (\d) of 2 symbols with (\d+) bars; the other (\d+)", text)
-    assert served is not None, text
-    assert int(served[2]) + int(served[3]) == said["bars"]
 
 
 def test_no_line_of_the_check_or_of_a_report_is_wider_than_the_terminal(
