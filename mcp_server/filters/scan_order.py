@@ -45,7 +45,7 @@ COLUMNS: Mapping[str, SortColumn] = {
     "stop": SortColumn("Distance to stop", "stop_way", "shortest first", "longest first", ""),
     "target": SortColumn("Distance to target", "target_way", "shortest first", "longest first"),
     NEARNESS: SortColumn(
-        "Within 2% of the trigger or just triggered, then quality; for the nearest take distance",
+        "Within 2% of the trigger first, then quality",
         NEARNESS,
         "best first",
         "worst first",

@@ -50,7 +50,7 @@ def chart(
     \b
     screener chart AAPL
     screener chart AAPL --theme dark --width 720 --out aapl.png
-    screener chart AAPL --trade 2012-05-14
+    screener chart AAPL --trade 2010-09-03
     """
     from screener.commands.patterns.setups import age_of, open_active_night
     from screener.data.chart import draw_setup, draw_trade
