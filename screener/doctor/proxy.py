@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import ssl
 import sys
@@ -16,6 +15,7 @@ from pydantic import ValidationError
 
 from screener.doctor.result import CheckResult, fault, ok, warning
 from screener.service.proxy_echo import FIELD, PATH, Arrived, token
+from screener.settings.setting_types import is_loopback, is_trusted
 from screener.settings.settings import Settings
 
 FORGED: Final = "192.0.2.77"
@@ -91,8 +91,7 @@ async def _local_address(url: str) -> str | None:
     if sys.platform != "linux" or not host:  # elsewhere loopback has one address
         return None
     addresses = [address[0] for *_, address in await anyio.getaddrinfo(host, None)]
-    is_local = any(ipaddress.ip_address(address).is_loopback for address in addresses)
-    return OTHER_LOOPBACK if is_local else None
+    return OTHER_LOOPBACK if any(map(is_loopback, addresses)) else None
 
 
 def _unreached(url: str, error: Exception) -> CheckResult:
@@ -144,7 +143,12 @@ def _client(chosen: Settings, arrived: Arrived, source: str) -> CheckResult:
     """Whether the service knows callers apart, and by what the proxy says."""
     name, client = "X-Forwarded-For", arrived.client
     came = [part.strip() for field in arrived.forwarded_for for part in field.split(",")]
-    if client == FORGED and came and came[-1] != FORGED and _is_trusted(came[-1], chosen):
+    if (
+        client == FORGED
+        and came
+        and came[-1] != FORGED
+        and is_trusted(came[-1], chosen.trusted_proxies)
+    ):
         return warning(
             name,
             f"this machine asks from {came[-1]}, which SCREENER_TRUSTED_PROXIES has, so its "
@@ -163,15 +167,6 @@ def _client(chosen: Settings, arrived: Arrived, source: str) -> CheckResult:
         return fault(name, f"does not arrive; let the proxy set it ({how}).")
     words = "arrives but is not believed: all callers are"
     return fault(name, f"{words} {client}; SCREENER_TRUSTED_PROXIES={client}")
-
-
-def _is_trusted(address: str, chosen: Settings) -> bool:
-    try:
-        ip = ipaddress.ip_address(address)
-    except ValueError:
-        return False
-    networks = chosen.trusted_proxies
-    return any(one == "*" or ip in ipaddress.ip_network(one) for one in networks)
 
 
 def _scheme(url: str, arrived: Arrived) -> CheckResult:

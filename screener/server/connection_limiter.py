@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import ipaddress
 from collections import Counter, OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -12,6 +10,7 @@ from typing import Protocol
 
 from mcp_server.http.application import share_of
 from mcp_server.http.requests import MAX_FIELD_BYTES, MAX_FIELDS
+from screener.settings.setting_types import is_trusted
 from screener.telemetry.metrics import connections, limits_hit
 
 
@@ -77,7 +76,7 @@ class ConnectionLimiter:
         self._counted = counted
         self.is_closing = False
         """Whether the server stops: each connection gives the answers that it owes, and ends."""
-        self._trusted = [network for text in trusted for network in _networks(text)]
+        self._trusted = tuple(trusted)
         self._open: set[Visitor] = set()
         self.waiting: OrderedDict[Visitor, None] = OrderedDict()
         """Visitors without a request under way, which may give way, the longest waiting first."""
@@ -104,7 +103,9 @@ class ConnectionLimiter:
     def _make_room(self, visitor: Visitor) -> bool:
         """Whether there is room, or somebody gave way; else the limit is counted as hit."""
         network = None
-        if self._held[visitor.network] >= self.bounds.share and not self._trusts(visitor):
+        if self._held[visitor.network] >= self.bounds.share and not is_trusted(
+            visitor.address, self._trusted
+        ):
             limit, network = "connections_of_network", visitor.network
         elif len(self._open) >= self.bounds.connections:
             limit = "connections"
@@ -152,18 +153,3 @@ class ConnectionLimiter:
         self._is_watching = bool(self._open)
         if self._is_watching:
             self._look_later()
-
-    def _trusts(self, visitor: Visitor) -> bool:
-        with contextlib.suppress(ValueError):
-            address = ipaddress.ip_address(visitor.address)
-            return any(address in network for network in self._trusted)
-        return False
-
-
-def _networks(text: str) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
-    """The networks of a trusted proxy, spelled as uvicorn's middleware takes it."""
-    if text == "*":
-        return [ipaddress.IPv4Network("0.0.0.0/0"), ipaddress.IPv6Network("::/0")]
-    with contextlib.suppress(ValueError):
-        return [ipaddress.ip_network(text)]
-    return []

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Final
 from urllib.parse import SplitResult, parse_qsl, urlsplit
@@ -161,6 +162,15 @@ def is_loopback(host: str) -> bool:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def is_trusted(address: str, proxies: Iterable[str]) -> bool:
+    """Whether an address is that of a trusted proxy."""
+    try:
+        ip = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    return any(one == "*" or ip in ipaddress.ip_network(one) for one in proxies)
 
 
 def overlap(one: str, other: str) -> bool:

@@ -80,9 +80,9 @@ def named(names: Sequence[str], most: int = FEW_NAMES) -> str:
     return ", ".join(names[:most]) + more
 
 
-def plural(number: int, noun: str, nouns: str = "") -> str:
-    """A number with its noun: `1 symbol`, `1,529 symbols`; `nouns` is a plural of its own form."""
-    return f"{number:,} {noun if number == 1 else nouns or f'{noun}s'}"
+def plural(number: int, noun: str) -> str:
+    """A number with its noun: `1 symbol`, `1,529 symbols`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def large_dollars(value: float) -> str:

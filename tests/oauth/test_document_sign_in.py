@@ -199,6 +199,18 @@ def test_documents_are_offered_once_those_of_well_known_apps_were_read(
         assert httpx.get(service.url + ready).json()["client_documents"] is True
 
 
+def test_the_log_names_a_document_that_cannot_be_read(
+    town: Town, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    town.net.server.answers[urlsplit(TRIED[0]).path] = response(b"<title>Are you human?</title>")
+    with (
+        caplog.at_level("INFO", "oauth.client_documents"),
+        serving(tmp_path, fetcher=town.net.fetcher()) as service,
+    ):
+        until(lambda: "cannot be read: that of claude.ai" in caplog.text)
+        assert not offers(service.url)
+
+
 async def test_one_document_behind_a_wall_is_reason_enough_to_offer_none(town: Town) -> None:
     wall = response(b"<title>Are you human?</title>", Content_Type="text/html")
     for tried in TRIED:
