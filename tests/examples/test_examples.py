@@ -349,6 +349,11 @@ def test_the_morning_scan_says_when_nothing_matches(service: Service, tmp_path: 
     assert DISCLAIMER in text
 
 
+@pytest.mark.parametrize("script", PYTHON_SCRIPTS)
+def test_each_script_prints_its_help(service: Service, script: str, tmp_path: Path) -> None:
+    assert script in succeed(f"{script} --help", of=service, folder=tmp_path)
+
+
 def test_the_agent_adds_what_is_missing_says_so_and_reports(
     service: Service, tmp_path: Path
 ) -> None:

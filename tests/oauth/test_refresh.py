@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,25 @@ def test_a_refresh_rotates_both_tokens(host: Host) -> None:
     assert {new["access_token"], new["refresh_token"]}.isdisjoint(old.values())
     assert host.opens(new["access_token"])
     assert not host.opens(old["access_token"])
+
+
+@pytest.mark.parametrize("generation", [0, 1])
+@pytest.mark.proves("OAUTH-replay")
+def test_a_used_refresh_token_shown_again_ends_the_whole_family(
+    host: Host, generation: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    family = [host.tokens()]
+    for _ in range(2):
+        family.append(host.refresh(family[-1]["refresh_token"]).json())
+    shown = family[generation]["refresh_token"]
+
+    with caplog.at_level(logging.WARNING, "store.accounts.tokens"):
+        assert error_of(host.refresh(shown)) == (400, "invalid_grant")
+
+    assert not host.opens(family[-1]["access_token"])
+    assert error_of(host.refresh(family[-1]["refresh_token"])) == (400, "invalid_grant")
+    assert "reused a used refresh token" in caplog.text
+    assert shown not in caplog.text
 
 
 @pytest.mark.parametrize(

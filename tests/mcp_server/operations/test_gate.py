@@ -15,7 +15,7 @@ from mcp_server.operations.answers import Answer, Result
 from mcp_server.operations.arguments import SymbolArguments
 from mcp_server.operations.gate import Raw, execute
 from mcp_server.operations.services import Call, Services
-from mcp_server.operations.table import OPERATIONS, Operation
+from mcp_server.operations.table import Operation
 from screener.service.app import services_of
 from screener.service.parts import AccountStore
 from screener.settings.settings import Settings
@@ -155,58 +155,18 @@ async def test_every_call_with_a_key_is_recorded_with_who_what_and_by_which_host
 
 
 @pytest.mark.proves("AUTH-4")
-@pytest.mark.parametrize(
-    ("beta", "plan", "admitted"),
-    [
-        (True, AccountPlan.PREMIUM_PLUS, True),
-        (True, AccountPlan.PREMIUM, True),
-        (True, AccountPlan.NONE, False),
-        (False, AccountPlan.PREMIUM_PLUS, True),
-        (False, AccountPlan.PREMIUM, False),
-        (False, AccountPlan.NONE, False),
-    ],
-)
-async def test_a_plan_opens_keyed_operations_and_none_is_asked_for_the_others(
-    tmp_path: Path, beta: bool, plan: AccountPlan, admitted: bool
+async def test_without_a_plan_a_keyed_call_is_counted_and_refused_and_a_keyless_one_answered(
+    gate: Gate,
 ) -> None:
-    gate = await opened(tmp_path, beta=beta)
-    await Accounts(gate.database).set_plan(EMAIL, plan)
-
-    await gate.call(gate.operation(access="keyless"))
-    if admitted:
-        await gate.call(gate.operation())
-    else:
-        assert (await gate.refusal(gate.operation())).code == "forbidden"
-
-    assert len(gate.handled) == 1 + admitted
-    await closed(gate)
-
-
-@pytest.mark.parametrize("name", ["set_tracked_tickers", "edit_tracked_tickers"])
-async def test_a_key_that_may_only_read_changes_no_list_and_is_told_why(
-    gate: Gate, name: str
-) -> None:
-    _, secret = await Keys(gate.database).create(EMAIL, "reader", read_only=True)
-    principal = await gate.services.principals.find(secret)
-    reader = Caller("192.0.2.1", principal)
-
-    refusal = await gate.refusal(OPERATIONS[name], {"symbols": [], "remove": ["X"]}, reader)
-    await gate.call(OPERATIONS["list_tracked_tickers"], {}, reader)
-
-    assert refusal.code == "forbidden"
-    assert "may only read" in refusal.message
-    assert "/keys" in refusal.fix
-    assert "/watchlist" in refusal.tool_fix
-    assert refusal.text().startswith("forbidden: This key may only read")
-
-
-async def test_a_refusal_after_the_count_says_what_is_left(gate: Gate) -> None:
     await Accounts(gate.database).set_plan(EMAIL, AccountPlan.NONE)
 
     refusal = await gate.refusal(gate.operation())
+    await gate.call(gate.operation(access="keyless"))
 
+    assert refusal.code == "forbidden"
     assert refusal.allowance is not None
     assert refusal.allowance.state.startswith(b'"minute";r=4;t=60, "day";r=9999;')
+    assert len(gate.handled) == 1
 
 
 TRACKED: dict[str, Any] = {"arguments": SymbolArguments, "tracked": True}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import html
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import parse_qs, urlsplit
@@ -302,6 +303,17 @@ def test_an_app_that_the_account_approved_is_told_what_is_wrong_at_once(asked: A
     prefix = asked.grants()[0].prefix
     on_database(service, lambda database: Grants(database).revoke_grant(account.id, prefix))
     assert browser.get(broken(client_id)).status_code == 400
+
+
+def test_of_simultaneous_posts_of_a_form_one_approves(asked: Asked) -> None:
+    form = asked.form()
+
+    with ThreadPoolExecutor(8) as executor:
+        posts = [executor.submit(asked.browser.submit, form, decision="approve") for _ in range(8)]
+    statuses = sorted(post.result().status_code for post in posts)
+
+    assert statuses == [303] + [409] * 7
+    assert len(asked.grants()) == 1
 
 
 def test_a_consent_form_is_out_of_date_after_an_hour(tmp_path: Path) -> None:

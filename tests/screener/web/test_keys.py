@@ -47,9 +47,7 @@ def test_a_new_key_is_shown_once_and_works(service: Service) -> None:
     assert page.headers["cache-control"] == "no-store"
     assert 'value="Laptop"' not in page.text
     assert "checked" not in page.text
-    me = service.get("/me", key=secret).json()["key"]
-    assert (me["name"], me["read_only"]) == ("Laptop", True)
-    assert "may only read" in later
+    assert service.get("/me", key=secret).json()["key"]["name"] == "Laptop"
     assert secret not in later
     assert secret[:16] in later
     assert "Never used" in later
@@ -199,6 +197,18 @@ def test_a_key_that_has_ended_opens_nothing_and_says_so(service: Service) -> Non
     assert "2 keys and" in counted
     assert "0 keys and" in browser.get("/account").text
     assert "Unused" not in browser.get("/usage").text.split("<main", 1)[1]
+
+
+def test_a_key_that_may_only_read_changes_no_list(service: Service) -> None:
+    browser = signed_in(service, new_person(service, tracked=("AAPL",)))
+
+    secret = create(browser, read_only="yes")
+    refused = service.request("PUT", "/tickers", key=secret, json={"symbols": ["IBM"]})
+
+    assert service.get("/me", key=secret).json()["key"]["read_only"] is True
+    assert (refused.status_code, refused.json()["error"]) == (403, "forbidden")
+    assert "may only read" in browser.get("/keys").text
+    assert [t["symbol"] for t in service.get("/tickers", key=secret).json()["tickers"]] == ["AAPL"]
 
 
 @pytest.mark.parametrize(
