@@ -14,6 +14,8 @@ from typing import Any
 import psutil
 import pytest
 
+from tests.screener.process import until
+
 needs_dask = pytest.mark.skipif(
     importlib.util.find_spec("distributed") is None, reason="Dask is not installed"
 )
@@ -50,6 +52,18 @@ def cluster(folder: Path, workers: int) -> Iterator[tuple[str, list[psutil.Popen
                         each.kill()
             for process in processes:
                 process.wait(timeout=60)
+
+
+def wait_for_tasks(address: str, count: int = 1) -> None:
+    """Wait until the scheduler at `dask://…` has some tasks of a night."""
+    distributed: Any = importlib.import_module("distributed")
+    place = address.replace("dask://", "tcp://")
+    with distributed.Client(place, timeout=60, set_as_default=False) as client:
+        until(lambda: client.run_on_scheduler(_tasks_of) >= count)
+
+
+def _tasks_of(dask_scheduler: Any) -> int:
+    return len(dask_scheduler.tasks)
 
 
 def wait_for_workers(address: str, count: int) -> None:

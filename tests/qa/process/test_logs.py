@@ -16,8 +16,6 @@ from screener.settings.settings import Settings
 from tests.screener.process import LINE, Server, serving_process
 from tests.service import copy_night, new_key
 
-UPGRADE = {"Connection": "Upgrade", "Upgrade": "h2c"}
-
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_every_line_of_a_server_is_a_line_of_the_log_and_repeats_are_held_back(
@@ -33,13 +31,11 @@ def test_every_line_of_a_server_is_a_line_of_the_log_and_repeats_are_held_back(
     ) as server:
         for _ in range(10):
             httpx.post(f"{server.url}/oauth/register", json=app, timeout=30)
-            httpx.get(server.url, headers=UPGRADE, timeout=30)
     greeting, *lines = server.stderr.read_text().splitlines()
 
     assert greeting == f"Serving {server.url}"
     assert [line for line in lines if not LINE.fullmatch(line)] == []
     assert 1 <= sum("are refused for now" in line for line in lines) <= workers
-    assert 1 <= sum("Unsupported upgrade request" in line for line in lines) <= workers
     assert any("INFO uvicorn.error: Application startup complete." in line for line in lines)
     assert not any(" access" in line for line in lines)
 
@@ -55,13 +51,12 @@ def test_every_line_of_a_server_is_json_if_that_is_wanted(tmp_path: Path, worker
     key = "ps_live_" + "q" * 48
     with serving_process(tmp_path, "--workers", str(workers), **options) as server:
         for _ in range(3):
-            headers = {"Authorization": f"Bearer {key}", **UPGRADE}
+            headers = {"Authorization": f"Bearer {key}"}
             httpx.get(f"{server.url}/api/v1/me", headers=headers, timeout=30)
     told = objects(server)
 
     assert {"timestamp", "level", "logger", "event"} <= set.intersection(*map(set, told))
     assert "Application startup complete." in {one["event"] for one in told}
-    assert "Unsupported upgrade request." in {one["event"] for one in told}
     assert not {key for key in set().union(*told) if key.startswith("color")}
     assert key not in server.stderr.read_text()
 

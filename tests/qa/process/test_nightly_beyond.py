@@ -18,7 +18,7 @@ from screener.settings.console import USAGE
 from store.folder.progress import ProgressFile
 from store.nights.nights import Nights
 from store.remote.objects import Objects
-from tests.qa.process.cluster import cluster, dask_workers, needs_dask
+from tests.qa.process.cluster import cluster, dask_workers, needs_dask, wait_for_tasks
 from tests.screener import command
 from tests.screener.command import Finished
 from tests.screener.market import book_of, nightly
@@ -160,6 +160,7 @@ def test_a_cluster_that_loses_all_workers_is_one_line_and_nothing_is_published(
             command.run, data, "nightly", *arguments, SCREENER_SCRATCH_URL=shared.as_uri()
         )
         until(lambda: running.done() or begun(data), seconds=300)
+        wait_for_tasks(address)
         for nanny in nannies:
             for process in (nanny, *nanny.children(recursive=True)):
                 process.kill()

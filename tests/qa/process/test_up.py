@@ -110,7 +110,7 @@ def check_greeting(up: Server, said: str) -> None:
     assert "screener account password me@localhost" in said
     assert empty == []
     assert [answer.status_code for answer in (scan, listed, record)] == [200, 200, 200]
-    assert "from all 10 symbols that the night covers" in " ".join(calm.split())
+    assert "from 10 scanned symbols" in " ".join(calm.split())
 
 
 def test_a_killed_nightly_leaves_the_service_and_the_page_says_so(

@@ -191,10 +191,10 @@ def test_columns_are_chosen_on_the_page(page: Page) -> None:
     page.get_by_text("Filters, order, columns").click()
     page.get_by_text("Columns", exact=True).click()
     page.get_by_label("Market cap").uncheck()
-    page.get_by_label("Expected R (random), trades").check()
+    page.get_by_label("Expectancy in R (random), trades").check()
     page.get_by_role("button", name="Show setups").click()
     page.wait_for_url("**columns=**")
 
     heads = page.get_by_role("columnheader").all_text_contents()
-    assert "Expected R (random), trades" in heads
+    assert "Expectancy in R (random), trades" in heads
     assert "Market cap" not in heads

@@ -340,7 +340,7 @@ async def test_tables_that_were_dropped_and_made_again_are_another_database(hous
 
 
 @ON_ONE
-@pytest.mark.parametrize("bound", ["MOST", "AT_ONCE"])
+@pytest.mark.parametrize("bound", ["MAX_KEPT", "AT_ONCE"])
 async def test_of_more_accounts_than_are_known_all_count_as_changed(
     house: House, monkeypatch: pytest.MonkeyPatch, bound: str
 ) -> None:
