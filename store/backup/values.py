@@ -15,7 +15,7 @@ from store.database.tables import metadata
 from store.errors import BackupError
 
 MAX_TEXT: Final = 16 * 1024
-"""Characters of a text without a length of its own: twice the longest address of a screen."""
+"""Characters of a text without a length of its own: twice the longest query of a saved screen."""
 
 SYMBOL: Final = re.compile(r"[A-Z0-9.]+")
 
@@ -56,7 +56,7 @@ def _check(table: str, column: str, value: object) -> None:
     if name in KINDS and value not in KINDS[name]:
         one_of = ", ".join(sorted(KINDS[name]))
         raise BackupError(
-            f"The backup cannot be restored: {name} is {str(value)!r}, which is none of {one_of}."
+            f"The backup cannot be restored: {name} is {str(value)!r}; it must be one of {one_of}."
         )
     if name in FORMS and not FORMS[name].fullmatch(str(value)):
         raise BackupError(f"The backup cannot be restored: {name} has a value that is none.")

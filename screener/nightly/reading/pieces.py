@@ -41,21 +41,19 @@ MAX_PIECES: Final = 2_000_000
 _NOT_READ: Final = "is of a form that is not read; write its bars as CSV or Parquet"
 _OUT: Final = "is a link that leads out of the folder; put what it leads to in its place"
 
-# zipfile raises RuntimeError for encrypted members, NotImplementedError for unknown compressions
-# and ValueError for impossible offsets.
 _BROKEN = (
-    *(
-        OSError,
-        EOFError,
-        zlib.error,
-        lzma.LZMAError,
-        zstandard.ZstdError,
-        zipfile.BadZipFile,
-        NotImplementedError,
-        RuntimeError,
-    ),
+    OSError,
+    EOFError,
+    zlib.error,
+    lzma.LZMAError,
+    zstandard.ZstdError,
+    zipfile.BadZipFile,
+    # zipfile raises these for encrypted members (and as NotImplementedError for unknown
+    # compressions), and for impossible offsets.
+    RuntimeError,
     ValueError,
 )
+"""What a damaged or foreign file raises when it is opened; it is left out and named."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -248,7 +248,7 @@ def test_a_hostile_archive_is_refused_however_right_its_digest(name: str, tmp_pa
 ACCOUNT = [1, "ada@example.com", "premium", True, None, "2026-01-01T00:00:00Z"]
 NAMES = ["id", "email", "plan", "active", "password_hash", "created_at"]
 ROWS: dict[str, tuple[dict[str, object], str]] = {
-    "a plan": ({"plan": "god"}, "accounts.plan is 'god', which is none of none, premium"),
+    "a plan": ({"plan": "god"}, "accounts.plan is 'god'; it must be one of none, premium"),
     "an address": ({"email": "nobody"}, "accounts.email"),
     "a long text": ({"password_hash": "x" * 256}, "accounts.password_hash"),
     "a NUL": ({"email": "a@b.c\0"}, "accounts.email"),

@@ -1,8 +1,7 @@
 """Every statistic of a night against a second computation from its bars and event logs.
 
-The night is of a synthetic market by lenient rules, which draw enough patterns for
-families, directions and tickers to have records. Over 400 lines,
-because it is made once for all of its tests.
+The night is of a synthetic market by lenient rules, which draw enough patterns for families,
+directions and tickers to have records. Over 400 lines, because it is made once for all its tests.
 """
 
 from __future__ import annotations
