@@ -124,7 +124,7 @@ PRICES = ("open", "high", "low", "close")
 
 
 @pytest.fixture(scope="module")
-def night(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Night]:
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Night]:
     folder = made_once(tmp_path_factory, "recomputed", seal)
     found, lines, adjusted = pickle.loads((folder / "found").read_bytes())  # noqa: S301 - our own
     manifest = Nights(folder).check_active()
@@ -212,31 +212,31 @@ def close(stored: Any, value: Any, digits: int) -> bool:
     return bool(abs(stored - value) <= 0.5000001 * 10**-digits + 1e-9)
 
 
-def family_record(night: Night, family: Family) -> Mapping[str, Any] | None:
-    record: Mapping[str, Any] | None = orjson.loads(night.book.family(family))["track_record"]
+def family_record(measured: Night, family: Family) -> Mapping[str, Any] | None:
+    record: Mapping[str, Any] | None = orjson.loads(measured.book.family(family))["track_record"]
     return record
 
 
-def test_the_night_has_enough_trades_to_say_something(night: Night) -> None:
-    triangles = night.lines["family", "triangle"]
+def test_the_night_has_enough_trades_to_say_something(measured: Night) -> None:
+    triangles = measured.lines["family", "triangle"]
 
     assert sum(1 for trade in triangles if trade.drawn) >= FEW
     assert {trade.direction for trade in triangles} == {1, -1}
-    assert {"current", "stopped", "delisted"} == {trade.fate for trade in night.found.trades}
-    assert any(0 < len(trade.drawn) < 100 for trade in night.found.trades)
+    assert {"current", "stopped", "delisted"} == {trade.fate for trade in measured.found.trades}
+    assert any(0 < len(trade.drawn) < 100 for trade in measured.found.trades)
 
 
 @pytest.mark.parametrize("family", list(Family))
-def test_every_family_record_is_what_the_bars_say(night: Night, family: Family) -> None:
-    trades = night.lines.get(("family", family.value), ())
-    record = family_record(night, family)
+def test_every_family_record_is_what_the_bars_say(measured: Night, family: Family) -> None:
+    trades = measured.lines.get(("family", family.value), ())
+    record = family_record(measured, family)
     if not trades:
         assert record is None
         return
     assert record is not None
 
     check(record, record_of(trades))
-    assert record["verdict"] == night.verdict(("family", family.value))
+    assert record["verdict"] == measured.verdict(("family", family.value))
     if family is not Family.TRIANGLE:
         assert record["by_direction"] is None
 
@@ -245,23 +245,23 @@ SIGNS = {"bullish": 1, "bearish": -1}
 
 
 @pytest.mark.parametrize("name", SIGNS)
-def test_both_directions_of_the_triangle_are_what_the_bars_say(night: Night, name: str) -> None:
-    record = family_record(night, Family.TRIANGLE)
+def test_both_directions_of_the_triangle_are_what_the_bars_say(measured: Night, name: str) -> None:
+    record = family_record(measured, Family.TRIANGLE)
     assert record is not None
     line = ("side", "triangle", str(SIGNS[name]))
 
     side = record["by_direction"][name]
 
-    check(side, expected := side_of(night.lines[line]))
-    assert side["verdict"] == night.verdict(line)
+    check(side, expected := side_of(measured.lines[line]))
+    assert side["verdict"] == measured.verdict(line)
     assert side.keys() == expected.keys() | {"verdict", "summary"}
 
 
-def rows_of(night: Night) -> Iterator[tuple[Mapping[str, Any], Any, int]]:
+def rows_of(measured: Night) -> Iterator[tuple[Mapping[str, Any], Any, int]]:
     """Every row of the scan with its walk's facts: version, open trade and last bar."""
-    assert night.book.session is not None
-    rows = {row["setup_id"]: row for row in map(orjson.loads, night.book.evidence.bodies)}
-    for walk in night.found.walks:
+    assert measured.book.session is not None
+    rows = {row["setup_id"]: row for row in map(orjson.loads, measured.book.evidence.bodies)}
+    for walk in measured.found.walks:
         if walk.newest and walk.covered:
             session = to_date(int(walk.series.bars.date[-1]))
             for name, version, trade in identities(walk, session):
@@ -269,8 +269,8 @@ def rows_of(night: Night) -> Iterator[tuple[Mapping[str, Any], Any, int]]:
     assert not rows
 
 
-def own(night: Night, row: Mapping[str, Any]) -> list[Trade]:
-    return list(night.lines.get(("ticker", row["symbol"], row["family"]), ()))
+def own(measured: Night, row: Mapping[str, Any]) -> list[Trade]:
+    return list(measured.lines.get(("ticker", row["symbol"], row["family"]), ()))
 
 
 def of_direction(trades: Sequence[Trade], row: Mapping[str, Any]) -> list[Trade]:
@@ -278,37 +278,37 @@ def of_direction(trades: Sequence[Trade], row: Mapping[str, Any]) -> list[Trade]
     return [trade for trade in trades if trade.direction == sign]
 
 
-def family_trades(night: Night, row: Mapping[str, Any]) -> list[Trade]:
-    return of_direction(night.lines.get(("family", row["family"]), ()), row)
+def family_trades(measured: Night, row: Mapping[str, Any]) -> list[Trade]:
+    return of_direction(measured.lines.get(("family", row["family"]), ()), row)
 
 
-def test_every_ticker_record_of_a_setup_is_what_the_bars_say(night: Night) -> None:
+def test_every_ticker_record_of_a_setup_is_what_the_bars_say(measured: Night) -> None:
     seen = 0
-    for row, _, _ in rows_of(night):
-        mine, record = own(night, row), row["track_record"]["ticker"]
+    for row, _, _ in rows_of(measured):
+        mine, record = own(measured, row), row["track_record"]["ticker"]
         if not mine:
             assert record is None
             continue
         seen += 1
-        check_ticker(night, record, mine)
-        prior = shrunk(family_trades(night, row))
+        check_ticker(measured, record, mine)
+        prior = shrunk(family_trades(measured, row))
         check(record, {"expected_r": shrunk(of_direction(mine, row), prior)})
-        assert row["track_record"]["family"] == family_record(night, Family(row["family"]))
+        assert row["track_record"]["family"] == family_record(measured, Family(row["family"]))
     assert seen > 5
 
 
-def check_ticker(night: Night, record: Mapping[str, Any], mine: Sequence[Trade]) -> None:
+def check_ticker(measured: Night, record: Mapping[str, Any], mine: Sequence[Trade]) -> None:
     """A ticker's record, except its expected R, which depends on the direction asked for."""
     symbol, family = mine[0].symbol, mine[0].family
     expected = record_of(mine)
     del expected["expected_r"]
     check(record, expected)
     assert (record["scope"], record["symbol"], record["family"]) == ("ticker", symbol, family)
-    assert record["verdict"] == night.verdict(("ticker", symbol, family))
-    check_sides(night, mine, record["by_direction"])
+    assert record["verdict"] == measured.verdict(("ticker", symbol, family))
+    check_sides(measured, mine, record["by_direction"])
 
 
-def check_sides(night: Night, mine: Sequence[Trade], sides: Any) -> None:
+def check_sides(measured: Night, mine: Sequence[Trade], sides: Any) -> None:
     """A ticker's directions: only triangles have both, each shrunk towards its family's."""
     symbol, family = mine[0].symbol, mine[0].family
     assert (sides is None) == (family != "triangle")
@@ -316,36 +316,36 @@ def check_sides(night: Night, mine: Sequence[Trade], sides: Any) -> None:
         own = [trade for trade in mine if trade.direction == sign]
         assert (sides[name] is None) == (not own)
         if own:
-            whole = [t for t in night.lines["family", family] if t.direction == sign]
+            whole = [t for t in measured.lines["family", family] if t.direction == sign]
             check(sides[name], side_of(own, shrunk(whole)))
-            assert sides[name]["verdict"] == night.verdict(("ticker", symbol, family, str(sign)))
+            assert sides[name]["verdict"] == measured.verdict(("ticker", symbol, family, str(sign)))
 
 
-def test_every_covered_symbol_has_the_records_that_the_bars_say(night: Night) -> None:
+def test_every_covered_symbol_has_the_records_that_the_bars_say(measured: Night) -> None:
     stored = {
         symbol: body
-        for symbol in {walk.listing.symbol for walk in night.found.walks}
-        if (body := night.book.ticker_record(symbol))
+        for symbol in {walk.listing.symbol for walk in measured.found.walks}
+        if (body := measured.book.ticker_record(symbol))
     }
-    assert stored.keys() == covered_symbols(night.found)
+    assert stored.keys() == covered_symbols(measured.found)
     for symbol, body in stored.items():
         answer = orjson.loads(body)
-        lines = {family: night.lines.get(("ticker", symbol, family), ()) for family in Family}
+        lines = {family: measured.lines.get(("ticker", symbol, family), ()) for family in Family}
         traded = [family for family, mine in lines.items() if mine]
         assert answer.keys() == {"symbol", "available", "records"}
         assert (answer["symbol"], answer["available"]) == (symbol, True)
         assert [record["family"] for record in answer["records"]] == traded
         for family, record in zip(traded, answer["records"], strict=True):
-            check_ticker(night, record, lines[family])
+            check_ticker(measured, record, lines[family])
             # Of all trades, also where the family is traded both ways.
-            prior = shrunk(night.lines["family", family])
+            prior = shrunk(measured.lines["family", family])
             check(record, {"expected_r": shrunk(lines[family], prior)})
 
 
-def test_the_record_of_a_setup_is_the_tickers_own_one(night: Night) -> None:
+def test_the_record_of_a_setup_is_the_tickers_own_one(measured: Night) -> None:
     kinds = set()
-    for row, _, _ in rows_of(night):
-        body = night.book.ticker_record(row["symbol"])
+    for row, _, _ in rows_of(measured):
+        body = measured.book.ticker_record(row["symbol"])
         assert body is not None
         records = {record["family"]: record for record in orjson.loads(body)["records"]}
         record, shown = records.get(row["family"]), row["track_record"]["ticker"]
@@ -359,19 +359,19 @@ def test_the_record_of_a_setup_is_the_tickers_own_one(night: Night) -> None:
     assert {(True, False), (False, False)} <= kinds
 
 
-def test_the_night_says_how_many_lines_were_tested(night: Night) -> None:
-    assert night.method.tested == sum(line[0] != "ticker" for line in night.adjusted)
+def test_the_night_says_how_many_lines_were_tested(measured: Night) -> None:
+    assert measured.method.tested == sum(line[0] != "ticker" for line in measured.adjusted)
 
 
-def test_a_ticker_with_enough_trades_has_a_verdict_of_its_own(night: Night) -> None:
-    records = [row["track_record"]["ticker"] for row, _, _ in rows_of(night)]
+def test_a_ticker_with_enough_trades_has_a_verdict_of_its_own(measured: Night) -> None:
+    records = [row["track_record"]["ticker"] for row, _, _ in rows_of(measured)]
     said = {record["verdict"] for record in records if record}
     assert said == {"too_few", "not_distinguishable"}
 
 
-def test_every_row_states_its_attempt_its_age_and_where_the_close_is(night: Night) -> None:
+def test_every_row_states_its_attempt_its_age_and_where_the_close_is(measured: Night) -> None:
     phases = set()
-    for row, (walk, version, trade), last in rows_of(night):
+    for row, (walk, version, trade), last in rows_of(measured):
         lineages = walk.log.versions["lineage"][walk.log.trades["version"]]
         triggers = int((lineages == version["lineage"]).sum())
         number = int(version["attempt"])
@@ -399,16 +399,16 @@ def past(direction: str, version: Any, bar: int, close: float) -> bool:
     return bool(sign * (close - level) > 0)
 
 
-def test_every_row_is_ranked_and_filtered_by_trades_of_its_direction(night: Night) -> None:
-    numbers = night.book.evidence.numbers
-    for row, (walk, _, _), last in rows_of(night):
-        mine, family = of_direction(own(night, row), row), family_trades(night, row)
+def test_every_row_is_ranked_and_filtered_by_trades_of_its_direction(measured: Night) -> None:
+    numbers = measured.book.evidence.numbers
+    for row, (walk, _, _), last in rows_of(measured):
+        mine, family = of_direction(own(measured, row), row), family_trades(measured, row)
         shown = mine if len(mine) >= 20 else family
         stored = {name: float(numbers[name][row["rank"] - 1]) for name in EVIDENCE}
         enough = len(mine) >= 5
         rate = [100 * sum(t.won for t in group) / max(1, len(group)) for group in (mine, shown)]
         average = sum(t.r for t in mine) / max(1, len(mine))
-        gain = typical_gain(mine, family, night.found.trades, atr_pct(walk, last))
+        gain = typical_gain(mine, family, measured.found.trades, atr_pct(walk, last))
         same(row["win_rate_pct"], rate[1] if shown else None, 2)
         assert row["win_rate_trades"] == len(shown)
         same(row["expected_gain_pct"], gain, 2)
@@ -459,27 +459,31 @@ def members(measure: Measure, trades: Sequence[Trade]) -> list[Trade]:
     ]
 
 
-def test_every_group_of_the_method_page_is_what_the_bars_say(night: Night) -> None:
+def test_every_group_of_the_method_page_is_what_the_bars_say(measured: Night) -> None:
     seen = set()
-    for measure in night.method.measures:
-        trades = members(measure, night.found.trades)
+    for measure in measured.method.measures:
+        trades = members(measure, measured.found.trades)
         seen.add((measure.family, measure.direction, measure.decade, measure.fate, measure.regime))
         check_measure(measure, trades)
-    named = {(trade.family, trade.direction) for trade in night.found.trades}
+    named = {(trade.family, trade.direction) for trade in measured.found.trades}
     assert len([one for one in seen if one[1]]) == len(named)
-    assert {one[4] for one in seen} - {None} == {r for t in night.found.trades for r in t.regimes}
-    assert len(seen) == len(night.method.measures)
+    assert {one[4] for one in seen} - {None} == {
+        r for t in measured.found.trades for r in t.regimes
+    }
+    assert len(seen) == len(measured.method.measures)
 
 
-def test_each_family_in_each_regime_is_what_the_bars_say_and_gets_no_verdict(night: Night) -> None:
+def test_each_family_in_each_regime_is_what_the_bars_say_and_gets_no_verdict(
+    measured: Night,
+) -> None:
     seen = set()
-    for measure in night.method.untested:
-        trades = members(measure, night.found.trades)
+    for measure in measured.method.untested:
+        trades = members(measure, measured.found.trades)
         seen.add((measure.family, measure.regime))
         check_measure(measure, trades)
         few = too_few([trade for trade in trades if trade.drawn])
         assert (measure.verdict, measure.adjusted_p) == ("too_few" if few else None, None)
-    assert seen == {(trade.family, r) for trade in night.found.trades for r in trade.regimes}
+    assert seen == {(trade.family, r) for trade in measured.found.trades for r in trade.regimes}
 
 
 def check_measure(measure: Measure, trades: Sequence[Trade]) -> None:
@@ -529,13 +533,13 @@ def name_of(measure: Measure) -> tuple[str, ...] | None:
     return next(((name, str(value)) for name, value in rest if value), ("all",))
 
 
-def test_every_verdict_follows_from_a_stepdown_over_all_lines(night: Night) -> None:
-    for measure in night.method.measures:
+def test_every_verdict_follows_from_a_stepdown_over_all_lines(measured: Night) -> None:
+    for measure in measured.method.measures:
         name = name_of(measure)
         assert name is not None
-        assert measure.verdict == night.verdict(name), name
-        if name in night.adjusted:
+        assert measure.verdict == measured.verdict(name), name
+        if name in measured.adjusted:
             # In a resample whose error is 0 but for rounding, either may call the line beyond.
-            assert measure.adjusted_p == pytest.approx(night.adjusted[name][1], abs=2e-3), name
+            assert measure.adjusted_p == pytest.approx(measured.adjusted[name][1], abs=2e-3), name
         else:
             assert measure.adjusted_p is None
