@@ -20,11 +20,18 @@ if TYPE_CHECKING:
     from store.accounts.grants import Grant
     from store.accounts.retention import Removed
 
-sessions_app = typer.Typer(no_args_is_help=True, help="List and end browser sign-ins.")
-grants_app = typer.Typer(
-    no_args_is_help=True, help="List and disconnect the apps of accounts (OAuth grants)."
+sessions_app = typer.Typer(
+    no_args_is_help=True,
+    help="List and end browser sign-ins.\n\n\b\nscreener session end me@localhost",
 )
-clients_app = typer.Typer(no_args_is_help=True, help="List and delete apps (OAuth clients).")
+grants_app = typer.Typer(
+    no_args_is_help=True,
+    help="List and disconnect the apps of accounts (OAuth grants).\n\n\b\nscreener grant list",
+)
+clients_app = typer.Typer(
+    no_args_is_help=True,
+    help="List and delete apps (OAuth clients).\n\n\b\nscreener client list",
+)
 
 DAYS = re.compile(r"([0-9]{1,5})d")
 
@@ -136,6 +143,9 @@ def audit(
     """See who signed in and what changed in accounts, newest first.
 
     For the next page, give the last id to `--before`.
+
+    \b
+    screener audit --since 7d
     """
     from store.accounts.audit import EventKind
 

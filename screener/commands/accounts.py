@@ -19,9 +19,15 @@ if TYPE_CHECKING:
     from store.accounts.keys import Key
 
 accounts_app = typer.Typer(
-    no_args_is_help=True, help="Add, list, change, deactivate and delete accounts."
+    no_args_is_help=True,
+    help="Add, list, change, deactivate and delete accounts.\n\n"
+    "\b\nscreener account add ada@example.com --plan premium_plus",
 )
-keys_app = typer.Typer(no_args_is_help=True, help="Create, list, replace and revoke API keys.")
+keys_app = typer.Typer(
+    no_args_is_help=True,
+    help="Create, list, replace and revoke API keys.\n\n"
+    "\b\nscreener key create me@localhost --name laptop",
+)
 
 MAX_DAYS = 3650
 """The farthest end of a key that has one."""

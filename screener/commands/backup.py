@@ -41,6 +41,9 @@ def backup(
     the ledger. It does not hold bars, settings and other nights, nor charts and checkpoints, which
     the service makes again. Keep the file private and on another machine.
     `screener restore --check FILE` compares every byte.
+
+    \b
+    screener backup today.tar.zst
     """
     import anyio
 
@@ -75,6 +78,9 @@ def restore(
     restore is interrupted, you have either the old state or the new one, never a mix. Run it again,
     or start the service, to finish. Restart a running service afterwards, so that it counts the
     day's calls from the restored numbers.
+
+    \b
+    screener restore --check today.tar.zst
     """
     checked = _checked(file) if check else _restored(settings(), file, replace)
     contents = f"{_contents(checked.header)}; {checked.rows} rows"

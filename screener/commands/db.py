@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from store.database.database import Database
 
 db_app = typer.Typer(
-    no_args_is_help=True, help="Bring the account database up to date, check or copy it."
+    no_args_is_help=True,
+    help="Bring the account database up to date, check or copy it.\n\n\b\nscreener db check",
 )
 
 FAULT = 1

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from mcp_server.operations.watchlist import Imported
     from screener.service.parts import AccountStore
 
-watchlist_app = typer.Typer(no_args_is_help=True, help="Import and export an account's watchlist.")
+watchlist_app = typer.Typer(
+    no_args_is_help=True,
+    help="Import and export an account's watchlist.\n\n\b\nscreener watchlist export me@localhost",
+)
 
 
 @watchlist_app.command("import")

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
 bars_app = typer.Typer(
     no_args_is_help=True,
-    help="Check daily bars, fetch them from a provider, list those stored.",
+    help="Check daily bars, fetch them from a provider, list those stored.\n\n"
+    "\b\nscreener bars check sample",
 )
 
 PARTIAL = 1

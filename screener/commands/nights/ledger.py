@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from store.nights.grade import Grade, Side
 
 ledger_app = typer.Typer(
-    no_args_is_help=True, help="Check and show what every published night served."
+    no_args_is_help=True,
+    help="Check and show what every published night served.\n\n\b\nscreener ledger verify",
 )
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]

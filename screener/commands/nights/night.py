@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 nights_app = typer.Typer(
     no_args_is_help=True,
-    help="List, show, compare, verify, activate, withdraw and prune nights.",
+    help="List, show, compare, verify, activate, withdraw and prune nights.\n\n"
+    "\b\nscreener night list",
 )
 
 MAX_FINDINGS = 30

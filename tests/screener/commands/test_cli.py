@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import sqlite3
 from contextlib import closing
 from importlib import metadata
@@ -186,6 +188,24 @@ def test_every_setting_is_listed(tmp_path: Path) -> None:
 
     for name in Settings.model_fields:
         assert f"SCREENER_{name.upper()}=" in listed
+
+
+def test_the_example_in_the_help_of_a_group_works_on_the_sample(
+    product_night: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data_dir = tmp_path / "data"
+    shutil.copytree(product_night, data_dir)
+    data_dir.chmod(0o700)
+    monkeypatch.chdir(tmp_path)
+    run(data_dir, "account", "add", "me@localhost", "--plan", "premium_plus")
+    groups = [group.name or "" for group in app.registered_groups]
+
+    for name in (*groups, "audit", "backup", "restore"):
+        help_text = run(data_dir, name, "--help").stdout
+        examples = re.findall(rf"^ *screener ({name} .*)$", help_text, re.MULTILINE)
+        assert len(examples) == 1, name
+        done = run(data_dir, *examples[0].split())
+        assert done.returncode == 0, done.stderr
 
 
 def test_nights_are_shown_rolled_back_and_pruned(product_night: Path, tmp_path: Path) -> None:
