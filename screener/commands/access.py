@@ -107,7 +107,7 @@ def delete_client(
 
 
 def purge() -> None:
-    """Remove expired rows, audit events and usage lines; the service does this every day.
+    """Remove expired rows, audit events and usage lines; the service does this hourly.
 
     SCREENER_AUDIT_DAYS and SCREENER_USAGE_DAYS set how long events and usage are kept. Used codes
     and tokens stay while anything they issued is valid, so that reuse is still detected.
