@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -173,9 +172,7 @@ def _changes(url: str, book: Book, followed: Sequence[str]) -> Iterator[str]:
         yield "It was not compared with an earlier night, so no change is known."
         return
     since, changes = record["since_session"], record["changes"]
-    number = Counter(change["change"] for change in changes)
-    counts = ", ".join(f"{number[kind]:,} {words.lower()}" for kind, words in CHANGE_KINDS.items())
-    yield f"Since the night of {since}: {counts}."
+    yield f"Since the night of {since}: {'; '.join(_counted(changes))}."
     if record.get("detector_changed"):
         yield NEW_DETECTOR
     mine = [change for change in changes if change["symbol"] in followed]
@@ -185,6 +182,14 @@ def _changes(url: str, book: Book, followed: Sequence[str]) -> Iterator[str]:
         yield f"And {len(mine) - MAX_CHANGES:,} more changes of your symbols: {url}/changes"
     if followed and not mine:
         yield "None of your symbols changed."
+
+
+def _counted(changes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """How many setups changed in each way, with their symbols: `2 triggered (DE, DYN)`."""
+    for kind, words in CHANGE_KINDS.items():
+        symbols = [change["symbol"] for change in changes if change["change"] == kind]
+        names = f" ({named(list(dict.fromkeys(symbols)), MAX_SYMBOLS)})" if symbols else ""
+        yield f"{len(symbols):,} {words.lower()}{names}"
 
 
 def screen(url: str, link: str, changes: ScreenChanges) -> Iterator[str]:

@@ -179,8 +179,12 @@ def distance_words(view: SetupView) -> str:
 
 
 def away_words(view: SetupView) -> str:
-    """Where the trigger of a forming setup is, from the last close: `0.16% above`; else empty."""
-    return "" if view.distance_pct is None else _from_close(view.distance_pct, view.plan)
+    """Where the trigger of a forming setup is, from the last close, in the few words that a column
+    has room for: `0.16% above`, `0.16% above, passed`; else empty.
+    """
+    if view.distance_pct is None:
+        return ""
+    return _from_close(view.distance_pct, view.plan).replace(", already passed", ", passed")
 
 
 def _from_close(move: float, plan: PlanView, close: str = "") -> str:

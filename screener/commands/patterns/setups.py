@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import orjson
 
-from mcp_server.filters.scan_order import SORTS
+from mcp_server.filters.scan_order import NEARNESS, SORTS
 from mcp_server.operations.arguments import ScanArguments
 from mcp_server.operations.handlers.scan import scan_body
 from mcp_server.presentation.age import Age
@@ -64,15 +64,17 @@ def age_of(book: Book) -> str:
 
 
 def print_forming(chosen: Settings) -> None:
-    """Print the forming setups of the highest rank of the active night, and what shows more."""
+    """Print the first forming setups of the active night, in the order in which pages begin, and
+    what shows more.
+    """
     with open_active_night(chosen) as book:
-        arguments = scan_arguments(limit=BEST)
+        arguments = scan_arguments(limit=BEST, sort=NEARNESS)
         answer = _answer(book, arguments)
         rows, count = _views(book, answer), answer["count"]
         out.print()
         if rows:
-            part = f"the first {len(rows)} by rank of {count:,}" if len(rows) < count else "all"
-            out.print(f"Forming as of {book.session}, {part}:")
+            part = f"{len(rows)} of {count:,}" if len(rows) < count else "all"
+            out.print(f"Forming as of {book.session}, {part}. Order: {SORTS[NEARNESS]}.")
             shown = setup_table(FORMING, rows, company_names(book), terminal_width())
             out.print(shown.table)
             out.print_text(_legend([shown]))

@@ -81,9 +81,10 @@ SPARED: Final[Sequence[Mapping[str, str]]] = (
     {"quality": ""},
     {"direction": "side", "win rate": "", "trades": "", "avg loss": ""},
     {"pattern": "family"},
-    {"side": "", "P/L R": ""},
+    {"P/L R": ""},
     {"r/r": ""},
-    {"stop": "", "target": ""},
+    {"target": ""},
+    {"side": "", "stop": ""},
 )
 """What is left out, or replaced, of a table of setups one after the other until there is room."""
 

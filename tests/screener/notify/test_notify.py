@@ -36,6 +36,7 @@ from store.folder.layout import DataFolder
 from store.folder.lock import locked
 from store.nights.book import Book
 from store.nights.nights import Nights
+from store.wire.labels import CHANGE_KINDS
 from store.wire.words import place_words, plan_words, quality_words, setup_words
 from tests.contract.market import active_book
 from tests.screener.command import Finished, check_refusal, run, run_process
@@ -99,6 +100,11 @@ def test_the_message_of_a_published_night_has_its_counts_changes_and_links(
         quality = change["quality_pct"]
         assert ("quality" in line) == (quality is not None)
         assert quality is None or f" quality {quality:.1f}%" in line
+    told = next(line for line in text.splitlines() if line.startswith("Since the night of "))
+    for change in changes:
+        assert re.search(
+            rf"{CHANGE_KINDS[change['change']].lower()} \([^)]*{change['symbol']}", told
+        )
     assert "Not covered by this night: " in text
     assert "AWAY" in text
     assert f"{URL}/screen\n" in text
