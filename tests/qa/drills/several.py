@@ -12,7 +12,7 @@ from functools import partial
 import httpx
 
 from tests.qa.drills.crowd import Actor, Crowd
-from tests.qa.drills.drill import HEAD, Drill, table
+from tests.qa.drills.drill import HEAD, Drill, line, table
 from tests.qa.drills.nights import SESSIONS
 from tests.qa.drills.readers import Reader, Walker, greedy, serves
 from tests.qa.drills.rivals import Lists, Replays, Revocations
@@ -268,9 +268,8 @@ def drive(site: Site, seconds: float, chosen: Sequence[Loss]) -> bool:
         began = time.monotonic()
         for number, loss in enumerate(chosen, 1):
             rows.append(losses.run(*loss).row())
-            print(*table(rows[-1])[:-1], sep="\n", file=sys.stderr, flush=True)
+            print(line(rows[-1]), file=sys.stderr, flush=True)
             time.sleep(max(1.0, began + seconds * number / len(chosen) - time.monotonic()))
     wrong = crowd.broken()
-    lines = [line for row in (HEAD, *rows) for line in table(row)]
-    print("\n".join(["", *ends(crowd), *lines, *promises(crowd, wrong)]), flush=True)
+    print("", *ends(crowd), *table(HEAD, rows), "", *promises(crowd, wrong), sep="\n", flush=True)
     return bool(wrong)

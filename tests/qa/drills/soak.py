@@ -31,7 +31,7 @@ from benchmarks.serving.cases import MARK, Case, make_cases
 from benchmarks.serving.stage import ACCOUNTS, KEYS, LIMITS, say
 from store.nights.nights import Nights as Sealed
 from tests.conftest import seal_night
-from tests.qa.drills.drill import markdown
+from tests.qa.drills.drill import table
 from tests.qa.drills.server import Server
 from tests.qa.drills.truth import versions
 from tests.screener.command import COMMAND, environment
@@ -272,20 +272,20 @@ class Soak:
             f"{self._switches} night switches.\n",
             f"Errors: {self.errors.total()}\n",
             *(f"- {number} x {what}" for what, number in (+self.errors).items()),
-            *markdown(("kind", "answers", "p50 ms", "p90", "p99", "p99.9", "most"), head=True),
-            *(
-                line
-                for name, times in [*self._spent.items(), ("all", whole)]
-                for line in markdown((name, f"{len(times):,}", *(f"{t:.1f}" for t in _at(times))))
+            *table(
+                ("kind", "answers", "p50 ms", "p90", "p99", "p99.9", "most"),
+                (
+                    (name, f"{len(times):,}", *(f"{spent:.1f}" for spent in _at(times)))
+                    for name, times in [*self._spent.items(), ("all", whole)]
+                ),
             ),
             f"\nAfter {warm:.0f} s of warm-up, by least squares, ± 2 standard errors:\n",
-            *markdown(("process", "memory, MB", "MB an hour", "descriptors", "an hour"), head=True),
-            *(
-                line
-                for (role, pid), track in self._tracks.items()
-                for line in markdown(
+            *table(
+                ("process", "memory, MB", "MB an hour", "descriptors", "an hour"),
+                (
                     (f"{role} {pid}", *changes_in([one for one in track if one[0] >= warm]))
-                )
+                    for (role, pid), track in self._tracks.items()
+                ),
             ),
         ]
 
