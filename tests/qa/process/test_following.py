@@ -24,12 +24,6 @@ READY = "/health/ready"
 
 
 @pytest.fixture
-def publisher(tmp_path: Path, nights_url: str) -> Publisher:
-    """A machine that publishes into a new store, of each kind."""
-    return Publisher(tmp_path / "publisher", nights_url)
-
-
-@pytest.fixture
 def bucket(tmp_path: Path, bucket_url: str) -> Publisher:
     """A machine that publishes into a new bucket, without any fault between."""
     return Publisher(tmp_path / "publisher", bucket_url)
@@ -75,21 +69,6 @@ def serves(server: Server, night: Manifest) -> bool:
     """Whether a night is served, by the probe and by an answer."""
     answer = httpx.get(f"{server.url}/api/v1/families", timeout=30).json()
     return {answer["data_version"], ready(server)["data_version"]} == {night.data_version}
-
-
-def test_a_server_follows_a_store_through_nights_and_a_withdrawal(
-    publisher: Publisher, tmp_path: Path
-) -> None:
-    first = publisher.night(0)
-    with following(tmp_path / "one", publisher) as server:
-        assert serves(server, first)
-
-        second = publisher.night(1)
-        until(lambda: serves(server, second))
-
-        publisher.withdraw(second)
-        until(lambda: serves(server, first) and nights(server) == "")
-        assert "The bars were wrong." in httpx.get(f"{server.url}/status").text
 
 
 FAULTS: dict[Kind, tuple[str, str]] = {

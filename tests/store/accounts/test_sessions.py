@@ -25,11 +25,6 @@ HASH = "the hash of a password"
 
 
 @pytest.fixture
-def clock() -> SetClock:
-    return SetClock(START)
-
-
-@pytest.fixture
 async def sessions(database: Database, clock: SetClock) -> Sessions:
     accounts = Accounts(database)
     for name in ("ada", "eve"):
