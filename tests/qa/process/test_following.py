@@ -8,7 +8,6 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -18,9 +17,7 @@ from store.remote.objects import REPEATING, REQUEST
 from tests.faulty import Kind, Proxy, faulty
 from tests.publishing import Publisher
 from tests.s3 import S3Server
-from tests.screener.process import Server, serving_process, until
-
-READY = "/health/ready"
+from tests.screener.process import READY, Server, ready, serving_process, until
 
 
 @pytest.fixture
@@ -54,21 +51,15 @@ def following(
         yield server
 
 
-def ready(server: Server) -> dict[str, Any]:
-    """What the probe says."""
-    answer: dict[str, Any] = httpx.get(server.url + READY, timeout=30).json()
-    return answer
-
-
 def nights(server: Server) -> str:
     """What is said of the store of nights; empty while all is well."""
-    return next((d["why"] for d in ready(server)["degraded"] if d["part"] == "nights"), "")
+    return next((d["why"] for d in ready(server.url)["degraded"] if d["part"] == "nights"), "")
 
 
 def serves(server: Server, night: Manifest) -> bool:
     """Whether a night is served, by the probe and by an answer."""
     answer = httpx.get(f"{server.url}/api/v1/families", timeout=30).json()
-    return {answer["data_version"], ready(server)["data_version"]} == {night.data_version}
+    return {answer["data_version"], ready(server.url)["data_version"]} == {night.data_version}
 
 
 FAULTS: dict[Kind, tuple[str, str]] = {
