@@ -304,6 +304,8 @@ async def test_a_database_that_does_not_answer_is_never_taken_for_a_bad_credenti
         rest = await client.get("/api/v1/me")
         agent = await client.post("/mcp", json=body)
         unasked = [await client.request(method, path) for method, path in NOWHERE]
+        del client.headers["Authorization"]
+        keyless = await client.get("/api/v1/families")
 
     assert (rest.status_code, rest.json()["error"]) == (503, "unavailable")
     assert rest.headers["retry-after"] == "1"
@@ -311,3 +313,4 @@ async def test_a_database_that_does_not_answer_is_never_taken_for_a_bad_credenti
     assert agent.json()["result"]["content"][0]["text"].startswith("unavailable:")
     assert "A credential was not looked up: The account database " in caplog.text
     assert {answer.status_code for answer in unasked} == {404, 405}
+    assert keyless.status_code == 200

@@ -48,8 +48,6 @@ def main() -> int:
     topology.set_defaults(run=lose_parts)
     long = kinds.add_parser("soak")
     long.add_argument("--minutes", type=float, default=30.0)
-    long.add_argument("--rate", type=float, help="requests a second, instead of 70 %% of all")
-    long.add_argument("--seed", type=int, default=1)
     long.set_defaults(run=soak.soak)
     given = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)

@@ -227,14 +227,12 @@ def _is_fine(end: str) -> bool:
 def ends(crowd: Crowd) -> list[str]:
     """The requests by kind, and how they ended."""
     number = crowd.all().total()
-    lines = [
-        f"{number:,} requests in {crowd.seconds:.0f} s, {number / crowd.seconds:.0f} a second\n",
-        f"{'kind':<20}{'requests':>9}  how they ended",
-    ]
-    for kind, ends in crowd.ends.items():
-        told = "; ".join(f"{count:,} {end}" for end, count in ends.most_common())
-        lines.append(f"{kind:<20}{ends.total():>9,}  {told}")
-    return [*lines, ""]
+    rows = (
+        (kind, f"{ends.total():,}", "; ".join(f"{n:,} {end}" for end, n in ends.most_common()))
+        for kind, ends in crowd.ends.items()
+    )
+    speed = f"{number:,} requests in {crowd.seconds:.0f} s, {number / crowd.seconds:.0f} a second\n"
+    return [speed, *table(("kind", "requests", "how they ended"), rows), ""]
 
 
 def promises(crowd: Public, wrong: Sequence[Wrong]) -> list[str]:
