@@ -9,10 +9,12 @@ import ipaddress
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Secret
+from pydantic import AfterValidator, BeforeValidator, Field, Secret
+
+from store.accounts import BRAND
 
 HIDDEN: Final = "***"
 
@@ -126,13 +128,28 @@ def symbol(text: str) -> str:
     return text.upper()
 
 
-Filled = BeforeValidator(filled)
-FilledPath = Annotated[Path, Filled]
-Address = Annotated[str, Filled]
-Proxy = Annotated[str, AfterValidator(proxy)]
-Host = Annotated[str, AfterValidator(host)]
-Origin = Annotated[str, AfterValidator(origin)]
-Symbol = Annotated[str, AfterValidator(symbol)]
+def key_prefix(text: str) -> str:
+    """What API keys begin with.
+
+    Raises:
+        ValueError: it has another length or other characters, or tokens begin so.
+    """
+    if not re.fullmatch(r"[A-Za-z0-9_-]{8}", text):
+        raise ValueError("must be 8 letters, digits, underscores or hyphens")
+    if text.startswith(BRAND):
+        raise ValueError(f"must not begin with {BRAND}, as the tokens of sign-in do")
+    return text
+
+
+def registry_name(text: str) -> str:
+    """A name in the MCP registry.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if not re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", text):
+        raise ValueError("must be a reversed domain, a slash and a name: com.example/screener")
+    return text
 
 
 def address(text: str) -> str:
@@ -178,14 +195,14 @@ def overlap(one: str, other: str) -> bool:
     return one == other or bool({one, other} & {"0.0.0.0", "::"})  # noqa: S104 - compared, not bound
 
 
-def check_redis(text: str) -> None:
-    """Refuse what is no URL of a Redis, as redis-py reads it; no error repeats it.
+def redis(url: ServerAddress) -> ServerAddress:
+    """The URL of a Redis, as redis-py reads it; no error repeats it.
 
     Raises:
         ValueError: it is none.
     """
     try:
-        parts = urlsplit(text)
+        parts = urlsplit(url.get_secret_value())
         _ = parts.port  # raises if it is no number, or too large
         is_valid = _is_redis(parts)
     except ValueError:
@@ -195,6 +212,7 @@ def check_redis(text: str) -> None:
     unknown = sorted({name for name, _ in parse_qsl(parts.query)} - REDIS_OPTIONS)
     if unknown:
         raise ValueError(f"has an option that is not known; {', '.join(sorted(REDIS_OPTIONS))} are")
+    return url
 
 
 def _is_redis(parts: SplitResult) -> bool:
@@ -205,3 +223,21 @@ def _is_redis(parts: SplitResult) -> bool:
     number = parts.path.removeprefix("/")
     is_number = not number or (number.isascii() and number.isdigit())
     return parts.scheme in ("redis", "rediss") and bool(parts.hostname) and is_number
+
+
+T = TypeVar("T")
+
+OrUnset = Annotated[T | None, BeforeValidator(lambda value: value or None)]
+"""A value; none where it is blank."""
+
+Filled = BeforeValidator(filled)
+FilledPath = Annotated[Path, Filled]
+Address = Annotated[str, Filled]
+Url = Annotated[str, AfterValidator(address)]
+RedisAddress = Annotated[ServerAddress, AfterValidator(redis)]
+Proxy = Annotated[str, AfterValidator(proxy)]
+Host = Annotated[str, AfterValidator(host)]
+Origin = Annotated[str, AfterValidator(origin)]
+Symbol = Annotated[str, AfterValidator(symbol)]
+KeyPrefix = Annotated[str, AfterValidator(key_prefix)]
+RegistryName = Annotated[str, Field(max_length=200), AfterValidator(registry_name)]

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple, Self, T
 from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from screener.settings import setting_types
 from screener.settings.errors import SettingsError as SettingsError
 from screener.settings.errors import in_words
 from screener.settings.logs import LogFormat, LogLevel
@@ -21,14 +20,19 @@ from screener.settings.setting_types import (
     Address,
     FilledPath,
     Host,
+    KeyPrefix,
     Origin,
+    OrUnset,
     Proxy,
+    RedisAddress,
+    RegistryName,
     SecretAddress,
     ServerAddress,
     StoreAddress,
     Symbol,
+    Url,
+    overlap,
 )
-from store.accounts import BRAND
 from store.folder.layout import DataFolder
 
 if TYPE_CHECKING:
@@ -82,7 +86,7 @@ class Settings(BaseSettings):
 
     data_dir: FilledPath = Path("data")
     """Folder of nights, charts and accounts."""
-    database_url: ServerAddress | None = None
+    database_url: OrUnset[ServerAddress] = None
     """Address of the accounts, postgresql://USER:PASSWORD@HOST/DATABASE; SQLite in the data folder
     when unset.
     """
@@ -90,7 +94,7 @@ class Settings(BaseSettings):
     """Connections of one process to PostgreSQL, at most, besides the one that listens."""
     database_seconds: float = Field(default=5, ge=0.1, le=600)
     """Seconds for which a call waits for PostgreSQL: for a connection, a lock, a statement."""
-    limits_url: ServerAddress | None = None
+    limits_url: OrUnset[RedisAddress] = None
     """Redis in which the limits are counted, for several machines: redis://HOST:PORT/NUMBER,
     rediss:// by TLS; the memory of this machine when unset.
     """
@@ -98,7 +102,7 @@ class Settings(BaseSettings):
     """What happens while that Redis is away: each machine counts by itself (local), or calls answer
     503 (refuse).
     """
-    nights_url: StoreAddress | None = None
+    nights_url: OrUnset[StoreAddress] = None
     """Where nights are published for several machines: s3://BUCKET/PREFIX, gs://, az:// or
     file:///SHARED/FOLDER; only the data folder when unset.
     """
@@ -106,11 +110,11 @@ class Settings(BaseSettings):
     """Seconds between two checks of SCREENER_NIGHTS_URL by a server."""
     nights_kept: int = Field(default=3, ge=1, le=10_000)
     """Nights that a server keeps on its own disk of those at SCREENER_NIGHTS_URL."""
-    scratch_url: StoreAddress | None = None
+    scratch_url: OrUnset[StoreAddress] = None
     """Where a nightly with --executor puts the sorted bars for its workers while it runs: an
     address as of SCREENER_NIGHTS_URL, which is used when unset.
     """
-    public_url: str | None = None
+    public_url: OrUnset[Url] = None
     """Address that clients use; http://HOST:PORT of the server when unset."""
     operator: str | None = Field(default=None, max_length=200)
     """The operator and how to reach them, as pages show it."""
@@ -118,7 +122,7 @@ class Settings(BaseSettings):
     """Markdown file of your privacy page; a generated one when unset."""
     terms: FilledPath | None = None
     """Markdown file of your terms; short ones when unset."""
-    registry_name: str | None = Field(default=None, max_length=200)
+    registry_name: OrUnset[RegistryName] = None
     """Name in the MCP registry, such as com.example/screener; from the public address when unset.
     """
     host: Address = "127.0.0.1"
@@ -139,7 +143,7 @@ class Settings(BaseSettings):
         *("XOM", "CVX", "CAT"),
     )
     """Symbols that anybody may read."""
-    key_prefix: str = "ps_live_"
+    key_prefix: KeyPrefix = "ps_live_"
     """First 8 characters of every API key."""
     open_pages: bool = False
     """Whether everybody who calls the service by its own name or an IP address sees its scan and
@@ -246,45 +250,9 @@ class Settings(BaseSettings):
                 )
         return value
 
-    @field_validator("database_url", "limits_url", "nights_url", "scratch_url", mode="before")
-    @classmethod
-    def _unset(cls, value: object) -> object:
-        return value or None
-
-    @field_validator("key_prefix")
-    @classmethod
-    def _eight_characters(cls, value: str) -> str:
-        if not re.fullmatch(r"[A-Za-z0-9_-]{8}", value):
-            raise ValueError("must be 8 letters, digits, underscores or hyphens")
-        if value.startswith(BRAND):
-            raise ValueError(f"must not begin with {BRAND}, as the tokens of sign-in do")
-        return value
-
-    @field_validator("registry_name")
-    @classmethod
-    def _reverse_dns(cls, value: str | None) -> str | None:
-        if value and not re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", value):
-            raise ValueError("must be a reversed domain, a slash and a name: com.example/screener")
-        return value or None
-
-    @field_validator("public_url")
-    @classmethod
-    def _bare(cls, value: str | None) -> str | None:
-        return setting_types.address(value) if value else None
-
-    @field_validator("limits_url")
-    @classmethod
-    def _redis(cls, value: ServerAddress | None) -> ServerAddress | None:
-        if value is not None:
-            setting_types.check_redis(value.get_secret_value())
-        return value
-
     @model_validator(mode="after")
     def _two_ports(self) -> Self:
-        same = self.metrics_port == self.port and setting_types.overlap(
-            self.host, self.metrics_host
-        )
-        if same:
+        if self.metrics_port == self.port and overlap(self.host, self.metrics_host):
             raise SettingsError(
                 f"SCREENER_METRICS_PORT: {self.port} is the port of the service; choose another."
             )

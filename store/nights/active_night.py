@@ -103,7 +103,6 @@ def read_compared(data_dir: Path, version: str | None) -> Book | None:
     except (StoreError, OSError) as error:
         log.info("The night %s is not compared with: %s", version, type(error).__name__)
         return None
-    before.changes()
     before.close()
     return before
 

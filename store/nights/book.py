@@ -128,6 +128,7 @@ class Book:
     ) -> None:
         """The book that a manifest names; without one the empty one."""
         self._connection = connection
+        self._changes: Mapping[str, Any] | None = orjson.loads(self._meta("changes") or b"null")
         sealed = FeatureTable.read(connection)
         self.scan = ScanIndex.of(map(self._view, sealed.bodies))
         numbers = {**sealed.numbers, **self.scan.columns, "new": self._new()}
@@ -304,23 +305,17 @@ class Book:
 
     def universe(self) -> bytes:
         """The stored fields of the universe answer, without braces."""
-        return self._value("SELECT value FROM meta WHERE name = 'universe'") or b""
+        return self._meta("universe") or b""
 
     def report(self) -> Any:  # noqa: ANN401 - JSON values
         """The report of the run that made the night: what it found, kept and refused."""
-        return orjson.loads(self._value("SELECT value FROM meta WHERE name = 'report'") or b"null")
+        return orjson.loads(self._meta("report") or b"null")
 
     def changes(self) -> Mapping[str, Any] | None:
         """What changed since the night before: `since_session`, `since_version`, `detector_changed`
         and `changes`, each with the fields of `Change`; None if there was no night before.
         """
         return self._changes
-
-    @cached_property
-    def _changes(self) -> Mapping[str, Any] | None:
-        body = self._value("SELECT value FROM meta WHERE name = 'changes'")
-        found: Mapping[str, Any] | None = orjson.loads(body) if body else None
-        return found
 
     def _new(self) -> npt.NDArray[np.float64]:
         """Whether each row of the scan is new; unknown without a night before of this detector."""
@@ -338,14 +333,12 @@ class Book:
     @cached_property
     def upcoming(self) -> Sequence[dt.date]:
         """The sessions after the night's, about a year of them; none in a night sealed before."""
-        body = self._value("SELECT value FROM meta WHERE name = 'upcoming'")
-        return [dt.date.fromisoformat(day) for day in orjson.loads(body)] if body else []
+        return [dt.date.fromisoformat(day) for day in orjson.loads(self._meta("upcoming") or b"[]")]
 
     @cached_property
     def currencies(self) -> Mapping[str, str]:
         """The currency of each symbol whose prices are not in dollars."""
-        body = self._value("SELECT value FROM meta WHERE name = 'currencies'")
-        currencies: Mapping[str, str] = orjson.loads(body or b"{}")
+        currencies: Mapping[str, str] = orjson.loads(self._meta("currencies") or b"{}")
         return currencies
 
     def currency(self, symbol: str) -> str:
@@ -356,13 +349,12 @@ class Book:
         """By family `trades`, `wins` and those `shown` as examples; empty in a night sealed
         before it had any.
         """
-        body = self._value("SELECT value FROM meta WHERE name = 'examples'")
-        found: Mapping[str, Any] = orjson.loads(body or b"{}")
+        found: Mapping[str, Any] = orjson.loads(self._meta("examples") or b"{}")
         return found
 
     def method(self) -> Method | None:
         """The method record (trades beside their placebo); None if the book has none."""
-        body = self._value("SELECT value FROM meta WHERE name = 'method'")
+        body = self._meta("method")
         return Method.model_validate_json(body) if body else None
 
     def _row(self, sql: str, *parameters: str) -> tuple[Any, ...] | None:
@@ -373,6 +365,10 @@ class Book:
         """What a table has of a symbol; None in a night that was sealed without the table."""
         sql = f"SELECT body FROM {table} WHERE symbol = ?"  # noqa: S608
         return self._value(sql, symbol) if table in self._tables else None
+
+    def _meta(self, name: str) -> bytes | None:
+        """What stands under a name beside the records; None in a night sealed without it."""
+        return self._value("SELECT value FROM meta WHERE name = ?", name)
 
     def _value(self, sql: str, *parameters: str) -> bytes | None:
         row = self._row(sql, *parameters)

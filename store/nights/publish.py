@@ -253,7 +253,7 @@ class BookWriter:
             ("nearest", NearestDrawing),
         )
         for table, model in tables:
-            self._validate(table, "body", model.model_validate_json)
+            self._validate(table, model.model_validate_json)
         self._validate_history()
         if self._count("families") != len(Family):
             raise PublishError("The new book lacks a family; run `screener nightly` again.")
@@ -265,8 +265,8 @@ class BookWriter:
             resolved=resolved,
         )
 
-    def _validate(self, table: str, column: str, validate: Callable[[bytes], object]) -> None:
-        for name, body in self._db.execute(f"SELECT rowid, {column} FROM {table}"):  # noqa: S608
+    def _validate(self, table: str, validate: Callable[[bytes], object]) -> None:
+        for name, body in self._db.execute(f"SELECT rowid, body FROM {table}"):  # noqa: S608
             _validated(validate, body, f"Record {name} of {table}")
 
     def _validate_history(self) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from tests.oauth.conversation import Host, new_host
+from tests.oauth.documents import Internet, internet
 from tests.service import Service
 
 
@@ -12,3 +15,10 @@ from tests.service import Service
 def host(service: Service) -> Host:
     """A new host with a new account, for one test only."""
     return new_host(service)
+
+
+@pytest.fixture(scope="module")
+def net() -> Iterator[Internet]:
+    """An Internet, for the tests of one module."""
+    with internet() as net:
+        yield net

@@ -172,15 +172,6 @@ def test_a_resource_that_only_looks_alike_is_refused(host: Host, ending: str) ->
     assert error_in(host, query) == ("invalid_target", ["xyz"])
 
 
-def test_each_approval_has_a_code_and_a_grant_of_its_own(host: Host, service: Service) -> None:
-    codes = {host.code() for _ in range(5)}
-    grants = on_database(service, lambda database: Grants(database).unrevoked(host.account_id))
-
-    assert len(codes) == 5
-    assert len({grant.prefix for grant in grants}) == 5
-    assert {grant.name for grant in grants} == {"Test host"}
-
-
 def test_a_client_deleted_while_its_page_was_open_gets_no_code(
     host: Host, service: Service
 ) -> None:

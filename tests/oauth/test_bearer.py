@@ -17,7 +17,6 @@ from screener.service.app import build_app
 from screener.settings.settings import load_settings
 from store.accounts.accounts import AccountPlan, Accounts
 from store.accounts.credentials import LIFETIMES, CredentialKind
-from store.accounts.grants import Grants
 from store.accounts.keys import Keys
 from store.accounts.principals import Principals
 from store.accounts.tokens import Tokens
@@ -27,7 +26,7 @@ from tests.accounts import accounts_in
 from tests.agent import INITIALIZE, message
 from tests.oauth.conversation import Host, LaterClock, new_host
 from tests.screener.web.people import new_person, signed_in
-from tests.service import Service, on_database, serving
+from tests.service import Service, serving
 
 FIRST = message("initialize", **INITIALIZE)
 ACCEPT = {"Accept": "application/json, text/event-stream"}
@@ -48,19 +47,6 @@ def check_invalid_token(service: Service, response: httpx.Response) -> None:
 def check_refused_everywhere(service: Service, token: str) -> None:
     check_invalid_token(service, service.get("/me", key=token))
     check_invalid_token(service, post_mcp(service, {**ACCEPT, "Authorization": f"Bearer {token}"}))
-
-
-def test_the_grant_stands_in_for_the_key(host: Host, service: Service) -> None:
-    tokens = host.tokens()
-    before = service.get("/me", key=tokens["access_token"]).json()["key"]
-    tokens = host.refresh(tokens["refresh_token"]).json()
-    after = service.get("/me", key=tokens["access_token"]).json()["key"]
-    grants = on_database(service, lambda database: Grants(database).unrevoked(host.account_id))
-
-    assert before == after
-    assert before["name"] == "Test host"
-    assert len(before["prefix"]) == 16
-    assert [grant.prefix for grant in grants] == [before["prefix"]]
 
 
 def test_limits_count_by_grant_and_not_by_token(tmp_path: Path) -> None:
@@ -318,6 +304,8 @@ async def test_a_database_that_does_not_answer_is_never_taken_for_a_bad_credenti
         rest = await client.get("/api/v1/me")
         agent = await client.post("/mcp", json=body)
         unasked = [await client.request(method, path) for method, path in NOWHERE]
+        del client.headers["Authorization"]
+        keyless = await client.get("/api/v1/families")
 
     assert (rest.status_code, rest.json()["error"]) == (503, "unavailable")
     assert rest.headers["retry-after"] == "1"
@@ -325,3 +313,4 @@ async def test_a_database_that_does_not_answer_is_never_taken_for_a_bad_credenti
     assert agent.json()["result"]["content"][0]["text"].startswith("unavailable:")
     assert "A credential was not looked up: The account database " in caplog.text
     assert {answer.status_code for answer in unasked} == {404, 405}
+    assert keyless.status_code == 200

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import gzip
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import anyio
@@ -26,12 +26,6 @@ from tests.oauth.documents import PUBLIC, Internet, address, internet, offline, 
 
 NO_ADDRESS = "no address, or one that is not public"
 SECOND = "2606:4700::1111"
-
-
-@pytest.fixture(scope="module")
-def net() -> Iterator[Internet]:
-    with internet() as net:
-        yield net
 
 
 async def refused(net: Internet, path: str, answer: bytes) -> str:

@@ -18,7 +18,7 @@ import traceback
 from pathlib import Path
 
 from tests.qa.drills import away, clock, crowds, damage, kills, nightly, several, site, soak
-from tests.qa.drills.drill import HEAD, CannotError, Drill, markdown, table
+from tests.qa.drills.drill import HEAD, CannotError, Drill, line, table
 from tests.qa.drills.nights import Nights
 
 FAULTS = {
@@ -40,7 +40,6 @@ def main() -> int:
     kinds = parser.add_subparsers(required=True)
     faults = kinds.add_parser("faults")
     faults.add_argument("--only", default="", help="one fault, or the beginning of several")
-    faults.add_argument("--markdown", action="store_true", help="the table as Markdown")
     faults.set_defaults(run=make_faults)
     topology = kinds.add_parser("topology")
     topology.add_argument("--minutes", type=float, default=5.0)
@@ -49,8 +48,6 @@ def main() -> int:
     topology.set_defaults(run=lose_parts)
     long = kinds.add_parser("soak")
     long.add_argument("--minutes", type=float, default=30.0)
-    long.add_argument("--rate", type=float, help="requests a second, instead of 70 %% of all")
-    long.add_argument("--seed", type=int, default=1)
     long.set_defaults(run=soak.soak)
     given = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -67,10 +64,9 @@ def make_faults(given: argparse.Namespace, folder: Path) -> bool:
     chosen = {name: make for name, make in FAULTS.items() if name.startswith(given.only)}
     if not chosen:
         sys.exit(f"There is no fault {given.only}; there are {', '.join(FAULTS)}.")
-    show, failed = markdown if given.markdown else table, False
-    nights = Nights(folder)
+    nights, failed = Nights(folder), False
     nights.learn()
-    print("\n".join(show(HEAD)), flush=True)
+    print(*table(HEAD), sep="\n", flush=True)
     for name, make in chosen.items():
         drill, began = Drill(name, folder / name, nights), time.monotonic()
         drill.folder.mkdir()
@@ -84,7 +80,7 @@ def make_faults(given: argparse.Namespace, folder: Path) -> bool:
             drill.wrong.append("not to its end")
             row = (name, "not to its end", f"FAILED {error}", "", "")
         say(f"{name}: {time.monotonic() - began:.0f} s")
-        print("\n".join(show(row)), flush=True)
+        print(line(row), flush=True)
         failed |= drill.failed
     return failed
 

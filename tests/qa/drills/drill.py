@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import textwrap
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +19,6 @@ from tests.qa.drills.writers import Approving, Keeping, SigningIn, SigningUp, Wa
 PAUSE = 0.01
 """Seconds between two requests of one actor of a crowd at a single server."""
 HEAD = ("fault", "made", "lost or wrong", "users saw", "well again after")
-WIDTHS = (18, 30, 16, 46, 40)
 
 
 class CannotError(Exception):
@@ -123,18 +121,11 @@ class Drill:
         return self.name, self.made, "; ".join(bad[:6]) or "nothing", seen or "nothing", last
 
 
-def table(row: Sequence[str]) -> list[str]:
-    """A row in columns of fixed widths."""
-    cells = [textwrap.wrap(cell, width) for cell, width in zip(row, WIDTHS, strict=True)]
-    lines = []
-    for line in range(max(map(len, cells))):
-        parts = [cell[line] if line < len(cell) else "" for cell in cells]
-        padded = (part.ljust(width) for part, width in zip(parts, WIDTHS, strict=True))
-        lines.append("  ".join(padded).rstrip())
-    return [*lines, ""]
-
-
-def markdown(row: Sequence[str], *, head: bool = False) -> list[str]:
+def line(cells: Sequence[str]) -> str:
     """A row of a table of Markdown."""
-    lines = [f"| {' | '.join(row)} |"]
-    return [*lines, "|---" * len(row) + "|"] if head or row == HEAD else lines
+    return f"| {' | '.join(cells)} |"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]] = ()) -> list[str]:
+    """A table of Markdown."""
+    return [line(head), "|---" * len(head) + "|", *map(line, rows)]

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
-import threading
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -18,80 +14,29 @@ from tests.qa.drills.drill import Drill
 from tests.qa.drills.nights import BUSY, NOTHING_NEW, PUBLISHED
 from tests.qa.drills.readers import Reader, serves
 from tests.qa.drills.truth import KEYED_REST
-from tests.screener.command import environment, run, run_process
+from tests.qa.process.moments import moments
+from tests.screener.command import run, run_process
 from tests.screener.process import until
-
-SIDE_BY_SIDE = 2
-TOLD = ("open", "os.rename", "os.remove", "sqlite3.connect")
-"""Changes before which it is killed; a kill before another one leaves what the next one finds."""
-PROGRESS = 3
-"""Changes of the record of progress, which is written very often, before which it is killed. It may
-leave a draft behind, which nobody reads; docs/upkeep.md says so.
-"""
-KINDS = {
-    "progress": "progress",
-    ".book": "book",
-    "checkpoints": "checkpoints",
-    "/ledger/": "ledger",
-    "manifest": "manifest switch",
-    ".json": "night's manifest",
-    ".verified": "stamp",
-    ".draft": "book",
-    ".lock": "lock",
-}
-"""What is written, by a part of the path."""
 
 
 def kill_nightly(drill: Drill) -> None:
-    """Kill a nightly before each of its changes, run it again, and look at what is left."""
-    said = _killed(drill, drill.data("whole"), 0).stderr.splitlines()
-    changes = [line.split(" ", 2) for line in said if line.startswith("change ")]
-    kinds: dict[int, str] = {}
-    for number, (_, event, path) in enumerate(changes, 1):
-        kind = _kind(path)
-        often = kind == "progress" and list(kinds.values()).count(kind) == PROGRESS
-        if event in TOLD and not often:
-            kinds[number] = kind
-    drill.made = f"{len(kinds)} times, before each change of a file: " + ", ".join(
-        f"{kind} {count}" for kind, count in Counter(kinds.values()).items()
-    )
+    """Run the nightly again on what a kill before each of its changes leaves."""
     books = {night.data_version: night for night in drill.nights.sealed}
-    new = drill.nights.sealed[-1]
-    alone = threading.Lock()  # a run in this process sets its environment
-
-    def kill(number: int) -> None:
-        one = drill.data(str(number))
-        done = _killed(drill, one, number)
+    new, arguments = drill.nights.sealed[-1], drill.nights.arguments()
+    found = moments(drill.data(), drill.folder / "moments", *arguments)
+    drill.made = f"{len(found)} times, before each change of a file"
+    for one in found:
         wrong = _left(one, books)
         active = Sealed(one).check_active().data_version
-        with alone, drill.timed():
-            again = run(one, *drill.nights.arguments())
+        with drill.timed():
+            again = run(one, *arguments)
         wrong += _left(one, {new.data_version: new}, whole=True)
         if again.returncode not in (PUBLISHED, NOTHING_NEW):
             wrong.append(f"the next run ended with {again.returncode}: {again.stderr[-200:]}")
-        which = "the new night" if active == new.data_version else "the old night"
-        drill.seen[which if done.returncode < 0 else f"{which}, as the run had ended"] += 1
-        drill.wrong += [f"change {number}: {one}" for one in wrong]
+        drill.seen["the new night" if active == new.data_version else "the old night"] += 1
+        drill.wrong += [f"{one.name}: {words}" for words in wrong]
         shutil.rmtree(one)
-
-    with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
-        list(threads.map(kill, kinds))
     drill.notes.append("That is the time of the next run, which needs no hand")
-
-
-def _kind(path: str) -> str:
-    return next((kind for part, kind in KINDS.items() if part in path), "other")
-
-
-def _killed(drill: Drill, data: Path, number: int) -> subprocess.CompletedProcess[str]:
-    watched = [sys.executable, "-m", "tests.qa.drills.killed", str(data), str(number)]
-    return subprocess.run(
-        [*watched, *drill.nights.arguments()],
-        env=environment(data),
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
 
 
 def _left(data: Path, allowed: dict[str, Manifest], *, whole: bool = False) -> list[str]:
@@ -108,7 +53,8 @@ def _left(data: Path, allowed: dict[str, Manifest], *, whole: bool = False) -> l
         if recorded != len(Sealed(data).sealed()):
             wrong.append(f"{recorded} nights are in the ledger")
         drafts = [path for path in data.rglob("*") if path.name.endswith((".draft", ".work"))]
-        wrong += [f"{path.name} is left" for path in drafts if _kind(str(path)) != "progress"]
+        # One of the record of progress may stay; nobody reads it, and docs/upkeep.md says so.
+        wrong += [f"{path.name} is left" for path in drafts if "progress" not in path.name]
     return wrong
 
 

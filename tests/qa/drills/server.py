@@ -22,6 +22,7 @@ from store.accounts.keys import Keys
 from store.accounts.watchlist import Watchlist
 from store.database.database import Database
 from tests.screener.command import COMMAND
+from tests.screener.process import workers_of
 from tests.service import TRACKED, Service, apart
 
 PATIENCE = 90.0
@@ -166,12 +167,7 @@ class Server(Place):
 
     def workers(self) -> list[int]:
         """The processes that answer, of several."""
-        pids = []
-        for pid in family(self.process.pid)[1:]:
-            with suppress(OSError):
-                if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                    pids.append(pid)
-        return pids
+        return sorted(workers_of(self.process.pid))
 
     def kill(self) -> None:
         """Kill it and what it started, as a power cut would."""

@@ -12,7 +12,7 @@ from functools import partial
 import httpx
 
 from tests.qa.drills.crowd import Actor, Crowd
-from tests.qa.drills.drill import HEAD, Drill, table
+from tests.qa.drills.drill import HEAD, Drill, line, table
 from tests.qa.drills.nights import SESSIONS
 from tests.qa.drills.readers import Reader, Walker, greedy, serves
 from tests.qa.drills.rivals import Lists, Replays, Revocations
@@ -227,14 +227,12 @@ def _is_fine(end: str) -> bool:
 def ends(crowd: Crowd) -> list[str]:
     """The requests by kind, and how they ended."""
     number = crowd.all().total()
-    lines = [
-        f"{number:,} requests in {crowd.seconds:.0f} s, {number / crowd.seconds:.0f} a second\n",
-        f"{'kind':<20}{'requests':>9}  how they ended",
-    ]
-    for kind, ends in crowd.ends.items():
-        told = "; ".join(f"{count:,} {end}" for end, count in ends.most_common())
-        lines.append(f"{kind:<20}{ends.total():>9,}  {told}")
-    return [*lines, ""]
+    rows = (
+        (kind, f"{ends.total():,}", "; ".join(f"{n:,} {end}" for end, n in ends.most_common()))
+        for kind, ends in crowd.ends.items()
+    )
+    speed = f"{number:,} requests in {crowd.seconds:.0f} s, {number / crowd.seconds:.0f} a second\n"
+    return [speed, *table(("kind", "requests", "how they ended"), rows), ""]
 
 
 def promises(crowd: Public, wrong: Sequence[Wrong]) -> list[str]:
@@ -268,9 +266,8 @@ def drive(site: Site, seconds: float, chosen: Sequence[Loss]) -> bool:
         began = time.monotonic()
         for number, loss in enumerate(chosen, 1):
             rows.append(losses.run(*loss).row())
-            print(*table(rows[-1])[:-1], sep="\n", file=sys.stderr, flush=True)
+            print(line(rows[-1]), file=sys.stderr, flush=True)
             time.sleep(max(1.0, began + seconds * number / len(chosen) - time.monotonic()))
     wrong = crowd.broken()
-    lines = [line for row in (HEAD, *rows) for line in table(row)]
-    print("\n".join(["", *ends(crowd), *lines, *promises(crowd, wrong)]), flush=True)
+    print("", *ends(crowd), *table(HEAD, rows), "", *promises(crowd, wrong), sep="\n", flush=True)
     return bool(wrong)

@@ -31,14 +31,14 @@ from benchmarks.serving.cases import MARK, Case, make_cases
 from benchmarks.serving.stage import ACCOUNTS, KEYS, LIMITS, say
 from store.nights.nights import Nights as Sealed
 from tests.conftest import seal_night
-from tests.qa.drills.drill import markdown
+from tests.qa.drills.drill import table
 from tests.qa.drills.server import Server
 from tests.qa.drills.truth import versions
 from tests.screener.command import COMMAND, environment
 from tests.screener.process import free_port
 from tests.screener.web.people import new_person, signed_in
 
-WORKERS = 2
+WORKERS, SEED = 2, 1
 SIZES = (600, 610, 620)
 """Symbols of the markets, each of which is one night."""
 PROBES, PROBE_SECONDS = 3, 4.0
@@ -154,23 +154,23 @@ class Soak:
 
     def __init__(self, server: Server, nights: Sequence[str], given: argparse.Namespace) -> None:
         self._server, self._nights = server, nights
-        self._seconds, self._rate = given.minutes * 60, given.rate
+        self._seconds = given.minutes * 60
         self._kinds = list(kinds(server))
-        self._random = random.Random(given.seed)
+        self._random = random.Random(SEED)
         self._numbers = itertools.count(1)
         self._free: asyncio.LifoQueue[tuple[float, Connection]] = asyncio.LifoQueue()
         self._tracks: dict[tuple[str, int], list[tuple[float, float, float]]] = {}
-        self._capacity = 0.0
+        self._capacity = self._rate = 0.0
         self._switches = 0
         self._spent: dict[str, list[float]] = defaultdict(list)
         """Milliseconds by kind."""
         self.errors = Counter[str]()
 
     async def run(self) -> None:
-        """Find the capacity, unless a rate is given, and soak."""
+        """Find the capacity, and soak."""
         say(f"Finding the capacity: {PROBES} x {PROBE_SECONDS:.0f} s")
         self._capacity = max([await self._probe() for _ in range(PROBES)])
-        self._rate = self._rate or SHARE * self._capacity
+        self._rate = SHARE * self._capacity
         self._spent.clear()
         say(f"{self._capacity:,.0f} a second; {self._rate:,.0f} for {self._seconds / 60:g} minutes")
         async with asyncio.TaskGroup() as group:
@@ -272,20 +272,20 @@ class Soak:
             f"{self._switches} night switches.\n",
             f"Errors: {self.errors.total()}\n",
             *(f"- {number} x {what}" for what, number in (+self.errors).items()),
-            *markdown(("kind", "answers", "p50 ms", "p90", "p99", "p99.9", "most"), head=True),
-            *(
-                line
-                for name, times in [*self._spent.items(), ("all", whole)]
-                for line in markdown((name, f"{len(times):,}", *(f"{t:.1f}" for t in _at(times))))
+            *table(
+                ("kind", "answers", "p50 ms", "p90", "p99", "p99.9", "most"),
+                (
+                    (name, f"{len(times):,}", *(f"{spent:.1f}" for spent in _at(times)))
+                    for name, times in [*self._spent.items(), ("all", whole)]
+                ),
             ),
             f"\nAfter {warm:.0f} s of warm-up, by least squares, ± 2 standard errors:\n",
-            *markdown(("process", "memory, MB", "MB an hour", "descriptors", "an hour"), head=True),
-            *(
-                line
-                for (role, pid), track in self._tracks.items()
-                for line in markdown(
+            *table(
+                ("process", "memory, MB", "MB an hour", "descriptors", "an hour"),
+                (
                     (f"{role} {pid}", *changes_in([one for one in track if one[0] >= warm]))
-                )
+                    for (role, pid), track in self._tracks.items()
+                ),
             ),
         ]
 

@@ -19,7 +19,6 @@ from tests.qa.drills.readers import most_within
 from tests.qa.drills.server import Place
 from tests.qa.drills.several import LOSSES
 from tests.qa.drills.site import missing
-from tests.qa.drills.soak import slope_of
 from tests.qa.drills.truth import FAMILIES, Question, Truth, Wrong, call
 from tests.service import Service
 
@@ -131,15 +130,6 @@ def test_whatever_is_lost_or_wrong_fails_the_row_and_stands_in_it(
 
     assert drill.row()[2] == shown
     assert drill.failed == (shown != "nothing")
-
-
-@pytest.mark.parametrize("per_hour", [0.0, 7.5, -3600.0])
-def test_the_slope_of_a_line_is_found_without_an_error(per_hour: float) -> None:
-    times = [0.0, 10.0, 20.0, 50.0]
-    slope = slope_of(times, [100 + per_hour * at / 3600 for at in times])
-
-    assert slope.per_hour == pytest.approx(per_hour, abs=1e-9)
-    assert slope.error == pytest.approx(0, abs=1e-6)
 
 
 @pytest.mark.engine

@@ -1,6 +1,4 @@
-"""The moments of a command: what its data folder holds before each step, as a kill leaves it.
-
-    python -m tests.qa.process.moments DATA COPIES COMMAND...
+"""The moments of some work: what a folder holds before each step in it, as a kill leaves it.
 
 The interpreter tells an audit hook of each file that is about to be opened, renamed or removed.
 The folder is copied then, unless it is as it was. What a process has not yet given to the system is
@@ -9,15 +7,16 @@ in no copy, as a kill would lose it.
 
 from __future__ import annotations
 
+import multiprocessing
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
 
-from tests.screener.command import environment
+from tests.screener.command import run
 
 STEPS = (
     *("open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.chmod"),
@@ -28,15 +27,31 @@ UNREAD = ("accounts.sqlite-shm", "progress.json")
 
 
 def moments(data: Path, copies: Path, *command: str, **settings: str) -> list[Path]:
-    """Run a command as a process; the data folder before each step that found it changed, in order,
-    and as it is at the end.
+    """The data folder before each step of a command that found it changed, in order, and as it is
+    at the end.
     """
-    words = [sys.executable, "-m", "tests.qa.process.moments", str(data), str(copies), *command]
-    done = subprocess.run(
-        words, env=environment(data, **settings), capture_output=True, text=True, timeout=300
-    )
+    return [*moments_of(partial(succeed, data, *command, **settings), data, copies), data]
+
+
+def succeed(data: Path, *command: str, **settings: str) -> None:
+    done = run(data, *command, **settings)
     assert done.returncode == 0, done.stderr
-    return [*sorted(copies.iterdir()), data]
+
+
+def moments_of(work: Callable[[], object], folder: Path, copies: Path) -> list[Path]:
+    """A folder before each step of some work, which a process of its own does."""
+    context = multiprocessing.get_context("forkserver")
+    process = context.Process(target=watched, args=(work, folder, copies))
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+    return sorted(copies.iterdir())
+
+
+def watched(work: Callable[[], object], folder: Path, copies: Path) -> None:
+    copies.mkdir()
+    sys.addaudithook(watcher(folder, copies))
+    work()
 
 
 def digest(data: Path) -> str:
@@ -68,17 +83,3 @@ def watcher(data: Path, copies: Path) -> Callable[[str, Sequence[object]], None]
         at_work = False
 
     return look
-
-
-def main() -> None:
-    """Run the command on the folder, and copy the folder at each moment."""
-    from screener.commands.cli import app
-
-    data, copies, *command = sys.argv[1:]
-    Path(copies).mkdir()
-    sys.addaudithook(watcher(Path(data), Path(copies)))
-    app(command)
-
-
-if __name__ == "__main__":
-    main()

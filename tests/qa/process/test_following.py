@@ -8,7 +8,6 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -18,15 +17,7 @@ from store.remote.objects import REPEATING, REQUEST
 from tests.faulty import Kind, Proxy, faulty
 from tests.publishing import Publisher
 from tests.s3 import S3Server
-from tests.screener.process import Server, serving_process, until
-
-READY = "/health/ready"
-
-
-@pytest.fixture
-def publisher(tmp_path: Path, nights_url: str) -> Publisher:
-    """A machine that publishes into a new store, of each kind."""
-    return Publisher(tmp_path / "publisher", nights_url)
+from tests.screener.process import READY, Server, ready, serving_process, until
 
 
 @pytest.fixture
@@ -60,36 +51,15 @@ def following(
         yield server
 
 
-def ready(server: Server) -> dict[str, Any]:
-    """What the probe says."""
-    answer: dict[str, Any] = httpx.get(server.url + READY, timeout=30).json()
-    return answer
-
-
 def nights(server: Server) -> str:
     """What is said of the store of nights; empty while all is well."""
-    return next((d["why"] for d in ready(server)["degraded"] if d["part"] == "nights"), "")
+    return next((d["why"] for d in ready(server.url)["degraded"] if d["part"] == "nights"), "")
 
 
 def serves(server: Server, night: Manifest) -> bool:
     """Whether a night is served, by the probe and by an answer."""
     answer = httpx.get(f"{server.url}/api/v1/families", timeout=30).json()
-    return {answer["data_version"], ready(server)["data_version"]} == {night.data_version}
-
-
-def test_a_server_follows_a_store_through_nights_and_a_withdrawal(
-    publisher: Publisher, tmp_path: Path
-) -> None:
-    first = publisher.night(0)
-    with following(tmp_path / "one", publisher) as server:
-        assert serves(server, first)
-
-        second = publisher.night(1)
-        until(lambda: serves(server, second))
-
-        publisher.withdraw(second)
-        until(lambda: serves(server, first) and nights(server) == "")
-        assert "The bars were wrong." in httpx.get(f"{server.url}/status").text
+    return {answer["data_version"], ready(server.url)["data_version"]} == {night.data_version}
 
 
 FAULTS: dict[Kind, tuple[str, str]] = {

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-import multiprocessing
 import shutil
-import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ from store.nights.nights import Nights
 from store.remote.follower import Follower
 from store.remote.objects import Objects
 from tests.publishing import Publisher, make
-from tests.qa.process.moments import watcher
+from tests.qa.process.moments import moments_of
 
 NOW = dt.datetime(2026, 2, 1, 12, tzinfo=dt.UTC)
 
@@ -36,22 +35,10 @@ def follow(folder: Path) -> None:
     assert Follower(folder / "server", objects, seconds=20, kept=3, clock=lambda: NOW).look()
 
 
-def copied(work: Callable[[Path], None], folder: Path, copies: Path) -> None:
-    copies.mkdir()
-    sys.addaudithook(watcher(folder, copies))
-    work(folder)
-
-
 def killed_anywhere(start: Path, work: Callable[[Path], None]) -> list[Path]:
     """What a folder is before each change that the work makes in it, as a kill leaves it."""
-    copies = start.with_name("killed")
     work_in = Path(shutil.copytree(start, start.with_name("work")))
-    processes = multiprocessing.get_context("forkserver")
-    process = processes.Process(target=copied, args=(work, work_in, copies))
-    process.start()
-    process.join()
-    assert process.exitcode == 0
-    return sorted(copies.iterdir())
+    return moments_of(partial(work, work_in), work_in, start.with_name("killed"))
 
 
 @pytest.fixture

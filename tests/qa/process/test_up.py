@@ -20,7 +20,6 @@ from tests.screener.nightly.series import walk, write_csv
 from tests.screener.process import Server, serving_process, until
 from tests.screener.web.streams import Event, stream
 from tests.screener.webhook import listening
-from tests.service import copy_night
 
 BUSY = "graceful shutdown exceeded"
 """What uvicorn says of streams that hold up its end."""
@@ -130,25 +129,6 @@ def test_a_killed_nightly_leaves_the_service_and_the_page_says_so(
     assert "killed (signal 9)" in up.stderr.read_text()
     assert psutil.wait_procs(family, timeout=60)[1] == []
     assert not (tmp_path / "data" / "manifest.json").exists()
-
-
-def test_bars_that_cannot_be_used_leave_the_old_night_and_say_why(
-    tmp_path: Path, night: Path
-) -> None:
-    copy_night(night, tmp_path / "data")
-    folder = tmp_path / "private" / "garbage"
-    folder.mkdir(parents=True)
-    (folder / "AAPL.csv").write_text("remember the milk\n")
-
-    with started(tmp_path, "--bars", str(folder)) as up, stream(up.url) as news:
-        ended = first(news, "progress", state="failed")
-        until(lambda: "The service goes on" in up.stderr.read_text())
-        demo = httpx.get(f"{up.url}/api/v1/demo/MSFT").json()
-
-    assert "garbage has no symbol that can be read" in ended.data["message"]
-    assert str(tmp_path) not in str(ended)
-    assert "has no symbol that can be read" in up.stderr.read_text()
-    assert demo["as_of_session"] == "2012-10-03"
 
 
 def test_ctrl_c_ends_the_service_its_nightly_and_open_streams(tmp_path: Path, bars: Path) -> None:

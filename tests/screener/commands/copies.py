@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from store.database.database import Database
 from store.errors import DatabaseMovedError
+from tests.accounts import rows_of
 from tests.service import at_database
-from tests.store.backup.copies import rows_of
 
 COPY = ("db", "copy")
 
 
-def rows_at(url: str) -> dict[str, list[tuple[object, ...]]]:
+def rows_at(url: str) -> dict[str, list[str]]:
     """All rows of all tables that are copied; none where there are no tables yet."""
 
-    async def read(database: Database) -> dict[str, list[tuple[object, ...]]]:
+    async def read(database: Database) -> dict[str, list[str]]:
         return await rows_of(database) if await database.revision() else {}
 
     return at_database(url, read)

@@ -13,7 +13,7 @@ from screener.doctor.result import CheckResult
 from screener.doctor.stores import limits
 from screener.settings.settings import Settings, load_settings
 from tests.redis_server import RedisServer
-from tests.screener.process import until
+from tests.screener.process import ready, until
 from tests.service import Service, copy_night, serving
 
 SECRET = "hunter2"
@@ -21,8 +21,7 @@ SECRET = "hunter2"
 
 def counters(live: Service) -> list[str]:
     """Why counters are degraded, as a probe reads it."""
-    told = httpx.get(f"{live.url}/health/ready", timeout=30).json()["degraded"]
-    return [part["why"] for part in told if part["part"] == "counters"]
+    return [one["why"] for one in ready(live.url)["degraded"] if one["part"] == "counters"]
 
 
 def calls(lives: tuple[Service, ...], key: str, times: int) -> list[int]:

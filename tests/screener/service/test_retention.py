@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from screener.service.parts import AccountStore
 from screener.settings.settings import Settings, SettingsError, load_settings
@@ -29,7 +28,7 @@ SETTINGS = {"SCREENER_AUDIT_DAYS": "30", "SCREENER_USAGE_DAYS": "10"}
 
 
 def furnish(folder: Path) -> None:
-    """An account with rows of every kind, one that is too old and one that is not."""
+    """An account with rows of the kinds that settings keep, one too old and one that is not."""
 
     async def work(database: Database) -> None:
         await database.migrate()
@@ -56,36 +55,8 @@ def furnish(folder: Path) -> None:
                         seen_at=expires_at - 7 * DAY,
                     )
                 )
-            for age in (1, 400):
-                await add_apps(connection, account.id, now, age * DAY)
-                seen = {
-                    "token_hash": f"{age}",
-                    "account_id": account.id,
-                    "seen_at": now - age * DAY,
-                }
-                await connection.execute(tables.browsers.insert().values(seen))
 
     at_database(Settings(data_dir=folder).accounts_url, work)
-
-
-async def add_apps(
-    connection: AsyncConnection, account_id: int, now: dt.datetime, age: dt.timedelta
-) -> None:
-    """A client with an approval of some age, and one without that has an hour for each day."""
-    made = {"auth_method": "none", "name": "Probe", "redirect_uris": []}
-    approved = {"approved_at": now - age, "used_at": now - age, "created_at": now - age}
-    unapproved = {"created_at": now - age / 24}
-    for name, times in (("approved", approved), ("unapproved", unapproved)):
-        row = {"client_id": f"{name} {age.days}", **made, **times}
-        await connection.execute(tables.clients.insert().values(row))
-    grant = {"account_id": account_id, "client_id": f"approved {age.days}", "name": "Probe"}
-    inserted = await connection.execute(
-        tables.grants.insert()
-        .values(prefix=f"{age.days}", created_at=now - age, **grant)
-        .returning(tables.grants.c.id)
-    )
-    token = {"token_hash": f"{age.days}", "kind": "refresh", "expires_at": now - age + 90 * DAY}
-    await connection.execute(tables.tokens.insert().values(grant_id=inserted.scalar_one(), **token))
 
 
 SWEPT = {
@@ -93,10 +64,6 @@ SWEPT = {
     "usage": 1,
     "used_forms": 1,
     "sessions": 1,
-    "browsers": 1,
-    "clients": 2,
-    "grants": 1,
-    "tokens": 1,
 }
 """How many rows of each table a sweep keeps."""
 
@@ -118,10 +85,9 @@ def test_purge_removes_what_is_too_old_and_says_what(tmp_path: Path) -> None:
     said = run(tmp_path, "purge", **SETTINGS).stderr
     again = run(tmp_path, "purge", **SETTINGS).stderr
 
-    removed = ("sessions", "used forms", "lines of usage", "events", "known browsers", "grants")
-    for what in (*(f"1 {what}" for what in removed), "2 hosts"):
-        assert what in said
-        assert f"0{what[1:]}" in again
+    for what in ("sessions", "used forms", "lines of usage", "events"):
+        assert f"1 {what}" in said
+        assert f"0 {what}" in again
     assert kept(tmp_path) == SWEPT
 
 
@@ -155,8 +121,8 @@ async def test_a_sweep_that_fails_is_logged_and_stops_no_other(
     settings = Settings(data_dir=tmp_path, audit_days=30)
     with closing(sqlite3.connect(tmp_path / "accounts.sqlite")) as connection:
         connection.execute("DROP TABLE used_forms")
-        refusal = "BEFORE DELETE ON browsers BEGIN SELECT RAISE(ABORT, 'kept'); END"
-        connection.execute(f"CREATE TRIGGER keep_browsers {refusal}")
+        refusal = "BEFORE DELETE ON sessions BEGIN SELECT RAISE(ABORT, 'kept'); END"
+        connection.execute(f"CREATE TRIGGER keep_sessions {refusal}")
 
     async with Database(settings.accounts_url) as database:
         rows, failures = await AccountStore(settings, database).sweeper.sweep()
@@ -164,7 +130,7 @@ async def test_a_sweep_that_fails_is_logged_and_stops_no_other(
     assert (rows["events"], failures) == (1, 2)
     logged = [(one.levelname, bool(one.exc_info), one.getMessage()) for one in caplog.records]
     assert [one[:2] for one in logged] == [("ERROR", True), ("WARNING", False)]
-    assert "known browsers" in logged[0][2]
+    assert "sessions" in logged[0][2]
     assert "used forms" in logged[1][2]
 
 

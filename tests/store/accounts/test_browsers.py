@@ -18,11 +18,6 @@ ADA, EVE = "ada@example.com", "eve@example.com"
 
 
 @pytest.fixture
-def clock() -> SetClock:
-    return SetClock(dt.datetime(2026, 3, 2, 12, tzinfo=dt.UTC))
-
-
-@pytest.fixture
 async def browsers(on_sqlite: Database, clock: SetClock) -> Browsers:
     """Browsers of two accounts, ada's with the number 1 and eve's with 2."""
     for email in (ADA, EVE):

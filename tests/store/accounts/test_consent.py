@@ -24,11 +24,6 @@ CALLBACK = "http://127.0.0.1/callback"
 
 
 @pytest.fixture
-def clock() -> SetClock:
-    return SetClock(START)
-
-
-@pytest.fixture
 async def grants(database: Database, clock: SetClock) -> Grants:
     for name in ("ada", "eve"):
         await Accounts(database).add(f"{name}@example.com", AccountPlan.PREMIUM)

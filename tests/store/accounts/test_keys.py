@@ -22,11 +22,6 @@ OWNER = Actor("owner", "192.0.2.1", "a browser")
 
 
 @pytest.fixture
-def clock() -> SetClock:
-    return SetClock(START)
-
-
-@pytest.fixture
 async def keys(database: Database, clock: SetClock) -> Keys:
     """Keys of ada's account, by the clock of the test."""
     await Accounts(database).add("Ada@Example.com ", AccountPlan.PREMIUM)

@@ -25,11 +25,6 @@ HASH = "the hash of a password"
 
 
 @pytest.fixture
-def clock() -> SetClock:
-    return SetClock(START)
-
-
-@pytest.fixture
 async def sessions(database: Database, clock: SetClock) -> Sessions:
     accounts = Accounts(database)
     for name in ("ada", "eve"):
@@ -73,29 +68,19 @@ async def test_a_token_is_nowhere_in_the_database(sessions: Sessions, database: 
     assert token not in stored[0]
 
 
-@pytest.mark.parametrize(("age", "lives"), [(IDLE - SECOND, True), (IDLE, False)])
-async def test_a_session_that_is_not_used_runs_out(
-    sessions: Sessions, clock: SetClock, age: dt.timedelta, lives: bool
+@pytest.mark.parametrize(("end", "in_use"), [(IDLE, False), (LIFETIME, True)])
+async def test_a_session_that_is_not_used_runs_out_and_one_in_use_in_the_end(
+    sessions: Sessions, clock: SetClock, end: dt.timedelta, in_use: bool
 ) -> None:
     token = await sessions.start(1, HASH)
-
-    clock.now = START + age
-
-    assert (await sessions.account(token) is not None) is lives
-
-
-@pytest.mark.parametrize(("age", "lives"), [(LIFETIME - SECOND, True), (LIFETIME, False)])
-async def test_a_session_in_use_runs_out_in_the_end(
-    sessions: Sessions, clock: SetClock, age: dt.timedelta, lives: bool
-) -> None:
-    token = await sessions.start(1, HASH)
-    for day in range(1, 30):
+    for day in range(1, 30) if in_use else ():
         clock.now = START + dt.timedelta(days=day)
         assert await sessions.account(token) is not None
 
-    clock.now = START + age
-
-    assert (await sessions.account(token) is not None) is lives
+    clock.now = START + end - SECOND
+    assert await sessions.of_account(1), "who looks does not use it"
+    clock.now = START + end
+    assert await sessions.account(token) is None
 
 
 async def test_the_session_unused_for_longest_gives_way_to_one_too_many(

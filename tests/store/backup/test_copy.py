@@ -22,8 +22,8 @@ from store.database import tables
 from store.database.database import Database
 from store.database.migration import HEAD, close, hold, upgrade
 from store.errors import BackupError, DatabaseError, DatabaseMovedError
+from tests.accounts import rows_of
 from tests.postgres import ENGINES, fresh_database, until_waiting
-from tests.store.backup.copies import rows_of
 
 ENGINE = pytest.mark.engine
 PAIRS = [

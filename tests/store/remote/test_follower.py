@@ -9,6 +9,7 @@ import datetime as dt
 import hashlib
 import shutil
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,13 +18,13 @@ import pytest
 
 from store.folder.lock import locked
 from store.ledger.ledger import Ledger
-from store.ledger.manifest import verify_book
+from store.ledger.manifest import Manifest, verify_book
 from store.nights.active_night import ActiveNight
 from store.remote.follower import LATE, Trouble, in_daemon
 from store.remote.objects import Objects
 from store.remote.pointer import POINTER, book_object, key_of, ledger_object
 from store.remote.pull import SPARE_BYTES
-from tests.faulty import faulty
+from tests.faulty import Proxy, faulty
 from tests.publishing import FIRST, Publisher, spoil
 from tests.s3 import S3Server
 from tests.screener.process import until
@@ -50,6 +51,37 @@ def folder_publisher(tmp_path: Path) -> Publisher:
     """A machine that publishes into a new shared folder."""
     (tmp_path / "share").mkdir()
     return Publisher(tmp_path / "publisher", (tmp_path / "share").as_uri())
+
+
+@pytest.fixture
+def first(folder_publisher: Publisher) -> Manifest:
+    """The first night of the shared folder."""
+    return folder_publisher.night(0)
+
+
+@pytest.fixture
+def server(folder_publisher: Publisher, first: Manifest, tmp_path: Path) -> Server:
+    """A server that has fetched the first night from the shared folder."""
+    server = Server(folder_publisher, tmp_path / "server")
+    assert server.look()
+    assert server.books == {first.data_version}
+    return server
+
+
+@pytest.fixture
+def bucket(bucket_url: str, tmp_path: Path) -> Publisher:
+    """A machine that has published its first night into a new bucket, without any fault between."""
+    publisher = Publisher(tmp_path / "publisher", bucket_url)
+    publisher.night(0)
+    return publisher
+
+
+@pytest.fixture
+def proxy(s3: S3Server, bucket: Publisher, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
+    """A proxy before the bucket, which everybody asks from now on."""
+    with faulty(s3.address) as between:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", between.url)
+        yield between
 
 
 async def test_two_servers_follow_one_store_from_night_to_night(
@@ -104,10 +136,9 @@ async def test_a_withdrawn_night_is_left_and_every_server_tells_of_it(
 
 
 async def test_the_withdrawal_of_a_night_that_is_not_served_reaches_a_server_that_runs(
-    folder_publisher: Publisher, tmp_path: Path
+    folder_publisher: Publisher, first: Manifest, server: Server
 ) -> None:
-    server = Server(folder_publisher, tmp_path / "server")
-    first, second = folder_publisher.night(0), folder_publisher.night(1)
+    second = folder_publisher.night(1)
     assert server.look()
     night = ActiveNight(server.folder, source="test", disclaimer="Not advice.")
     await night.poll()
@@ -177,11 +208,8 @@ async def test_a_pointer_that_is_gone_is_told_and_the_night_stays(
 
 @pytest.mark.parametrize("what", ["book", "ledger", "pointer"])
 async def test_what_is_not_as_it_was_sealed_is_never_put_in_place(
-    folder_publisher: Publisher, tmp_path: Path, what: str
+    folder_publisher: Publisher, first: Manifest, server: Server, what: str
 ) -> None:
-    server = Server(folder_publisher, tmp_path / "server")
-    old = folder_publisher.night(0)
-    assert server.look()
     new = folder_publisher.night(1)
     published = folder_publisher.published()
     newest = published.newest
@@ -197,8 +225,8 @@ async def test_what_is_not_as_it_was_sealed_is_never_put_in_place(
 
     assert not server.look()
     assert server.trouble.startswith("fault: ")
-    assert await server.version() == old.data_version
-    assert server.books == {old.data_version}
+    assert await server.version() == first.data_version
+    assert server.books == {first.data_version}
     assert not list(server.folder.rglob("*.draft*"))
 
     if name:
@@ -211,11 +239,8 @@ async def test_what_is_not_as_it_was_sealed_is_never_put_in_place(
 
 
 async def test_a_book_for_which_the_disk_has_no_room_is_not_fetched_and_the_disk_is_named(
-    folder_publisher: Publisher, tmp_path: Path
+    folder_publisher: Publisher, first: Manifest, server: Server
 ) -> None:
-    server = Server(folder_publisher, tmp_path / "server")
-    old = folder_publisher.night(0)
-    assert server.look()
     new = folder_publisher.night(1)
     large = new.book.model_copy(update={"bytes": 10**18})
     damaged = new.model_copy(update={"book": large})
@@ -225,53 +250,47 @@ async def test_a_book_for_which_the_disk_has_no_room_is_not_fetched_and_the_disk
     assert not server.look()
 
     assert "is full" in server.trouble
-    assert await server.version() == old.data_version
+    assert await server.version() == first.data_version
 
 
 async def test_earlier_books_give_way_where_the_disk_has_no_room_for_a_new_one(
-    folder_publisher: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder_publisher: Publisher,
+    first: Manifest,
+    server: Server,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    server = Server(folder_publisher, tmp_path / "server")
-    made = []
-    for day in range(2):
-        made.append(folder_publisher.night(day))
-        assert server.look()
-    most = SPARE_BYTES + 5 * made[0].book.bytes // 2  # for two books and a half
+    second = folder_publisher.night(1)
+    assert server.look()
+    most = SPARE_BYTES + 5 * first.book.bytes // 2  # for two books and a half
 
     def usage(nights: Path) -> Usage:
         used = sum(path.stat().st_size for path in nights.glob("*.book"))
         return Usage(most, used, most - used)
 
     monkeypatch.setattr(shutil, "disk_usage", usage)
-    made.append(folder_publisher.night(2))
+    third = folder_publisher.night(2)
     assert server.look()
 
     assert server.trouble == ""
-    assert server.books == {night.data_version for night in made[1:]}
-    assert await server.version() == made[2].data_version
+    assert server.books == {second.data_version, third.data_version}
+    assert await server.version() == third.data_version
 
 
 async def test_a_book_that_is_damaged_here_is_fetched_again(
-    folder_publisher: Publisher, tmp_path: Path
+    first: Manifest, server: Server
 ) -> None:
-    server = Server(folder_publisher, tmp_path / "server")
-    made = folder_publisher.night(0)
-    assert server.look()
-    book = server.folder / "nights" / made.book.file
+    book = server.folder / "nights" / first.book.file
     book.write_bytes(b"damaged")
     assert await server.version() is None
 
     assert server.look()
 
-    assert await server.version() == made.data_version
+    assert await server.version() == first.data_version
 
 
 async def test_what_was_activated_here_alone_gives_way_to_what_the_store_names(
-    folder_publisher: Publisher, tmp_path: Path
+    folder_publisher: Publisher, first: Manifest, server: Server
 ) -> None:
-    server = Server(folder_publisher, tmp_path / "server")
-    first = folder_publisher.night(0)
-    assert server.look()
     second = folder_publisher.night(1)
     assert server.look()
     (server.folder / "manifest.json").write_bytes(first.encode())
@@ -282,28 +301,23 @@ async def test_what_was_activated_here_alone_gives_way_to_what_the_store_names(
 
 
 async def test_a_store_whose_ledger_began_anew_is_not_followed(
-    folder_publisher: Publisher, tmp_path: Path
+    folder_publisher: Publisher, first: Manifest, server: Server, tmp_path: Path
 ) -> None:
-    old = folder_publisher.night(0)
-    assert Server(folder_publisher, tmp_path / "server").look()
     folder_publisher.objects.remove(POINTER)
     Publisher(tmp_path / "anew", folder_publisher.objects.place).night(1)
     assert folder_publisher.published().newest.number == 1
 
-    server = Server(folder_publisher, tmp_path / "server")
-    assert not server.look()
+    again = Server(folder_publisher, server.folder)
+    assert not again.look()
 
-    assert "differs from that of" in server.trouble
-    assert await server.version() == old.data_version
+    assert "differs from that of" in again.trouble
+    assert await again.version() == first.data_version
     assert len(Ledger(server.folder).names()) == 1
 
 
 async def test_a_data_folder_that_another_process_does_not_let_go_is_said_to_be_held(
-    folder_publisher: Publisher, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    folder_publisher: Publisher, server: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
-    server = Server(folder_publisher, tmp_path / "server")
-    folder_publisher.night(0)
-    assert server.look()
     new = folder_publisher.night(1)
     with locked(server.folder, NOW):
         found = [(server.look(), server.follower.lasting)]
@@ -348,68 +362,53 @@ def test_a_fetch_that_hangs_is_said_to_be_late(folder_publisher: Publisher, tmp_
 
 @pytest.mark.engine
 async def test_a_store_that_is_away_is_said_to_be_once_it_was_missed_for_several_looks(
-    s3: S3Server, bucket_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bucket: Publisher, proxy: Proxy, tmp_path: Path
 ) -> None:
-    publisher = Publisher(tmp_path / "publisher", bucket_url)
-    publisher.night(0)
-    with faulty(s3.address) as proxy:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
-        server = Server(publisher, tmp_path / "server")
-        found = [(server.look(), server.trouble[:4])]
-        with proxy.failing("refused"):
-            found.append((server.look(), server.trouble[:4]))
-            server.now += dt.timedelta(seconds=61)
-            found.append((server.look(), server.trouble[:4]))
-            assert server.follower.reached_at == NOW
+    server = Server(bucket, tmp_path / "server")
+    found = [(server.look(), server.trouble[:4])]
+    with proxy.failing("refused"):
         found.append((server.look(), server.trouble[:4]))
+        server.now += dt.timedelta(seconds=61)
+        found.append((server.look(), server.trouble[:4]))
+        assert server.follower.reached_at == NOW
+    found.append((server.look(), server.trouble[:4]))
     assert found == [(True, ""), (False, ""), (False, "away"), (True, "")]
 
 
 @pytest.mark.engine
 def test_a_look_is_one_request_so_that_a_store_is_noticed_whenever_it_falls_silent(
-    s3: S3Server, bucket_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bucket: Publisher, proxy: Proxy, tmp_path: Path
 ) -> None:
-    publisher = Publisher(tmp_path / "publisher", bucket_url)
-    publisher.night(0)
-    with faulty(s3.address) as proxy:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
-        server = Server(publisher, tmp_path / "server")
-        assert server.look()
-        before = len(proxy.asked)
-        assert server.look()
-        assert [each.method for each in proxy.asked[before:]] == ["GET"]
+    server = Server(bucket, tmp_path / "server")
+    assert server.look()
+    before = len(proxy.asked)
+    assert server.look()
+    assert [each.method for each in proxy.asked[before:]] == ["GET"]
 
-        looking = threading.Thread(target=server.look, daemon=True)
-        with proxy.failing("silent") as fault:
-            looking.start()
-            until(lambda: fault.struck > 0)
-            server.now += dt.timedelta(seconds=61)
-            assert server.trouble == "away: "
-        looking.join()
-        assert server.look()
-        assert server.trouble == ""
+    looking = threading.Thread(target=server.look, daemon=True)
+    with proxy.failing("silent") as fault:
+        looking.start()
+        until(lambda: fault.struck > 0)
+        server.now += dt.timedelta(seconds=61)
+        assert server.trouble == "away: "
+    looking.join()
+    assert server.look()
+    assert server.trouble == ""
 
 
 @pytest.mark.engine
 @pytest.mark.parametrize("times", [1, None])
 async def test_a_night_whose_commit_has_no_answer_is_published_once_and_followed(
-    s3: S3Server,
-    bucket_url: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    times: int | None,
+    bucket: Publisher, proxy: Proxy, tmp_path: Path, times: int | None
 ) -> None:
-    Publisher(tmp_path / "publisher", bucket_url).night(0)
-    with faulty(s3.address) as proxy:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
-        publisher = Publisher(tmp_path / "publisher", bucket_url)
-        with proxy.failing("lost", method="PUT", name=POINTER, times=times) as fault:
-            made = publisher.night(1)
-        assert fault.struck > 0
-        assert publisher.published().commit == 2
-        server = Server(publisher, tmp_path / "server")
-        assert server.look()
-        assert await server.version() == made.data_version
+    publisher = Publisher(bucket.folder, bucket.objects.place)
+    with proxy.failing("lost", method="PUT", name=POINTER, times=times) as fault:
+        made = publisher.night(1)
+    assert fault.struck > 0
+    assert publisher.published().commit == 2
+    server = Server(publisher, tmp_path / "server")
+    assert server.look()
+    assert await server.version() == made.data_version
 
 
 async def test_who_is_cancelled_does_not_wait_for_what_hangs() -> None:
