@@ -309,8 +309,11 @@ def _wider(days: Sequence[int], current: int) -> str:
     if ends[last] <= current:
         return ""
     session, symbols = to_date(last), sum(day >= last for day in days)
-    held = f"Few symbols have bars of this session, but {symbols:,} have bars to {session} or later"
-    return f"{held}: `--session {session}` makes a night of them."
+    return (
+        f"Few symbols have bars of this session, but {symbols:,} have bars to {session} or "
+        "later. If those are still traded, their bars are not complete yet; "
+        f"`--session {session}` makes a night with them."
+    )
 
 
 def _overdue(

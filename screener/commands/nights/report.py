@@ -44,7 +44,8 @@ def print_report(
     if report.dividend_adjusted:
         out.print(
             f"Warning: {plural(report.dividend_adjusted, 'symbol')} with prices adjusted for "
-            "dividends; their past setups change with every dividend."
+            "dividends: their triggers, stops and targets may differ from prices on other charts, "
+            "and their past setups change with every dividend."
         )
     out.print(
         f"Night {manifest.data_version}, session {manifest.as_of_session}: "
