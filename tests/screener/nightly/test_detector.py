@@ -14,16 +14,10 @@ import numpy as np
 import pytest
 
 from screener.nightly.bars import Bars
-from screener.nightly.detector.detector import (
-    Parameters,
-    detect,
-    last_atr,
-    line_values,
-    plan_of,
-    touches_of,
-)
+from screener.nightly.detector.detector import detect, last_atr, line_values, plan_of, touches_of
 from screener.nightly.detector.events import EndReason, EventLog, Outcome, PatternType, Scale
 from screener.nightly.detector.kernel.compiler import Record
+from screener.nightly.detector.parameters import Parameters
 from tests.conftest import CROWDED
 from tests.screener.nightly.probes import known_by, look_ahead, same
 from tests.screener.nightly.series import LENIENT

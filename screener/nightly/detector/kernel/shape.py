@@ -18,12 +18,9 @@ from screener.nightly.detector.kernel.compiler import compiled
 from screener.nightly.detector.kernel.lines import value_at
 from screener.nightly.detector.kernel.naming import (
     is_squeeze,
-    largest_bar_of,
-    largest_gap_of,
-    largest_step,
+    moves_of,
     pole_before,
     retracement,
-    straightness,
 )
 from screener.nightly.detector.kernel.pairs import LinePair, typical_atr, width_at
 from screener.nightly.detector.kernel.prices import LOWER, UPPER
@@ -314,16 +311,17 @@ def measured_pole(
         return Pole(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     side = UPPER if kind == PatternType.BULLISH_SQUEEZE else LOWER
     pole = pole_before(prices, side, pair.start, parameters)
+    moves = moves_of(prices, pole)
     drift = 0.5 * (pair.upper_move + pair.lower_move)
     height = max(pole.height, 1e-12)
     return Pole(
         pole.height / prices[pole.base].atr,
         pair.width / height,
-        largest_step(prices, pole),
-        largest_gap_of(prices, pole) / height,
-        straightness(prices, pole),
+        moves.step,
+        moves.gap / height,
+        moves.straightness,
         float(pole.tip - pole.base),
-        largest_bar_of(prices, pole) / height,
+        moves.bar / height,
         retracement(prices, side, pole, bar) / height,
         drift if side == UPPER else -drift,
     )
