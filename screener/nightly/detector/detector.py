@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from screener.nightly.bars import Bars, Floats
-from screener.nightly.detector.events import EventLog, Rows
+from screener.nightly.detector.events import EventLog, Outcome, Rows
 from screener.nightly.detector.kernel.candidates import furthest_pair
 from screener.nightly.detector.kernel.compiler import Record
 from screener.nightly.detector.kernel.lines import LINE
@@ -19,13 +19,8 @@ from screener.nightly.detector.kernel.naming import Finding
 from screener.nightly.detector.kernel.prices import LOWER, PRICE, UPPER, fill_logs, flag_swings
 from screener.nightly.detector.kernel.state import STATE, Log, new_log, new_state
 from screener.nightly.detector.kernel.touches import Indices, find_touches
-from screener.nightly.detector.kernel.versions import (
-    Levels,
-    lower_at,
-    plan_at,
-    start_of,
-    upper_at,
-)
+from screener.nightly.detector.kernel.trades import BAR, resolve_draws
+from screener.nightly.detector.kernel.versions import Levels, lower_at, plan_at, start_of, upper_at
 from screener.nightly.detector.kernel.walk import flag_known_swings, walk
 from screener.nightly.detector.parameters import DEFAULTS, Parameters
 from screener.nightly.series import Series, starts
@@ -153,6 +148,24 @@ def touches_of(
     ]
     upper, lower = (found[side, : touches[side].number] + origin for side in (UPPER, LOWER))
     return upper, lower
+
+
+def resolve(bars: Bars, trades: Rows) -> None:
+    """Resolve open `TRADE` rows by the bars after their entries; undecided ones stay open."""
+    read = np.empty(len(bars), BAR)
+    read["open"], read["high"], read["low"] = bars.open, bars.high, bars.low
+    resolve_draws(read, trades)
+
+
+def close_at_end(bars: Bars, trades: Rows) -> None:
+    """Close the open `TRADE` rows of a listing that ended with the last bar, at its close.
+
+    Nothing could be sold after that close, so a trade that was entered there never was.
+    """
+    last = len(bars) - 1
+    left = (trades["outcome"] == Outcome.OPEN) & (trades["entry"] < last)
+    trades["outcome"][left], trades["exit"][left] = Outcome.DELISTED, last
+    trades["exit_price"][left] = bars.close[last]
 
 
 def line_values(version: Record, bar: int) -> tuple[float, float]:

@@ -16,12 +16,7 @@ from screener.nightly.detector.events import PatternType, Rows
 from screener.nightly.detector.judgement import DEPTH, LEAVES, Parts, laid_flat, read_trees
 from screener.nightly.detector.kernel.compiler import compiled
 from screener.nightly.detector.kernel.lines import value_at
-from screener.nightly.detector.kernel.naming import (
-    is_squeeze,
-    moves_of,
-    pole_before,
-    retracement,
-)
+from screener.nightly.detector.kernel.naming import is_squeeze, moves_of, pole_before, retracement
 from screener.nightly.detector.kernel.pairs import LinePair, typical_atr, width_at
 from screener.nightly.detector.kernel.prices import LOWER, UPPER
 from screener.nightly.detector.kernel.touches import Contacts
