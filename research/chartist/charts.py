@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from research.chartist.shapes import shape_at
 from screener.nightly.bars import Bars, to_date, to_day
-from screener.nightly.detector.detector import shape_at
 from screener.nightly.detector.events import VERSION, PatternType, Rows, Scale
 
 TYPES: dict[str, PatternType] = {

@@ -30,9 +30,10 @@ from research.planted.measures import (
 from screener.nightly.bars import Bars, to_date, to_day
 from screener.nightly.cleaning.cleaning import clean
 from screener.nightly.cleaning.sessions import past_window
-from screener.nightly.detector.detector import Parameters, detect
+from screener.nightly.detector.detector import detect
 from screener.nightly.detector.events import EventLog
 from screener.nightly.detector.kernel.shape import Shape, judged
+from screener.nightly.detector.parameters import Parameters
 from screener.nightly.reading import TableSource
 from screener.nightly.reference.reference import unlisted
 from screener.nightly.symbols import resolve

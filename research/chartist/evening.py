@@ -22,9 +22,10 @@ from research.chartist.ratings import ACCEPTED, Rating
 from research.chartist.served import BANDS
 from research.planted.measures import share
 from screener.nightly.bars import Bars, to_date, to_day
-from screener.nightly.detector.detector import Parameters, detect, line_values, log_atrs
+from screener.nightly.detector.detector import detect, line_values, log_atrs
 from screener.nightly.detector.events import EndReason, EventLog, Rows
 from screener.nightly.detector.kernel.versions import overlap, start_of
+from screener.nightly.detector.parameters import Parameters
 
 FIRST_YEAR = 2006
 NIGHT = 500

@@ -22,9 +22,10 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt, TypeAdapter, model
 from research.chartist.charts import KINDS, DrawnLine, bar_of, gap_days, name_of
 from research.chartist.ratings import FOLDER
 from screener.nightly.bars import Bars
-from screener.nightly.detector.detector import Parameters, detect, line_values, log_atrs
+from screener.nightly.detector.detector import detect, line_values, log_atrs
 from screener.nightly.detector.events import Rows
 from screener.nightly.detector.kernel.versions import overlap, start_of
+from screener.nightly.detector.parameters import Parameters
 
 WINDOW = 120
 """Bars that a picture shows, numbered from 0."""

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from research.chartist.charts import name_of
+from research.chartist.shapes import shape_at
 from research.planted.measures import TEACHING, decoys, line_error, overlaps, plants
 from research.planted.patterns import Plant
 from screener.nightly.bars import Bars
-from screener.nightly.detector.detector import detect, shape_at
+from screener.nightly.detector.detector import detect
 from screener.nightly.detector.events import EventLog, Rows
 from screener.nightly.detector.parameters import DEFAULTS
 

@@ -13,10 +13,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from research.chartist.charts import BEFORE, KINDS, Chart, DrawnLine, gap_days, name_of
+from research.chartist.shapes import shape_at
 from screener.nightly.bars import Bars
-from screener.nightly.detector.detector import Parameters, detect, shape_at
+from screener.nightly.detector.detector import detect
 from screener.nightly.detector.events import Rows
 from screener.nightly.detector.kernel.shape import judged
+from screener.nightly.detector.parameters import Parameters
 
 BANDS = (0.0, 65.0, 80.0, 100.1)
 """Quality in percent: up to 65, to 80, above."""

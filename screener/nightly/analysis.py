@@ -409,11 +409,8 @@ def _fate(
     until = listing.listed_until
     if until is None or until >= window.last or last_bar != last_day:
         return ListingStatus.STOPPED
-    return (
-        ListingStatus.DELISTED
-        if abs(to_day(until) - last_bar) <= GAP_DAYS
-        else ListingStatus.STOPPED
-    )
+    near = abs(to_day(until) - last_bar) <= GAP_DAYS
+    return ListingStatus.DELISTED if near else ListingStatus.STOPPED
 
 
 def _scored_from(parts: Sequence[Series]) -> Iterator[int]:

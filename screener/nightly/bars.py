@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -51,20 +51,18 @@ class Bars:
     def __len__(self) -> int:
         return len(self.date)
 
-    def columns(self) -> Iterator[npt.NDArray[np.generic]]:
+    @property
+    def prices(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Open, high, low and close."""
+        return self.open, self.high, self.low, self.close
+
+    def columns(self) -> Iterator[npt.NDArray[Any]]:
         """The six arrays, in the order of the fields."""
-        yield from (self.date, self.open, self.high, self.low, self.close, self.volume)
+        yield from (self.date, *self.prices, self.volume)
 
     def take(self, keep: slice | npt.NDArray[np.bool_]) -> Bars:
         """The bars that a slice or a boolean mask selects."""
-        return Bars(
-            self.date[keep],
-            self.open[keep],
-            self.high[keep],
-            self.low[keep],
-            self.close[keep],
-            self.volume[keep],
-        )
+        return Bars(*(column[keep] for column in self.columns()))
 
     @classmethod
     def joined(cls, parts: Sequence[Bars]) -> Bars:

@@ -17,7 +17,7 @@ from screener.nightly.analysis import Task, cleaned_symbols, currency_of
 from screener.nightly.bars import to_date, to_day
 from screener.nightly.cleaning.cleaning import Cleaned
 from screener.nightly.cleaning.sessions import SessionWindow
-from screener.nightly.errors import NightlyError, RefusedInput, by_code
+from screener.nightly.errors import NightlyError, RefusedInput, by_code, by_rule
 from screener.nightly.plan import NightPlan, Order, held_back, plan, pool_of, renamed
 from screener.nightly.reading import Loaded, Step, silent
 from screener.nightly.reference.reference import Listing
@@ -98,12 +98,8 @@ class Check:
         others = [*self.order.left.values(), *self.bad_names.values()]
         losses = [one.lost for one in self.symbols]
         losses += [{refusal.code: refusal.rows} for refusal in others if refusal.rows]
-        rows: Counter[str] = Counter()
-        symbols: Counter[str] = Counter()
-        for lost in losses:
-            rows.update(lost)
-            symbols.update(lost.keys())
-        return {rule: {"symbols": symbols[rule], "rows": rows[rule]} for rule in sorted(rows)}
+        lost = by_rule(losses)
+        return {rule: {"symbols": symbols, "rows": rows} for rule, (rows, symbols) in lost.items()}
 
     def as_dict(self) -> dict[str, Any]:
         """The check as JSON values, under the names that the report of a night has for them."""

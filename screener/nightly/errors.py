@@ -7,7 +7,8 @@ exception, so that one bad file never stops the other symbols.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 
@@ -47,3 +48,13 @@ def by_code(refused: Mapping[str, RefusedInput]) -> dict[str, dict[str, str]]:
     for name, refusal in refused.items():
         reasons.setdefault(refusal.code, {})[name] = refusal.reason
     return dict(sorted(reasons.items()))
+
+
+def by_rule(found: Iterable[Mapping[str, int]]) -> dict[str, tuple[int, int]]:
+    """By rule, sorted: how many rows it affected, and of how many symbols; each tells its rows."""
+    rows: Counter[str] = Counter()
+    symbols: Counter[str] = Counter()
+    for counts in found:
+        rows.update(counts)
+        symbols.update(counts.keys())
+    return {rule: (rows[rule], symbols[rule]) for rule in sorted(rows)}

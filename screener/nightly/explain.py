@@ -18,24 +18,16 @@ from screener.nightly.bars import Bars, to_date
 from screener.nightly.detector.detector import (
     DetectorRun,
     line_values,
-    prices_of,
-    segments,
     touch_buffers,
     walk_on,
+    walked_prices,
 )
 from screener.nightly.detector.events import EndReason, EventLog, PatternType, Rows, Rule, Scale
-from screener.nightly.detector.kernel.candidates import first_possible, note
-from screener.nightly.detector.kernel.judge import Verdict, judge, rejected
+from screener.nightly.detector.kernel.candidates import judge_live, note
+from screener.nightly.detector.kernel.judge import Verdict
 from screener.nightly.detector.kernel.lineages import NOBODY, REJECTED, find_rival, free_slot
-from screener.nightly.detector.kernel.naming import (
-    NO_PATTERN,
-    Finding,
-    Naming,
-    failed,
-    name_squeeze,
-    name_wedge_or_triangle,
-)
-from screener.nightly.detector.kernel.pairs import converge, pair_of, refit_pair, width_at
+from screener.nightly.detector.kernel.naming import NO_PATTERN, Finding, name_of
+from screener.nightly.detector.kernel.pairs import pair_of
 from screener.nightly.detector.kernel.prices import LOWER, UPPER
 from screener.nightly.detector.kernel.walk import flag_known_swings
 from screener.nightly.detector.parameters import Parameters
@@ -142,62 +134,38 @@ class _Review:
         self._last = len(bars) - 1
         self._log = walked.log
         self._state = walked.state.copy()[0]
-        self._prices = prices_of(bars, parameters)
-        self._prices["segment"] = segments(bars.date, gap_days, series.idle)
+        self._prices = walked_prices(series, parameters, gap_days)
         self._touches = touch_buffers(len(bars))
-        self._parameters = parameters
         self._record = parameters.record()
         flag_known_swings(self._prices, parameters.atr_bars + 1, len(bars), self._record)
 
     def pairs(self) -> Iterator[JudgedPair]:
         """Every pair on both scales."""
-        counts, lines = self._state["line_counts"], self._state["lines"]
+        counts = self._state["line_counts"]
         for scale in Scale:
-            for upper in lines[scale, UPPER, : counts[scale, UPPER]]:
-                for lower in lines[scale, LOWER, : counts[scale, LOWER]]:
+            for upper in range(counts[scale, UPPER]):
+                for lower in range(counts[scale, LOWER]):
                     yield self._judged(scale, upper, lower)
 
-    def _judged(self, scale: Scale, upper: Rows, lower: Rows) -> JudgedPair:
-        self._state["drawn"][UPPER], self._state["drawn"][LOWER] = upper, lower
-        lines = self._fitted(scale)
-        verdict = self._verdict(lines, scale)
-        note(self._state["candidate"], lines, verdict, scale.value, self._last)
-        kind, rule = verdict.naming.type, verdict.finding.rule
+    def _judged(self, scale: Scale, upper: int, lower: int) -> JudgedPair:
+        prices, state, last, record = self._prices, self._state, self._last, self._record
+        verdict = judge_live(prices, state, self._touches, scale.value, upper, lower, last, record)
+        rule, lines = verdict.finding.rule, state["drawn"]
+        if rule != Rule.CONVERGENCE:
+            # The kernel names no pair that fails a rule.
+            pair = pair_of(lines[UPPER], lines[LOWER], last)
+            naming = name_of(prices, lines, pair, scale.value, last, record)
+            verdict = verdict._replace(naming=naming)
+        note(state["candidate"], lines, verdict, scale.value, last)
+        kind = verdict.naming.type
         return JudgedPair(
             scale,
             PatternType(kind) if kind != NO_PATTERN else None,
-            *drawn_lines(self._bars, self._state["candidate"], self._last),
+            *drawn_lines(self._bars, state["candidate"], last),
             verdict.finding,
             verdict.quality if rule in (Rule.NONE, Rule.SCORE) else None,
             self._decision(verdict),
         )
-
-    def _fitted(self, scale: Scale) -> Rows:
-        """The drawn pair, fitted to its touches if the kernel would come to fit it."""
-        drawn: Rows = self._state["drawn"]
-        fixed = (scale.value, self._last, self._record)
-        if first_possible(self._prices, drawn[UPPER], drawn[LOWER], *fixed) != self._last:
-            return drawn
-        found = refit_pair(
-            self._prices, self._state, scale.value, self._touches, self._last, self._record
-        )
-        return self._state["refitted"] if found else drawn
-
-    def _verdict(self, lines: Rows, scale: Scale) -> Verdict:
-        """The kernel's verdict, with the name of the pair even if it fails a rule."""
-        upper, lower, last = lines[UPPER], lines[LOWER], self._last
-        atr = self._prices["atr"][last]
-        if not converge(upper, lower, atr, last, self._record):
-            width = width_at(upper, lower, last) / max(atr, 1e-9)
-            return rejected(failed(Rule.CONVERGENCE, width, self._parameters.width_min))
-        verdict = judge(self._prices, lines, scale.value, self._touches, last, self._record)
-        return verdict._replace(naming=self._naming(lines, scale))
-
-    def _naming(self, lines: Rows, scale: Scale) -> Naming:
-        pair = pair_of(lines[UPPER], lines[LOWER], self._last)
-        if scale is Scale.SHORT:
-            return name_squeeze(self._prices, lines, pair, self._last, self._record)
-        return name_wedge_or_triangle(self._prices, lines, pair, self._last, self._record)
 
     def _decision(self, verdict: Verdict) -> Decision:
         """What became of the pair that was noted as the state's candidate."""

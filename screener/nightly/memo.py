@@ -215,9 +215,8 @@ def resume(
 
 def _walked(series: Series, context: Sequence[Any]) -> bytes:
     """The digest of a series as the walk, its facts and its rows read it."""
-    bars = series.bars
-    prices = (bars.date, bars.open, bars.high, bars.low, bars.close)
-    return digest_of(context, (*prices, series.idle, series.served, series.following))
+    read = (series.bars.date, *series.bars.prices)
+    return digest_of(context, (*read, series.idle, series.served, series.following))
 
 
 def _bytes(walk: DetectorRun) -> list[bytes]:

@@ -190,8 +190,8 @@ def plan(order: Order, now: dt.datetime, step: Step = silent) -> NightPlan:
             for _, its in listings
             if its.crypto and its != order.reference.listing(its.symbol)
         ],
-        markets=_grouped((its.inferred_calendar or "", its.symbol) for _, its in listings),
-        unclear=_grouped((calendars.several.get(raw, ""), its.symbol) for raw, its in listings),
+        markets=grouped((its.inferred_calendar, its.symbol) for _, its in listings),
+        unclear=grouped((calendars.several.get(raw), its.symbol) for raw, its in listings),
         future_dates=sum(known.last_day > begun for known in outlines.values()),
         workers=order.executor or jobs,
     )
@@ -261,12 +261,12 @@ def _calendars(
     return inferred(source, suspects, others, to_day(last_begun(now)), step)
 
 
-def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """By calendar: its symbols."""
+def grouped(pairs: Iterable[tuple[str | None, str]]) -> dict[str, list[str]]:
+    """By what they have in common, such as a calendar: the symbols that have something."""
     found: dict[str, list[str]] = {}
-    for calendar, symbol in pairs:
-        if calendar:
-            found.setdefault(calendar, []).append(symbol)
+    for common, symbol in pairs:
+        if common:
+            found.setdefault(common, []).append(symbol)
     return found
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from screener.nightly.bars import Adjustment
-from screener.nightly.errors import RefusedInput, by_code
+from screener.nightly.errors import RefusedInput, by_code, by_rule
+from screener.nightly.plan import grouped
 from screener.nightly.results.symbol_results import Analysis
 from screener.nightly.statistics.assembly import Statistics
 from screener.nightly.statistics.scan import RankedSetup
@@ -83,18 +84,13 @@ class Report:
             ),
             assumed_dollars=assumed.pop(DOLLARS, 0),
             assumed_currencies=assumed,
-            walks=_walks(analyses),
+            walks=grouped((analysis.began, analysis.symbol) for analysis in analyses),
         )
 
     @property
     def findings(self) -> dict[str, tuple[int, int]]:
         """By rule: how many bars it affected, in how many symbols."""
-        bars: Counter[str] = Counter()
-        symbols: Counter[str] = Counter()
-        for counts in self.found.values():
-            bars.update(counts)
-            symbols.update(counts.keys())
-        return {rule: (bars[rule], symbols[rule]) for rule in sorted(bars)}
+        return by_rule(self.found.values())
 
     @property
     def drifted(self) -> Sequence[str]:
@@ -120,14 +116,6 @@ class Report:
             **({"markets": dict(self.markets)} if self.markets else {}),
             **({"unclear_markets": dict(self.unclear)} if self.unclear else {}),
         }
-
-
-def _walks(analyses: Sequence[Analysis]) -> dict[str, list[str]]:
-    walks: dict[str, list[str]] = {}
-    for analysis in analyses:
-        if analysis.began is not None:
-            walks.setdefault(analysis.began, []).append(analysis.symbol)
-    return walks
 
 
 def _by_family(candidates: Sequence[RankedSetup], status: str) -> dict[Family, int]:

@@ -13,8 +13,9 @@ from research.chartist.finding import WINDOW, Find, Mark, Sighting, View, find, 
 from research.chartist.fit import is_set_aside
 from research.chartist.ratings import FOLDER, read_ratings
 from screener.nightly.bars import Bars, to_date
-from screener.nightly.detector.detector import Parameters, detect, line_values
+from screener.nightly.detector.detector import detect, line_values
 from screener.nightly.detector.events import EndReason, Rows
+from screener.nightly.detector.parameters import Parameters
 from tests.screener.nightly.series import LENIENT, walk
 
 MANY = LENIENT._replace(quality_min=20.0)

@@ -279,9 +279,7 @@ def _convert_units(left: Remaining) -> None:
         return
     factor = np.where(level < 0, UNIT, 1.0)
     left.count("unit_changed", int(np.count_nonzero(level < 0)))
-    opened, high, low, close = (
-        price * factor for price in (bars.open, bars.high, bars.low, bars.close)
-    )
+    opened, high, low, close = (price * factor for price in bars.prices)
     left.bars = Bars(bars.date, opened, high, low, close, bars.volume)
 
 
@@ -306,9 +304,7 @@ def _apply_splits(left: Remaining, splits: Sequence[Split]) -> None:
         if day <= bars.date[-1]:
             factor[bars.date < day] *= split.ratio
             left.count("split_applied", int(bool(bars.date[0] < day)))
-    opened, high, low, close = (
-        price / factor for price in (bars.open, bars.high, bars.low, bars.close)
-    )
+    opened, high, low, close = (price / factor for price in bars.prices)
     left.bars = Bars(bars.date, opened, high, low, close, bars.volume * factor)
 
 

@@ -16,9 +16,10 @@ import numpy as np
 
 from screener.nightly.bars import Bars, Floats, to_date, to_day
 from screener.nightly.cleaning.sessions import SessionWindow
-from screener.nightly.detector.parameters import Parameters
+from screener.nightly.detector.detector import log_atrs
+from screener.nightly.detector.parameters import DEFAULTS
 from screener.nightly.errors import RefusedInput
-from screener.nightly.series import Mask, Places, bars_since, parts, trailing_mean, trailing_share
+from screener.nightly.series import Mask, Places, bars_since, parts, trailing_share
 from store.wire.exchanges import NEW_YORK, UTC_DAYS
 
 MIN_BARS: Final = 60
@@ -265,8 +266,8 @@ def gates(bars: Bars, idleness: Idleness) -> list[Gate]:
     lively = bars_since(idleness.year)
     repeats = np.concatenate([[False], bars.close[1:] == bars.close[:-1]])
     stepped = trailing_share(repeats, FLAT_BARS)
-    atr_bars, floor = Parameters().atr_bars, Parameters().atr_floor
-    calm = trailing_mean(true_ranges(bars), atr_bars) < floor
+    floor = DEFAULTS.atr_floor
+    calm = log_atrs(bars) < floor
     flat = f"{idle[-1]:.0%} of the last year's bars have no range or no volume."
     few = f"{lively[-1]} bars are left; {MIN_BARS} are needed."
     steps = f"{stepped[-1]:.0%} of the last year's closes are the same as the one before."
@@ -277,14 +278,6 @@ def gates(bars: Bars, idleness: Idleness) -> list[Gate]:
         Gate(stepped > STEPPED_SHARE, RefusedInput("stepped_price", steps)),
         Gate(calm, RefusedInput("low_volatility", quiet)),
     ]
-
-
-def true_ranges(bars: Bars) -> Floats:
-    """The true range of every bar in logs: its range, widened to the close before it."""
-    before = np.concatenate([bars.close[:1], bars.close[:-1]])
-    top, bottom = np.maximum(bars.high, before), np.minimum(bars.low, before)
-    ranges: Floats = np.log(top) - np.log(bottom)
-    return ranges
 
 
 def late(last_day: int | None, window: SessionWindow) -> RefusedInput | None:

@@ -9,9 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from screener.nightly.bars import Bars
-from screener.nightly.detector.detector import furthest, line_values, plan_of, touches_of, walk_on
+from screener.nightly.detector import detector
 from screener.nightly.detector.events import TRADE, VERSION
-from screener.nightly.detector.kernel.trades import BAR, resolve_draws
 from screener.nightly.series import Series
 
 BARS = 60
@@ -22,12 +21,12 @@ def main() -> None:
     flat = np.full(BARS, 10.0)
     bars = Bars(np.arange(BARS, dtype=np.int32), flat, flat, flat, flat, flat)
     series = Series.sound(bars)
-    furthest(walk_on(None, series, gap_days=10), series)
+    detector.furthest(detector.walk_on(None, series, gap_days=10), series)
     version = np.zeros(1, VERSION)[0]
-    touches_of(bars, version, BARS - 1)
-    line_values(version, BARS)
-    plan_of(version, 0.1, 1, BARS)
-    resolve_draws(np.ones(BARS, BAR), np.zeros(1, TRADE))
+    detector.touches_of(bars, version, BARS - 1)
+    detector.line_values(version, BARS)
+    detector.plan_of(version, 0.1, 1, BARS)
+    detector.resolve(bars, np.zeros(1, TRADE))
 
 
 if __name__ == "__main__":

@@ -10,42 +10,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screener.nightly.bars import Bars, Days, Floats
-from screener.nightly.detector.events import EventLog, Rows
+from screener.nightly.bars import Bars, Floats
+from screener.nightly.detector.events import EventLog, Outcome, Rows
 from screener.nightly.detector.kernel.candidates import furthest_pair
 from screener.nightly.detector.kernel.compiler import Record
 from screener.nightly.detector.kernel.lines import LINE
 from screener.nightly.detector.kernel.naming import Finding
-from screener.nightly.detector.kernel.pairs import pair_of
 from screener.nightly.detector.kernel.prices import LOWER, PRICE, UPPER, fill_logs, flag_swings
-from screener.nightly.detector.kernel.shape import Shape, shape_of
 from screener.nightly.detector.kernel.state import STATE, Log, new_log, new_state
-from screener.nightly.detector.kernel.touches import Indices, contacts_of, find_touches
-from screener.nightly.detector.kernel.versions import (
-    Levels,
-    lower_at,
-    plan_levels,
-    start_of,
-    upper_at,
-)
+from screener.nightly.detector.kernel.touches import Indices, find_touches
+from screener.nightly.detector.kernel.trades import BAR, resolve_draws
+from screener.nightly.detector.kernel.versions import Levels, lower_at, plan_at, start_of, upper_at
 from screener.nightly.detector.kernel.walk import flag_known_swings, walk
 from screener.nightly.detector.parameters import DEFAULTS, Parameters
-from screener.nightly.series import Mask, Places, Series, starts
-
-__all__ = [
-    "DetectorRun",
-    "Levels",
-    "Parameters",
-    "detect",
-    "furthest",
-    "last_atr",
-    "line_values",
-    "log_atrs",
-    "plan_levels",
-    "plan_of",
-    "touches_of",
-    "walk_on",
-]
+from screener.nightly.series import Series, starts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,9 +60,7 @@ def walk_on(
     bars = series.bars
     walked = 0 if earlier is None else earlier.bars
     tail = max(0, walked - reach(parameters))
-    prices = prices_of(bars, parameters, tail)
-    prices["segment"][tail:] = segments(bars.date, gap_days, series.idle)[tail:]
-    prices["announced"][tail:] = series.announced[tail:]
+    prices = walked_prices(series, parameters, gap_days, tail)
     state = new_state() if earlier is None else earlier.state.copy()[0]
     log = new_log() if earlier is None else enlarged(earlier.log, earlier.open_trades)
     touches, record = touch_buffers(len(bars)), parameters.record()
@@ -107,8 +83,7 @@ def furthest(
     """
     bars, record = series.bars, parameters.record()
     tail = max(0, len(bars) - reach(parameters))
-    prices = prices_of(bars, parameters, tail)
-    prices["segment"][tail:] = segments(bars.date, gap_days, series.idle)[tail:]
+    prices = walked_prices(series, parameters, gap_days, tail)
     flag_known_swings(prices, tail + parameters.atr_bars + 1, len(bars), record)
     state = walked.state.copy()[0]
     finding = furthest_pair(prices, state, touch_buffers(len(bars)), len(bars) - 1, record)
@@ -175,20 +150,22 @@ def touches_of(
     return upper, lower
 
 
-def shape_at(bars: Bars, version: Record, bar: int, parameters: Parameters = DEFAULTS) -> Shape:
-    """The shape of a version's lines as of a bar: the numbers that the judgement weighs.
+def resolve(bars: Bars, trades: Rows) -> None:
+    """Resolve open `TRADE` rows by the bars after their entries; undecided ones stay open."""
+    read = np.empty(len(bars), BAR)
+    read["open"], read["high"], read["low"] = bars.open, bars.high, bars.low
+    resolve_draws(read, trades)
 
-    Only the type, the scale and the two lines of the version are used.
+
+def close_at_end(bars: Bars, trades: Rows) -> None:
+    """Close the open `TRADE` rows of a listing that ended with the last bar, at its close.
+
+    Nothing could be sold after that close, so a trade that was entered there never was.
     """
-    prices = prices_of(bars.take(slice(0, bar + 1)), parameters)
-    record = parameters.record()
-    flag_swings(prices, int(version["scale"]), record)
-    lines = lines_of(version, 0)
-    pair = pair_of(lines[UPPER], lines[LOWER], bar)
-    found = touch_buffers(len(prices))
-    span = (pair.start, bar)
-    contacts = contacts_of(prices, lines, int(version["scale"]), span, record, found)
-    return shape_of(prices, lines, pair, contacts, int(version["type"]), bar, record)
+    last = len(bars) - 1
+    left = (trades["outcome"] == Outcome.OPEN) & (trades["entry"] < last)
+    trades["outcome"][left], trades["exit"][left] = Outcome.DELISTED, last
+    trades["exit_price"][left] = bars.close[last]
 
 
 def line_values(version: Record, bar: int) -> tuple[float, float]:
@@ -200,10 +177,7 @@ def plan_of(
     version: Record, atr: float, direction: int, bar: int, parameters: Parameters = DEFAULTS
 ) -> Levels:
     """The plan of a version for a breakout in a direction at a bar, such as the next bar."""
-    upper, lower = line_values(version, bar)
-    return plan_levels(
-        upper, lower, atr, version["height"], direction, parameters.stop_distance_min
-    )
+    return plan_at(version, atr, direction, bar, parameters.record())
 
 
 def log_atrs(bars: Bars, parameters: Parameters = DEFAULTS) -> Floats:
@@ -233,13 +207,16 @@ def prices_of(bars: Bars, parameters: Parameters, tail: int = 0) -> Rows:
     return prices
 
 
-def segments(date: Days, gap_days: int, idle: Mask) -> Places:
-    """For each bar, the first bar after the last data gap or idle bar before it.
-
-    An idle bar is a segment of its own.
+def walked_prices(series: Series, parameters: Parameters, gap_days: int, tail: int = 0) -> Rows:
+    """The bars of a series as a walk reads them: a data gap begins a segment, and an idle bar is a
+    segment of its own.
     """
-    begins = np.concatenate([idle[:1], (np.diff(date) > gap_days) | idle[1:] | idle[:-1]])
-    return starts(begins)
+    gaps, idle = np.diff(series.bars.date) > gap_days, series.idle
+    begins = np.concatenate([idle[:1], gaps | idle[1:] | idle[:-1]])
+    prices = prices_of(series.bars, parameters, tail)
+    prices["segment"][tail:] = starts(begins)[tail:]
+    prices["announced"][tail:] = series.announced[tail:]
+    return prices
 
 
 def lines_of(version: Record, origin: int) -> Rows:

@@ -141,7 +141,7 @@ class Reference:
 
 
 def as_crypto(listing: Listing) -> Listing:
-    """The listing of a symbol that trades on weekends."""
+    """The listing of a coin, whatever else was said of its industry and country."""
     return replace(listing, asset_type="crypto", industry="Crypto", country="GLOBAL")
 
 
@@ -157,7 +157,7 @@ def unlisted(symbol: str) -> Listing:
     A pair has at least six characters; no American ticker without a dot is that long.
     """
     if _PAIR.fullmatch(symbol):
-        return Listing(symbol, asset_type="crypto", industry="Crypto", country="GLOBAL")
+        return as_crypto(Listing(symbol))
     return listed_at(Listing(symbol), exchange_of(symbol))
 
 
@@ -234,28 +234,24 @@ def _listing(symbol: str, cells: Mapping[str, str]) -> Listing:
         name=short(cells.get("name", ""), MAX_NAME) or None,
         asset_type=asset_type,
         stated=bool(stated),
-        industry=_industry(asset_type, cells),
+        industry=_industry(cells, fund=asset_type == "etf"),
         sector=short(cells.get("sector", ""), MAX_NAME) or None,
-        country=_country(asset_type, cells.get("country")),
+        country=_country(cells.get("country")),
         market_cap=_amount(cells.get("market_cap", "")),
         adjustment=_adjustment(cells.get("adjustment", "")),
         splits=parse_splits(cells.get("splits", "")),
         quote_currency=currency_code(cells.get("quote_currency", "")),
         listed_until=_day(cells.get("listed_until", "")),
     )
-    return listed_at(listing, exchange)
+    return listed_at(as_crypto(listing) if listing.crypto else listing, exchange)
 
 
-def _industry(asset_type: AssetType, cells: Mapping[str, str]) -> str | None:
-    if asset_type == "crypto":
-        return "Crypto"
+def _industry(cells: Mapping[str, str], *, fund: bool) -> str | None:
     label = industry_label(cells.get("industry"), cells.get("sector"))
-    return fund_label(cells.get("name")) if asset_type == "etf" and label is None else label
+    return fund_label(cells.get("name")) if fund and label is None else label
 
 
-def _country(asset_type: AssetType, cell: str | None) -> str | None:
-    if asset_type == "crypto":
-        return "GLOBAL"
+def _country(cell: str | None) -> str | None:
     if cell is None:
         return None
     return "US" if squeeze(cell) in HOME else "GLOBAL"

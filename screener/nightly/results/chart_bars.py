@@ -15,5 +15,5 @@ def chart_bars(bars: Bars) -> Prices:
     """The bars for the charts of a symbol."""
     tail = bars.take(slice(-CHART_BARS, None))
     volume = np.minimum(tail.volume, np.finfo(np.float32).max)
-    columns = (tail.open, tail.high, tail.low, tail.close, volume)
+    columns = (*tail.prices, volume)
     return Prices(tail.date, *(column.astype(np.float32) for column in columns))

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import orjson
 
 from screener.nightly.bars import Bars, to_date
+from screener.nightly.detector.detector import close_at_end
 from screener.nightly.detector.events import EndReason, EventLog, Outcome, Rows, Scale
 from screener.nightly.detector.parameters import DEFAULTS, Parameters
 from screener.nightly.results.placebo import placebo, seeds_of
@@ -94,12 +95,7 @@ def merged(parts: Sequence[StoredRows]) -> StoredRows:
 def closed_at_end(bars: Bars, log: EventLog) -> EventLog:
     """The log of a series whose listing ended with its last bar: open trades close there."""
     trades = log.trades.copy()
-    left = trades["outcome"] == Outcome.OPEN
-    # Nothing could be sold after the last close, so a trade that was entered there never was.
-    left &= trades["entry"] < len(bars) - 1
-    trades["outcome"][left] = Outcome.DELISTED
-    trades["exit"][left] = len(bars) - 1
-    trades["exit_price"][left] = bars.close[-1]
+    close_at_end(bars, trades)
     return EventLog(log.versions, trades)
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from screener.nightly.bars import Bars
 from screener.nightly.detector.detector import DetectorRun, furthest
-from screener.nightly.detector.events import Rows, Rule
+from screener.nightly.detector.events import Rule
 from screener.nightly.detector.parameters import Parameters
-from screener.nightly.results.views import family_of_type, line_point, type_name
+from screener.nightly.results.views import family_of_type, line_ends, type_name
 from screener.nightly.series import Series
 from store.wire.records import NearestDrawing, PastLine, PastLines
 
@@ -30,7 +29,8 @@ def nearest_drawing(
     if rule not in SCORED:
         return found
     kind = int(version["type"])
-    upper, lower = (_line(series.bars, version, side) for side in (0, 1))
+    bars, last = series.bars, len(series) - 1
+    upper, lower = (PastLine(**line_ends(bars, version, side, last)) for side in (0, 1))
     named = {
         "family_label": family_of_type(kind).label,
         "pattern_type": type_name(kind),
@@ -38,9 +38,3 @@ def nearest_drawing(
         "lines": PastLines(upper=upper, lower=lower),
     }
     return found.model_copy(update=named)
-
-
-def _line(bars: Bars, version: Rows, side: int) -> PastLine:
-    start = int(version[("upper_start", "lower_start")[side]])
-    begin, end = (line_point(bars, version, side, bar) for bar in (start, len(bars) - 1))
-    return PastLine(start=begin, end=end)

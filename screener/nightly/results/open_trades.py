@@ -15,15 +15,10 @@ from typing import Final
 import numpy as np
 
 from screener.nightly.bars import Bars, Floats, to_date, to_day
+from screener.nightly.detector.detector import resolve
 from screener.nightly.detector.events import TRADE, EndReason, Outcome, Rows
-from screener.nightly.detector.kernel.trades import BAR, resolve_draws
 from screener.nightly.results.history import Lineages
-from screener.nightly.results.views import (
-    TradeView,
-    family_of_type,
-    price,
-    type_name,
-)
+from screener.nightly.results.views import TradeView, family_of_type, price, type_name
 from store.ledger.served import FollowedTrade, ServedOutcome, Terms, TradeKey
 from store.wire.records import PricePoint
 
@@ -120,9 +115,7 @@ def resolved(
     place = int(np.searchsorted(bars.date, day, side="right")) - 1
     ratio = _ratio(trade, bars, place)
     rows = _rescaled(trade, ratio, place)
-    prices = np.empty(len(bars), BAR)
-    prices["open"], prices["high"], prices["low"] = bars.open, bars.high, bars.low
-    resolve_draws(prices, rows)
+    resolve(bars, rows)
     row = rows[0]
     entered = to_day(trade.terms.entry_date) < bars.date[last]
     if row["outcome"] == Outcome.OPEN and delisted and len(begun) == len(logs) and entered:

@@ -26,7 +26,6 @@ every night and crowd the bars at the end. A night as of t passes bars up to t.
 
 from __future__ import annotations
 
-import datetime as dt
 from hashlib import blake2b
 from typing import Final
 
@@ -34,9 +33,8 @@ import numpy as np
 import numpy.typing as npt
 
 from screener.nightly.bars import Bars, Floats, to_date
-from screener.nightly.detector.detector import log_atrs
+from screener.nightly.detector.detector import close_at_end, log_atrs, resolve
 from screener.nightly.detector.events import TRADE, EventLog, Outcome, PatternType, Rows
-from screener.nightly.detector.kernel.trades import BAR, resolve_draws
 from screener.nightly.detector.parameters import DEFAULTS, Parameters
 from screener.nightly.results.splitmix import Seeds, integers
 from screener.nightly.series import Series
@@ -58,18 +56,13 @@ DRAW = np.dtype(
 Places = npt.NDArray[np.int64]
 
 
-def seed_of(symbol: str, entry: dt.date, direction: int) -> int:
-    """The 64-bit seed of a trade's draws; direction is +1 or -1."""
-    text = f"{symbol} {entry.isoformat()} {direction:+d}"
-    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
-
-
 def seeds_of(symbol: str, bars: Bars, trades: Rows) -> Seeds:
-    """The seeds of `TRADE` rows."""
-    found = [
-        seed_of(symbol, to_date(bars.date[trade["entry"]]), int(trade["direction"]))
-        for trade in trades
-    ]
+    """The 64-bit seeds of the draws of `TRADE` rows."""
+    found = []
+    for trade in trades:
+        text = f"{symbol} {to_date(bars.date[trade['entry']])} {trade['direction']:+d}"
+        digest = blake2b(text.encode(), digest_size=8).digest()
+        found.append(int.from_bytes(digest, "big"))
     return np.array(found, dtype=np.uint64)
 
 
@@ -145,15 +138,10 @@ def _entered(bars: Bars, trades: Rows, entries: Places, atr: Floats) -> Rows:
 
 
 def _resolved(bars: Bars, draws: Rows, *, ended: bool) -> Rows:
-    walked = np.empty(len(bars), dtype=BAR)
-    walked["open"], walked["high"], walked["low"] = bars.open, bars.high, bars.low
     flat = draws.reshape(-1)
-    resolve_draws(walked, flat)
-    last = len(bars) - 1
+    resolve(bars, flat)
     if ended:
-        left = (flat["outcome"] == Outcome.OPEN) & (flat["entry"] < last)
-        flat["outcome"][left], flat["exit"][left] = Outcome.DELISTED, last
-        flat["exit_price"][left] = bars.close[last]
+        close_at_end(bars, flat)
     return flat.reshape(draws.shape)
 
 

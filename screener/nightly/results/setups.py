@@ -14,13 +14,8 @@ from typing import Final
 
 import numpy as np
 
-from screener.nightly.bars import Bars, Floats, to_date
-from screener.nightly.detector.detector import (
-    last_atr,
-    line_values,
-    plan_of,
-    touches_of,
-)
+from screener.nightly.bars import Bars, to_date
+from screener.nightly.detector.detector import last_atr, line_values, plan_of, touches_of
 from screener.nightly.detector.events import EndReason, EventLog, Outcome, PatternType, Rows
 from screener.nightly.detector.parameters import DEFAULTS, Parameters
 from screener.nightly.results.history import Lineages, target_move_pct
@@ -28,7 +23,7 @@ from screener.nightly.results.views import (
     TradeView,
     direction_name,
     family_of_type,
-    line_point,
+    line_ends,
     pattern_start,
     percent,
     price,
@@ -220,24 +215,15 @@ class CurrentSetups:
         )
 
     def _lines(self, version: Rows, end: int) -> Lines:
-        upper, lower = touches_of(self.bars, version, end, self.parameters)
-        return Lines(
-            upper=self._line(version, 0, end, self._points(upper, self.bars.high)),
-            lower=self._line(version, 1, end, self._points(lower, self.bars.low)),
-        )
+        found = touches_of(self.bars, version, end, self.parameters)
+        upper, lower = (self._line(version, side, end, at) for side, at in enumerate(found))
+        return Lines(upper=upper, lower=lower)
 
-    def _line(self, version: Rows, side: int, end: int, touches: list[PricePoint]) -> Line:
-        start = int(version[("upper_start", "lower_start")[side]])
-        return Line(
-            start=line_point(self.bars, version, side, start),
-            end=line_point(self.bars, version, side, end),
-            touch_count=len(touches),
-            touches=touches,
-        )
-
-    def _points(self, at: Iterable[int], swings: Floats) -> list[PricePoint]:
-        days = self.bars.date
-        return [PricePoint(date=to_date(days[bar]), price=price(swings[bar])) for bar in at]
+    def _line(self, version: Rows, side: int, end: int, at: Iterable[int]) -> Line:
+        days, swings = self.bars.date, (self.bars.high, self.bars.low)[side]
+        touches = [PricePoint(date=to_date(days[bar]), price=price(swings[bar])) for bar in at]
+        ends = line_ends(self.bars, version, side, end)
+        return Line(**ends, touch_count=len(touches), touches=touches)
 
 
 def running_trades(log: EventLog) -> Rows:

@@ -119,6 +119,12 @@ def line_point(bars: Bars, version: Rows, side: int, bar: int) -> PricePoint:
     return PricePoint(date=to_date(bars.date[bar]), price=price(level))
 
 
+def line_ends(bars: Bars, version: Rows, side: int, last: int) -> dict[str, PricePoint]:
+    """The start of such a line, and its end at a bar."""
+    places = {"start": int(version[("upper_start", "lower_start")[side]]), "end": last}
+    return {name: line_point(bars, version, side, bar) for name, bar in places.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class TradeView:
     """A trade up to its exit or, while it is open, up to the last close."""

@@ -7,17 +7,20 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from screener.nightly.analysis import Task, analyse_symbol
 from screener.nightly.bars import Bars
+from screener.nightly.cleaning.cleaning import Cleaned, clean
 from screener.nightly.cleaning.sessions import past_window
 from screener.nightly.detector.parameters import Parameters
 from screener.nightly.plan import Order
 from screener.nightly.reading import BarSource, Loaded, open_source
 from screener.nightly.reference.reference import AssetType, Listing
 from screener.nightly.results.symbol_results import Analysis
+from screener.nightly.sample import sample_reference, sample_source
 from screener.nightly.version import code_version
 from store.ledger.manifest import Manifest
 from store.nights.book import Book
@@ -40,6 +43,23 @@ def source_of(bars: Path) -> BarSource:
 def order_over(folder: Path, bars: Mapping[str, Bars], **options: Any) -> Order:
     """The same over one table, which is written into a folder."""
     return order_of(write_table(folder / "bars.parquet", bars), **options)
+
+
+@cache
+def cleaned_sample(session: dt.date) -> dict[str, Cleaned]:
+    """The sample's bars, cleaned as a night of a session does it."""
+    reference, source = sample_reference(), sample_source()
+    found = {}
+    for loaded in source.load(source.names()):
+        listing = reference.listing(loaded.name)
+        found[loaded.name] = clean(
+            loaded.bars,
+            asset_type=listing.asset_type,
+            window=past_window(session, listing.calendar),
+            adjustment=listing.adjustment,
+            splits=listing.splits,
+        )
+    return found
 
 
 @contextmanager

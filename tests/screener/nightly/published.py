@@ -12,12 +12,7 @@ from screener.nightly.cleaning.sessions import last_session
 from screener.nightly.night import make_night
 from screener.nightly.plan import Order
 from store.ledger.manifest import Manifest
-from store.ledger.served import (
-    Line,
-    ServedSetup,
-    Tally,
-    TradeKey,
-)
+from store.ledger.served import Line, ServedSetup, Tally, TradeKey
 from store.nights.nights import Nights
 from store.wire.exchanges import NEW_YORK
 from tests.screener.nightly.nights import book_of

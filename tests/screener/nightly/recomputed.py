@@ -16,7 +16,7 @@ from statistics import fmean
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from screener.nightly.analysis import Task, fate_of
+from screener.nightly.analysis import Task, cleaned_symbols, fate_of
 from screener.nightly.bars import Bars, Floats, to_date
 from screener.nightly.detector.events import EventLog, Outcome, Rows
 from screener.nightly.plan import Order, plan
@@ -119,12 +119,7 @@ def recompute(order: Order, now: dt.datetime) -> Recomputed:
 
 def walks_of(task: Task) -> Iterator[Walk]:
     """Every series of every symbol, walked."""
-    listings = dict(task.symbols)
-    for loaded in task.source.load([name for name, _ in task.symbols]):
-        listing = listings[loaded.name]
-        if loaded.refusal is not None:
-            continue
-        cleaned = task.clean(loaded, listing)
+    for listing, _, cleaned in cleaned_symbols(task):
         for place, series in enumerate(cleaned.series, 1):
             fate = fate_of(cleaned, listing, task.windows[listing.calendar])
             log = task.walk(series, listing).walk.log

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from screener.nightly.analysis import cleaned_symbols
 from screener.nightly.bars import Bars, Days, to_date, to_day
 from screener.nightly.errors import SourceError
 from screener.nightly.night import make_night
@@ -48,12 +49,8 @@ def on(days: Days, seed: int = 7, leap: float = 1.11) -> Bars:
 
 def used_at(order: Order, now: str) -> dict[str, Bars]:
     """The bars of each symbol that a night at an hour uses."""
-    used = {}
-    for task in plan(order, at(now)).tasks:
-        listings = dict(task.symbols)
-        for loaded in task.source.load(list(listings)):
-            used[listings[loaded.name].symbol] = task.clean(loaded, listings[loaded.name]).bars
-    return used
+    found = (each for task in plan(order, at(now)).tasks for each in cleaned_symbols(task))
+    return {listing.symbol: cleaned.bars for listing, _, cleaned in found}
 
 
 def ends_at(order: Order, now: str) -> dict[str, str]:

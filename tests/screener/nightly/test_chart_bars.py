@@ -22,7 +22,7 @@ from store.nights.book import Book
 from store.nights.prices import SHOWN
 from tests.contract.market import active_book, setups_of
 from tests.screener.nightly.series import daily
-from tests.screener.nightly.shapes import LEAD_IN, squeeze, wedge_or_triangle
+from tests.screener.nightly.shapes import LEAD_IN, squeeze
 
 DAY = dt.date(1970, 1, 1)
 POLE = ("pole_start_date", "pole_start_price", "pole_tip_date", "pole_tip_price")
@@ -86,11 +86,6 @@ def test_a_pole_runs_from_its_base_to_the_first_touch(direction: int) -> None:
         "pole_tip_date": to_date(bars.date[tip]).isoformat(),
         "pole_tip_price": price(ends[tip]),
     }
-
-
-def test_a_triangle_has_no_pole() -> None:
-    bars = wedge_or_triangle(0.0, 0.6, approach=1, broken=1).bars
-    assert pole_points(bars, detect(bars).versions[0]) == {}
 
 
 @pytest.mark.parametrize(("bars", "kept"), [(200, 200), (9000, CHART_BARS)])

@@ -14,19 +14,13 @@ import numpy as np
 import pytest
 
 from screener.nightly.bars import Bars
-from screener.nightly.detector.detector import (
-    Parameters,
-    detect,
-    last_atr,
-    line_values,
-    plan_of,
-    touches_of,
-)
+from screener.nightly.detector.detector import detect, last_atr, line_values, plan_of, touches_of
 from screener.nightly.detector.events import EndReason, EventLog, Outcome, PatternType, Scale
 from screener.nightly.detector.kernel.compiler import Record
+from screener.nightly.detector.parameters import Parameters
 from tests.conftest import CROWDED
 from tests.screener.nightly.probes import known_by, look_ahead, same
-from tests.screener.nightly.series import LENIENT
+from tests.screener.nightly.series import LENIENT, changed
 from tests.screener.nightly.shapes import Shape, joined, random_walk, squeeze, wedge_or_triangle
 
 # Nearly every converging pair is served, so that logs grow large.
@@ -90,15 +84,8 @@ def with_gap(bars: Bars, at: int, days: int) -> Bars:
 
 def with_bar(bars: Bars, at: int, opened: float, high: float, low: float, close: float) -> Bars:
     """The bars up to `at`, with another bar in its place."""
-    head = bars.take(slice(0, at))
-    return Bars(
-        bars.date[: at + 1],
-        np.append(head.open, opened),
-        np.append(head.high, high),
-        np.append(head.low, low),
-        np.append(head.close, close),
-        bars.volume[: at + 1],
-    )
+    head = bars.take(slice(0, at + 1))
+    return changed(head, at, open=opened, high=high, low=low, close=close)
 
 
 def triggered(log: EventLog) -> tuple[Record, Record]:

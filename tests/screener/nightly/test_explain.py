@@ -121,16 +121,6 @@ def test_the_lines_of_an_open_trade_are_those_of_the_bar_before_its_breakout() -
     assert (served.upper, served.lower) == (forming.upper, forming.lower)
 
 
-def test_explaining_changes_nothing_of_what_a_walk_returns(series: Bars) -> None:
-    before = walk_on(None, Series.sound(series))
-    explained(series)
-    after = walk_on(None, Series.sound(series))
-
-    assert before.state.tobytes() == after.state.tobytes()
-    assert before.log.versions.tobytes() == after.log.versions.tobytes()
-    assert before.log.trades.tobytes() == after.log.trades.tobytes()
-
-
 def test_pairs_are_sorted_by_how_far_they_came(series: Bars) -> None:
     pairs = explained(series.take(slice(0, 500))).pairs
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -60,8 +60,7 @@ def series(calendar: str, length: int = 400, seed: int = 7, last: dt.date = LAST
 
 
 def rows(bars: Bars, factor: float = 1.0) -> Rows:
-    prices = (bars.open, bars.high, bars.low, bars.close)
-    opened, high, low, close = (np.round(column * factor, 2).tolist() for column in prices)
+    opened, high, low, close = (np.round(price * factor, 2).tolist() for price in bars.prices)
     days, volumes = map(to_date, bars.date.tolist()), bars.volume.astype(int).tolist()
     return list(zip(days, opened, high, low, close, volumes, strict=True))
 
@@ -433,9 +432,5 @@ def look(order: Order) -> Check:
 
 
 def calendars(order: Order) -> dict[str, str]:
-    return dict(_calendars(order))
-
-
-def _calendars(order: Order) -> Iterator[tuple[str, str]]:
-    for task in plan(order, NOW).tasks:
-        yield from ((listing.symbol, listing.calendar) for _, listing in task.symbols)
+    listings = [listing for task in plan(order, NOW).tasks for _, listing in task.symbols]
+    return {listing.symbol: listing.calendar for listing in listings}

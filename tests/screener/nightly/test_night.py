@@ -14,33 +14,20 @@ import orjson
 import pytest
 
 from screener.nightly.bars import Bars, to_date, to_day
-from screener.nightly.cleaning.cleaning import clean
-from screener.nightly.cleaning.sessions import past_window
 from screener.nightly.detector.parameters import DEFAULTS, Parameters
 from screener.nightly.night import make_night
 from screener.nightly.plan import Order
 from screener.nightly.reference.reference import Reference
 from screener.nightly.sample import SAMPLE_SESSION, sample_reference, sample_source
-from store.ledger.manifest import Manifest
 from store.nights.book import Book
 from store.nights.nights import Nights
-from store.wire.exchanges import NEW_YORK
 from store.wire.records import PastTrade, ScanSetup, Setup
 from tests.conftest import CROWDED, NIGHT_SESSION
-from tests.screener.nightly.nights import source_of
+from tests.contract.market import active_book
+from tests.screener.nightly.nights import cleaned_sample, source_of
 from tests.screener.nightly.series import LENIENT, write_csv
 
 NOW = dt.datetime(2026, 1, 2, 12, tzinfo=dt.UTC)
-
-
-def open_book(folder: Path, manifest: Manifest) -> Book:
-    return Book.open(folder / "nights" / manifest.book.file, manifest)
-
-
-def active_book(folder: Path) -> Book:
-    manifest = Nights(folder).active()
-    assert manifest is not None
-    return open_book(folder, manifest)
 
 
 @pytest.fixture(scope="module")
@@ -67,15 +54,7 @@ def book(request: pytest.FixtureRequest) -> Book:
 def sample_bars(symbol: str, book: Book | None = None) -> Bars:
     """The sample's bars up to the session of a book, or else up to the sample's."""
     session = (book and book.session) or SAMPLE_SESSION
-    listing = sample_reference().listing(symbol)
-    (loaded,) = sample_source().load([symbol])
-    return clean(
-        loaded.bars,
-        asset_type="stock",
-        window=past_window(session, NEW_YORK),
-        adjustment=listing.adjustment,
-        splits=listing.splits,
-    ).bars
+    return cleaned_sample(session)[symbol].bars
 
 
 def rows(book: Book) -> list[ScanSetup]:
@@ -179,8 +158,8 @@ def test_a_night_never_sees_bars_after_its_session(parameters: Parameters, tmp_p
             parameters=parameters,
             session=session,
         )
-        manifest, _ = make_night(order, Nights(tmp_path / f"{name}-data"), now=NOW)
-        books[name] = open_book(tmp_path / f"{name}-data", manifest)
+        make_night(order, Nights(tmp_path / f"{name}-data"), now=NOW)
+        books[name] = active_book(tmp_path / f"{name}-data")
 
     for symbol in ("AAPL", "IBM", "GOOG", "MSFT"):
         assert books["cut"].patterns(symbol) == books["whole"].patterns(symbol)
@@ -332,9 +311,9 @@ def test_a_symbol_with_bad_bars_is_named_and_the_others_are_served(tmp_path: Pat
     (tmp_path / "bars" / "B@D.csv").write_text((tmp_path / "bars" / "IBM.csv").read_text())
     order = Order(source=source_of(tmp_path / "bars"), name="bars", reference=Reference())
 
-    manifest, report = make_night(order, Nights(tmp_path / "data"), now=NOW)
+    _, report = make_night(order, Nights(tmp_path / "data"), now=NOW)
 
-    book = open_book(tmp_path / "data", manifest)
+    book = active_book(tmp_path / "data")
     codes = {code: set(symbols) for code, symbols in report.refused.items()}
     assert codes["too_few_bars"] == {"SHORT"}
     assert codes["stale"] == {"OLD"}

@@ -34,7 +34,7 @@ from store.wire.method import Measure, Method
 from tests.conftest import CROWDED
 from tests.once import made_once
 from tests.screener.nightly.nights import source_of
-from tests.screener.nightly.recomputed import Recomputed, Trade, identities, recompute
+from tests.screener.nightly.recomputed import Recomputed, Trade, atrs, identities, recompute
 from tests.screener.nightly.recomputed_groups import (
     FEW,
     adjusted_p,
@@ -408,7 +408,7 @@ def test_every_row_is_ranked_and_filtered_by_trades_of_its_direction(measured: N
         enough = len(mine) >= 5
         rate = [100 * sum(t.won for t in group) / max(1, len(group)) for group in (mine, shown)]
         average = sum(t.r for t in mine) / max(1, len(mine))
-        gain = typical_gain(mine, family, measured.found.trades, atr_pct(walk, last))
+        gain = typical_gain(mine, family, measured.found.trades, 100 * atrs(walk.series.bars)[last])
         same(row["win_rate_pct"], rate[1] if shown else None, 2)
         assert row["win_rate_trades"] == len(shown)
         same(row["expected_gain_pct"], gain, 2)
@@ -425,13 +425,6 @@ def same(stored: float | None, value: float | None, digits: int) -> None:
     unknown = value is not None and math.isnan(value)
     found = stored is not None and math.isnan(stored) if unknown else close(stored, value, digits)
     assert found, (stored, value)
-
-
-def atr_pct(walk: Any, last: int) -> float:
-    bars = walk.series.bars
-    high, low = (np.log(side[last - 13 :]) for side in (bars.high, bars.low))
-    before = np.log(bars.close[last - 14 : last])
-    return float(100 * (np.maximum(high, before) - np.minimum(low, before)).mean())
 
 
 def typical_gain(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
 from pathlib import Path
 
@@ -12,30 +11,14 @@ import pytest
 
 from screener import nightly
 from screener.nightly.bars import to_date
-from screener.nightly.cleaning.cleaning import Cleaned, clean
 from screener.nightly.cleaning.gates import suspected_splits
-from screener.nightly.cleaning.sessions import past_window
 from screener.nightly.reference.reference import Split
 from screener.nightly.sample import SAMPLE_SESSION, sample_reference, sample_source
+from tests.screener.nightly.nights import cleaned_sample
 from tests.screener.nightly.series import multiplied
 
 SHIPPED = Path(nightly.__file__).parent / "shipped"
 SYMBOLS = ["AAPL", "FB", "GOOG", "IBM", "MSFT"]
-
-
-def cleaned(session: dt.date = SAMPLE_SESSION) -> dict[str, Cleaned]:
-    reference, source = sample_reference(), sample_source()
-    found = {}
-    for loaded in source.load(source.names()):
-        listing = reference.listing(loaded.name)
-        found[loaded.name] = clean(
-            loaded.bars,
-            asset_type=listing.asset_type,
-            window=past_window(session, listing.calendar),
-            adjustment=listing.adjustment,
-            splits=listing.splits,
-        )
-    return found
 
 
 def test_the_sample_has_five_symbols_with_bars_and_one_without() -> None:
@@ -65,7 +48,7 @@ def test_the_splits_are_the_large_steps_of_the_adjusted_close() -> None:
 
 
 def test_apple_closes_on_the_session_as_it_did() -> None:
-    bars = cleaned()["AAPL"].bars
+    bars = cleaned_sample(SAMPLE_SESSION)["AAPL"].bars
     assert to_date(bars.date[-1]) == SAMPLE_SESSION
     assert bars.close[-1] == 504.77
     assert bars.close[0] == pytest.approx(130.31 / 4)
@@ -73,7 +56,7 @@ def test_apple_closes_on_the_session_as_it_did() -> None:
 
 
 def test_no_symbol_is_refused_and_no_split_is_left() -> None:
-    for symbol, result in cleaned().items():
+    for symbol, result in cleaned_sample(SAMPLE_SESSION).items():
         assert result.covered, symbol
         assert result.findings.get("unadjusted_split", 0) == 0
         assert np.abs(np.diff(np.log(result.bars.close))).max() < 0.8
@@ -81,7 +64,7 @@ def test_no_symbol_is_refused_and_no_split_is_left() -> None:
 
 def test_most_splits_planted_in_real_bars_are_found() -> None:
     planted = found = 0
-    for result in cleaned().values():
+    for result in cleaned_sample(SAMPLE_SESSION).values():
         for at in range(60, len(result.bars), 40):
             for ratio in (2.0, 3.0, 1 / 4, 1 / 10):
                 planted += 1

@@ -308,11 +308,19 @@ def running(least: int = 3, most: int = BARS, seed: int = 3) -> tuple[Bars, Serv
         entered = [one for one in looked(bars, int(bars.date[-1]), None).setups if one.entry_date]
         if len(entered) == 1 and entered[0].attempt == 1:
             (setup,) = entered
-            assert setup.entry_date
-            entry = int(np.searchsorted(bars.date, to_day(setup.entry_date)))
-            if least <= len(bars) - 1 - entry <= most:
+            if least <= len(bars) - 1 - entry_of(bars, setup) <= most:
                 return bars, setup
     raise AssertionError
+
+
+def entry_of(bars: Bars, setup: ServedSetup) -> int:
+    """The bar on which a setup was entered."""
+    assert setup.entry_date
+    return int(np.searchsorted(bars.date, to_day(setup.entry_date)))
+
+
+def lineages_of(bars: Bars) -> Lineages:
+    return Lineages("X", bars, walk_on(None, Series.sound(bars), LENIENT).log)
 
 
 def followed_in(bars: Bars, setup: ServedSetup) -> FollowedTrade:
@@ -451,7 +459,7 @@ def test_an_attempt_that_fires_while_an_earlier_one_runs_is_served_until_its_sto
     None
 ):
     bars, first, last = walk(BARS, seed=1), 65, 83  # while which a first attempt runs
-    lineage = Lineages("X", bars, walk_on(None, Series.sound(bars), LENIENT).log).id(0)
+    lineage = lineages_of(bars).id(0)
     told: dict[int, list[str]] = {}
     served: list[list[tuple[int, str]]] = []
     before: Told | None = None
@@ -474,14 +482,10 @@ def test_an_attempt_that_fires_while_an_earlier_one_runs_is_served_until_its_sto
 
 def test_an_attempt_that_fired_before_a_night_that_leaves_its_symbol_out_is_followed() -> None:
     bars, setup = running()
-    assert setup.entry_date
-    entry = int(np.searchsorted(bars.date, to_day(setup.entry_date)))
-    before = looked(bars, int(bars.date[entry - 1]))
+    before = looked(bars, int(bars.date[entry_of(bars, setup) - 1]))
     formed = before.of(setup.key)
-    log = walk_on(None, Series.sound(bars), LENIENT).log
-    part = Lineages("X", bars, log)
 
-    now = follow_up(Previous(formed.last_session, [formed]), Current((), [part]))
+    now = follow_up(Previous(formed.last_session, [formed]), Current((), [lineages_of(bars)]))
 
     assert [c.change for c in now.changes] == ["triggered", "expired"]
     assert now.changes[-1].reason == "left_out"
@@ -494,11 +498,9 @@ def test_an_attempt_that_fired_before_a_night_that_leaves_its_symbol_out_is_foll
 
 def test_a_running_trade_that_is_no_longer_served_is_too_old_and_still_followed() -> None:
     bars, setup = running()
-    log = walk_on(None, Series.sound(bars), LENIENT).log
-    part = Lineages("X", bars, log)
     earlier = Previous(to_date(bars.date[-2]), [setup])
 
-    found = follow_up(earlier, Current((), [part], covered=True))
+    found = follow_up(earlier, Current((), [lineages_of(bars)], covered=True))
 
     assert [(c.change, c.reason) for c in found.changes] == [("expired", "too_old")]
     assert [trade.key for trade in found.followed] == [setup.key]
@@ -716,8 +718,7 @@ def test_a_grade_names_what_was_revised_refused_or_left_out_and_passes_over_a_sp
     tmp_path: Path,
 ) -> None:
     bars, setup = running(1, 4)
-    assert setup.entry_date
-    entry = int(np.searchsorted(bars.date, to_day(setup.entry_date)))
+    entry = entry_of(bars, setup)
     sound = {f"S{seed}": walk(BARS, seed=100 + seed) for seed in range(3)}
     data = tmp_path / "data"
     for bar in (entry - 1, entry):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from screener.nightly.detector.events import EndReason, Rows, Rule, Scale
 from screener.nightly.detector.kernel.compiler import Record, compiled
-from screener.nightly.detector.kernel.judge import Verdict, bounds_of, judge
+from screener.nightly.detector.kernel.judge import Verdict, bounds_of, judge, rejected
 from screener.nightly.detector.kernel.lineages import propose
 from screener.nightly.detector.kernel.lines import copy_line
 from screener.nightly.detector.kernel.naming import Finding, failed, follows_pole
@@ -101,23 +101,43 @@ def furthest_pair(
     for scale in range(2):
         for i in range(state.line_counts[scale, UPPER]):
             for j in range(state.line_counts[scale, LOWER]):
-                upper = state.lines[scale, UPPER, i]
-                lower = state.lines[scale, LOWER, j]
-                if not converge(upper, lower, prices[bar].atr, bar, parameters):
-                    continue
-                copy_line(upper, state.drawn[UPPER])
-                copy_line(lower, state.drawn[LOWER])
-                lines = state.drawn
-                possible = first_possible(prices, upper, lower, scale, bar, parameters) == bar
-                if possible and refit_pair(prices, state, scale, touches, bar, parameters):
-                    lines = state.refitted
-                verdict = judge(prices, lines, scale, touches, bar, parameters)
+                verdict = judge_live(prices, state, touches, scale, i, j, bar, parameters)
                 ahead = reached(verdict.finding) - reached(furthest)
                 if ahead > 0 or (ahead == 0 and verdict.quality > best):
                     furthest = verdict.finding
                     best = verdict.quality
-                    note(state.candidate, lines, verdict, scale, bar)
+                    note(state.candidate, state.drawn, verdict, scale, bar)
     return furthest
+
+
+@compiled
+def judge_live(
+    prices: Rows,
+    state: Record,
+    touches: Indices,
+    scale: int,
+    i: int,
+    j: int,
+    bar: int,
+    parameters: Parameters,
+) -> Verdict:
+    """Judge the upper line `i` and the lower line `j` of a scale as of a bar, due or not.
+
+    What was judged is in `state.drawn`: fitted, if the pair would come to be fitted.
+    """
+    upper = state.lines[scale, UPPER, i]
+    lower = state.lines[scale, LOWER, j]
+    copy_line(upper, state.drawn[UPPER])
+    copy_line(lower, state.drawn[LOWER])
+    atr = prices[bar].atr
+    if not converge(upper, lower, atr, bar, parameters):
+        width = width_at(upper, lower, bar) / max(atr, 1e-9)
+        return rejected(failed(Rule.CONVERGENCE, width, parameters.width_min))
+    possible = first_possible(prices, upper, lower, scale, bar, parameters) == bar
+    if possible and refit_pair(prices, state, scale, touches, bar, parameters):
+        copy_line(state.refitted[UPPER], state.drawn[UPPER])
+        copy_line(state.refitted[LOWER], state.drawn[LOWER])
+    return judge(prices, state.drawn, scale, touches, bar, parameters)
 
 
 @compiled

@@ -10,11 +10,12 @@ from screener.nightly.detector.kernel.prices import LOWER, UPPER
 from screener.nightly.detector.kernel.shape import judged, shape_of
 from screener.nightly.detector.kernel.state import FREE, Log
 from screener.nightly.detector.kernel.touches import Indices, contacts_of
-from screener.nightly.detector.kernel.trades import can_enter, enter, plan_at
+from screener.nightly.detector.kernel.trades import can_enter, enter
 from screener.nightly.detector.kernel.versions import (
     armed_direction,
     lay_lines,
     lower_at,
+    plan_at,
     start_of,
     upper_at,
 )
@@ -97,7 +98,7 @@ def is_outdone(
             continue
         if broken_side(version, price.log_close[UPPER], bar) != broken:
             continue
-        if can_enter(price, plan_at(price, version, broken, bar, parameters), broken):
+        if can_enter(price, plan_at(version, price.atr, broken, bar, parameters), broken):
             return True
     return False
 

@@ -17,8 +17,7 @@ from screener.nightly.detector.kernel.naming import (
     Naming,
     failed,
     is_squeeze,
-    name_squeeze,
-    name_wedge_or_triangle,
+    name_of,
     unnamed,
 )
 from screener.nightly.detector.kernel.pairs import LinePair, pair_of
@@ -59,10 +58,7 @@ def judge(
     finding = tested_span(pair, scale, parameters)
     if finding.rule != Rule.NONE:
         return rejected(finding)
-    if scale == Scale.SHORT:
-        naming = name_squeeze(prices, lines, pair, bar, parameters)
-    else:
-        naming = name_wedge_or_triangle(prices, lines, pair, bar, parameters)
+    naming = name_of(prices, lines, pair, scale, bar, parameters)
     if naming.finding.rule != Rule.NONE:
         return rejected(naming.finding)
     finding = tested_early_closes(prices, lines, pair, parameters.early_tolerance)

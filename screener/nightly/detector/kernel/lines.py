@@ -49,36 +49,6 @@ def copy_line(line: Record, copy: Record) -> None:
 
 
 @compiled
-def drop_dead_lines(
-    lines: Rows,
-    count: int,
-    due: Dues,
-    side: int,
-    close: float,
-    reach: float,
-    bar: int,
-    life: int,
-    idle: float,
-) -> int:
-    """Drop lines that this close or wick breaks or that are too old; return the new count.
-
-    A line lives `life` bars from its first touch, and `idle` bars from its last.
-    """
-    index = 0
-    while index < count:
-        line = lines[index]
-        value = value_at(line, bar)
-        aged = bar - line.start > life or bar - line.last_touch > idle
-        if close > value or reach > value or aged:
-            count -= 1
-            lines[index] = lines[count]
-            move_due(due, side, count, index)
-        else:
-            index += 1
-    return count
-
-
-@compiled
 def move_due(due: Dues, side: int, slot: int, to: int) -> None:
     """Follow a line of a side that moves to another slot."""
     for other in range(LINES_PER_SIDE):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from screener.nightly.detector.events import PatternType, Rows, Rule
+from screener.nightly.detector.events import PatternType, Rows, Rule, Scale
 from screener.nightly.detector.kernel.compiler import Record, compiled
 from screener.nightly.detector.kernel.pairs import LinePair, typical_atr
 from screener.nightly.detector.kernel.prices import LOWER, UPPER
@@ -50,6 +50,16 @@ class Naming(NamedTuple):
 def unnamed(finding: Finding) -> Naming:
     """The naming of a pair that is no pattern."""
     return Naming(finding, NO_PATTERN, 0, 0.0, 0.0)
+
+
+@compiled
+def name_of(
+    prices: Rows, lines: Rows, pair: LinePair, scale: int, bar: int, parameters: Parameters
+) -> Naming:
+    """What a pair of lines of a scale is, or the rule it fails."""
+    if scale == Scale.SHORT:
+        return name_squeeze(prices, lines, pair, bar, parameters)
+    return name_wedge_or_triangle(prices, lines, pair, bar, parameters)
 
 
 @compiled
@@ -121,6 +131,15 @@ class PoleSpan(NamedTuple):
     base: int  # bar
     tip: int  # bar; equal to the base if there is no run
     height: float  # log distance between the extremes of base and tip
+
+
+class PoleMoves(NamedTuple):
+    """The moves of price on a pole, after its base."""
+
+    step: float  # largest move between two closes, as a share of the net move of the closes
+    bar: float  # largest range of a bar
+    gap: float  # largest log distance between a close and the next open
+    straightness: float  # net move of the closes as a share of the sum of all their moves
 
 
 @compiled
@@ -221,55 +240,30 @@ def tested_pole(prices: Rows, pole: PoleSpan, parameters: Parameters) -> Finding
         return failed(Rule.POLE_HEIGHT, pole.height / atr, parameters.pole_height_min)
     if pole.height / bars < parameters.pole_speed_min * atr:
         return failed(Rule.POLE_SPEED, pole.height / bars / atr, parameters.pole_speed_min)
-    step = max(largest_step(prices, pole), largest_bar_of(prices, pole) / pole.height)
+    moves = moves_of(prices, pole)
+    step = max(moves.step, moves.bar / pole.height)
     if step > parameters.pole_step_max:
         return failed(Rule.POLE_STEP, step, parameters.pole_step_max)
-    gap = largest_gap_of(prices, pole)
-    if gap > parameters.pole_gap_max * pole.height:
-        return failed(Rule.POLE_GAP, gap / pole.height, parameters.pole_gap_max)
-    straight = straightness(prices, pole)
-    if straight < parameters.pole_straightness_min:
-        return failed(Rule.POLE_STRAIGHTNESS, straight, parameters.pole_straightness_min)
+    if moves.gap > parameters.pole_gap_max * pole.height:
+        return failed(Rule.POLE_GAP, moves.gap / pole.height, parameters.pole_gap_max)
+    if moves.straightness < parameters.pole_straightness_min:
+        return failed(Rule.POLE_STRAIGHTNESS, moves.straightness, parameters.pole_straightness_min)
     return PASSED
 
 
 @compiled
-def largest_step(prices: Rows, pole: PoleSpan) -> float:
-    """The largest move between two closes of a pole, as a share of the net move of its closes."""
-    largest = 0.0
+def moves_of(prices: Rows, pole: PoleSpan) -> PoleMoves:
+    """Measure the bars of a pole after its base."""
+    path = step = largest = gap = 0.0
     for bar in range(pole.base + 1, pole.tip + 1):
-        step = prices[bar].log_close[UPPER] - prices[bar - 1].log_close[UPPER]
-        largest = max(largest, abs(step))
-    net = prices[pole.tip].log_close[UPPER] - prices[pole.base].log_close[UPPER]
-    return float(largest / max(abs(net), 1e-12))
-
-
-@compiled
-def largest_bar_of(prices: Rows, pole: PoleSpan) -> float:
-    """The largest range of a bar of a pole after its base."""
-    largest = 0.0
-    for bar in range(pole.base + 1, pole.tip + 1):
-        largest = max(largest, prices[bar].extreme[UPPER] + prices[bar].extreme[LOWER])
-    return largest
-
-
-@compiled
-def largest_gap_of(prices: Rows, pole: PoleSpan) -> float:
-    """The largest log distance between a close of a pole and the next open."""
-    largest = 0.0
-    for bar in range(pole.base + 1, pole.tip + 1):
-        largest = max(largest, abs(prices[bar].gap))
-    return largest
-
-
-@compiled
-def straightness(prices: Rows, pole: PoleSpan) -> float:
-    """The net move of the closes of a pole as a share of the sum of all their moves."""
-    path = 0.0
-    for bar in range(pole.base + 1, pole.tip + 1):
-        path += abs(prices[bar].log_close[UPPER] - prices[bar - 1].log_close[UPPER])
-    net = prices[pole.tip].log_close[UPPER] - prices[pole.base].log_close[UPPER]
-    return float(abs(net) / max(path, 1e-12))
+        price = prices[bar]
+        move = abs(price.log_close[UPPER] - prices[bar - 1].log_close[UPPER])
+        path += move
+        step = max(step, move)
+        largest = max(largest, price.extreme[UPPER] + price.extreme[LOWER])
+        gap = max(gap, abs(price.gap))
+    net = abs(prices[pole.tip].log_close[UPPER] - prices[pole.base].log_close[UPPER])
+    return PoleMoves(step / max(net, 1e-12), largest, gap, net / max(path, 1e-12))
 
 
 @compiled

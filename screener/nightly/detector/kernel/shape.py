@@ -16,15 +16,7 @@ from screener.nightly.detector.events import PatternType, Rows
 from screener.nightly.detector.judgement import DEPTH, LEAVES, Parts, laid_flat, read_trees
 from screener.nightly.detector.kernel.compiler import compiled
 from screener.nightly.detector.kernel.lines import value_at
-from screener.nightly.detector.kernel.naming import (
-    is_squeeze,
-    largest_bar_of,
-    largest_gap_of,
-    largest_step,
-    pole_before,
-    retracement,
-    straightness,
-)
+from screener.nightly.detector.kernel.naming import is_squeeze, moves_of, pole_before, retracement
 from screener.nightly.detector.kernel.pairs import LinePair, typical_atr, width_at
 from screener.nightly.detector.kernel.prices import LOWER, UPPER
 from screener.nightly.detector.kernel.touches import Contacts
@@ -314,16 +306,17 @@ def measured_pole(
         return Pole(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     side = UPPER if kind == PatternType.BULLISH_SQUEEZE else LOWER
     pole = pole_before(prices, side, pair.start, parameters)
+    moves = moves_of(prices, pole)
     drift = 0.5 * (pair.upper_move + pair.lower_move)
     height = max(pole.height, 1e-12)
     return Pole(
         pole.height / prices[pole.base].atr,
         pair.width / height,
-        largest_step(prices, pole),
-        largest_gap_of(prices, pole) / height,
-        straightness(prices, pole),
+        moves.step,
+        moves.gap / height,
+        moves.straightness,
         float(pole.tip - pole.base),
-        largest_bar_of(prices, pole) / height,
+        moves.bar / height,
         retracement(prices, side, pole, bar) / height,
         drift if side == UPPER else -drift,
     )

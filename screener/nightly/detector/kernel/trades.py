@@ -11,7 +11,7 @@ import numpy as np
 from screener.nightly.detector.events import EndReason, Outcome, Rows
 from screener.nightly.detector.kernel.compiler import Record, compiled
 from screener.nightly.detector.kernel.state import Log
-from screener.nightly.detector.kernel.versions import Levels, lower_at, plan_levels, upper_at
+from screener.nightly.detector.kernel.versions import Levels, plan_at
 from screener.nightly.detector.parameters import Parameters
 
 
@@ -22,41 +22,32 @@ def resolve_trades(prices: Rows, log: Log, state: Record, bar: int) -> None:
     index = 0
     while index < state.open_count:
         trade = log.trades[log.open[index]]
-        if trade.direction > 0:
-            resolve_long(trade, price)
-        else:
-            resolve_short(trade, price)
+        resolve_trade(trade, price, bar)
         if trade.outcome == Outcome.OPEN:
             index += 1
         else:
-            trade.exit = bar
             state.open_count -= 1
             log.open[index] = log.open[state.open_count]
 
 
 @compiled
-def resolve_long(trade: Record, price: Record) -> None:
-    """Resolve a long trade if a bar hits its stop or target; the stop comes first if it hits both.
+def resolve_trade(trade: Record, price: Record, bar: int) -> None:
+    """Resolve a trade if a bar hits its stop or target; the stop comes first if it hits both.
 
     A gap through the stop worsens the exit price; a gap past the target does not improve it.
     """
-    if price.low <= trade.stop_price:
-        trade.exit_price = min(price.open, trade.stop_price)
-        trade.outcome = Outcome.LOSS
-    elif price.high >= trade.target_price:
-        trade.exit_price = trade.target_price
-        trade.outcome = Outcome.WIN
-
-
-@compiled
-def resolve_short(trade: Record, price: Record) -> None:
-    """The mirror image of `resolve_long`."""
-    if price.high >= trade.stop_price:
-        trade.exit_price = max(price.open, trade.stop_price)
-        trade.outcome = Outcome.LOSS
-    elif price.low <= trade.target_price:
-        trade.exit_price = trade.target_price
-        trade.outcome = Outcome.WIN
+    if trade.direction > 0:
+        stopped = price.low <= trade.stop_price
+        reached = price.high >= trade.target_price
+        worse = min(price.open, trade.stop_price)
+    else:
+        stopped = price.high >= trade.stop_price
+        reached = price.low <= trade.target_price
+        worse = max(price.open, trade.stop_price)
+    if stopped or reached:
+        trade.exit = bar
+        trade.exit_price = worse if stopped else trade.target_price
+        trade.outcome = Outcome.LOSS if stopped else Outcome.WIN
 
 
 @compiled
@@ -75,7 +66,7 @@ def enter(
     Returns the end reason of the version, TRIGGERED or MISSED.
     """
     version = log.versions[row]
-    plan = plan_at(price, version, direction, bar, parameters)
+    plan = plan_at(version, price.atr, direction, bar, parameters)
     if not can_enter(price, plan, direction):
         return EndReason.MISSED
     trade = log.trades[state.trade_count]
@@ -88,21 +79,6 @@ def enter(
     trade.atr = price.atr
     keep_open(state, log, trade)
     return EndReason.TRIGGERED
-
-
-@compiled
-def plan_at(
-    price: Record, version: Record, direction: int, bar: int, parameters: Parameters
-) -> Levels:
-    """The levels of a version for a breakout at a bar."""
-    return plan_levels(
-        upper_at(version, bar),
-        lower_at(version, bar),
-        price.atr,
-        version.height,
-        direction,
-        parameters.stop_distance_min,
-    )
 
 
 @compiled
@@ -138,10 +114,6 @@ def resolve_draws(bars: Rows, trades: Rows) -> None:
     """
     for trade in trades:
         for bar in range(trade.entry + 1, len(bars)):
-            if trade.direction > 0:
-                resolve_long(trade, bars[bar])
-            else:
-                resolve_short(trade, bars[bar])
+            resolve_trade(trade, bars[bar], bar)
             if trade.outcome != Outcome.OPEN:
-                trade.exit = bar
                 break

@@ -59,9 +59,6 @@ def overlap(start: int, end: int, other_start: int, other_end: int) -> float:
     return shared / (max(end, other_end) - min(start, other_start))
 
 
-STOP_DISTANCE = Parameters().stop_distance_min
-
-
 class Levels(NamedTuple):
     """Trigger, stop and target in log price."""
 
@@ -71,20 +68,16 @@ class Levels(NamedTuple):
 
 
 @compiled
-def plan_levels(
-    upper: float,
-    lower: float,
-    atr: float,
-    height: float,
-    direction: int,
-    stop_distance: float = STOP_DISTANCE,
+def plan_at(
+    version: Record, atr: float, direction: int, bar: int, parameters: Parameters
 ) -> Levels:
-    """The plan for a breakout in a direction at a bar with these line values (all in log price).
+    """The plan of a version for a breakout in a direction at a bar.
 
-    The stop is the opposite line, but at least `stop_distance` ATR from the broken line.
+    The stop is the opposite line, but at least `stop_distance_min` ATR from the broken line.
     """
-    trigger = upper if direction > 0 else lower
-    stop = lower if direction > 0 else upper
-    if direction * (trigger - stop) < stop_distance * atr:
-        stop = trigger - direction * stop_distance * atr
-    return Levels(trigger, stop, trigger + direction * height)
+    upper, lower = upper_at(version, bar), lower_at(version, bar)
+    trigger, stop = (upper, lower) if direction > 0 else (lower, upper)
+    least = parameters.stop_distance_min * atr
+    if direction * (trigger - stop) < least:
+        stop = trigger - direction * least
+    return Levels(trigger, stop, trigger + direction * version.height)

@@ -13,7 +13,7 @@ from screener.nightly.detector.events import Rows, Rule, Scale
 from screener.nightly.detector.kernel.candidates import propose_pairs
 from screener.nightly.detector.kernel.compiler import Record, compiled
 from screener.nightly.detector.kernel.forming import advance_forming
-from screener.nightly.detector.kernel.lines import draw_lines, drop_dead_lines, touch_lines
+from screener.nightly.detector.kernel.lines import draw_lines, move_due, touch_lines, value_at
 from screener.nightly.detector.kernel.naming import pole_to, tested_pole
 from screener.nightly.detector.kernel.prices import PRICE, flag_swing, is_swing, swing_order
 from screener.nightly.detector.kernel.state import FREE, Log, has_room
@@ -97,20 +97,16 @@ def is_searched(state: Record, scale: int, bar: int, parameters: Parameters) -> 
 @compiled
 def advance_lines(
     prices: Rows, state: Record, scale: int, bar: int, parameters: Parameters
-) -> bool:
-    """Advance the lines of a scale on both sides; True if a swing may have changed any line."""
-    changed = False
+) -> None:
+    """Advance the lines of a scale on both sides."""
     searched = is_searched(state, scale, bar, parameters)
     for side in range(2):
         if not searched:
             state.line_counts[scale, side] = 0
         drop_lines(prices, state, scale, side, bar, parameters)
-        if not confirm_swing(prices, scale, side, bar, parameters):
-            continue
-        if searched and is_analysed(prices, bar, parameters):
+        swing = confirm_swing(prices, scale, side, bar, parameters)
+        if swing and searched and is_analysed(prices, bar, parameters):
             meet_swing(prices, state, scale, side, bar, parameters)
-            changed = True
-    return changed
 
 
 @compiled
@@ -125,23 +121,28 @@ def line_life(scale: int, parameters: Parameters) -> int:
 def drop_lines(
     prices: Rows, state: Record, scale: int, side: int, bar: int, parameters: Parameters
 ) -> None:
-    """Drop the lines of a side that are broken or too old at a bar; after a data gap, all lines."""
+    """Drop the lines of a side that a bar breaks or that are too old; after a data gap, all lines.
+
+    A line lives so many bars from its first touch, and a share of them from its last.
+    """
     price = prices[bar]
-    if price.segment == bar:
-        state.line_counts[scale, side] = 0
+    lines = state.lines[scale, side]
+    count = 0 if price.segment == bar else state.line_counts[scale, side]
     reach = price.extreme[side] - parameters.wick_tolerance * price.atr
     life = line_life(scale, parameters)
-    state.line_counts[scale, side] = drop_dead_lines(
-        state.lines[scale, side],
-        state.line_counts[scale, side],
-        state.due[scale],
-        side,
-        price.log_close[side],
-        reach,
-        bar,
-        life,
-        parameters.line_idle_share * life,
-    )
+    idle = parameters.line_idle_share * life
+    index = 0
+    while index < count:
+        line = lines[index]
+        value = value_at(line, bar)
+        aged = bar - line.start > life or bar - line.last_touch > idle
+        if price.log_close[side] > value or reach > value or aged:
+            count -= 1
+            lines[index] = lines[count]
+            move_due(state.due[scale], side, count, index)
+        else:
+            index += 1
+    state.line_counts[scale, side] = count
 
 
 @compiled
