@@ -47,8 +47,6 @@ class Question:
     refused: Sequence[str] = ()
     """The codes of the refusals among the answers."""
     pictures: int = 0
-    rules: Sequence[str] = ()
-    """The content rules that whoever shows the answers must obey."""
     offered: bool = True
     """False if the answer is that it is not offered, and where to look."""
     tokens: int = 4_000
