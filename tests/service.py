@@ -70,6 +70,11 @@ class Service:
         options = {"timeout": 30, **options}
         return httpx.request(method, self.base + path, headers=headers, **options)
 
+    def tracked(self, key: str | None = None) -> list[str]:
+        """The tracked tickers of a key's account, as the API lists them."""
+        answer = self.get("/tickers", key=key).raise_for_status().json()
+        return [ticker["symbol"] for ticker in answer["tickers"]]
+
     def accounts(self, work: Callable[[Accounts], Coroutine[Any, Any, T]]) -> T:
         """Do something with the accounts, as the operator's commands do."""
         return on_accounts(self.settings, work)

@@ -34,10 +34,6 @@ def imported(service: Service, key: str, text: str) -> Any:
     return answer.raise_for_status().json()
 
 
-def tracked(service: Service, key: str) -> list[str]:
-    return [ticker["symbol"] for ticker in service.get("/tickers", key=key).json()["tickers"]]
-
-
 def test_what_is_known_is_added_and_the_rest_is_named_with_the_nearest_symbols(
     service: Service,
 ) -> None:
@@ -52,7 +48,7 @@ def test_what_is_known_is_added_and_the_rest_is_named_with_the_nearest_symbols(
         {"given": "NYSE:ZZZZZ", "nearest": []},
     ]
     assert (answer["over_cap"], answer["removed"], answer["count"]) == ([], [], 3)
-    assert tracked(service, key) == ["MSFT", "AAPL", "IBM"]
+    assert service.tracked(key) == ["MSFT", "AAPL", "IBM"]
 
 
 def test_a_list_may_be_sent_as_a_file(service: Service) -> None:
@@ -64,7 +60,7 @@ def test_a_list_may_be_sent_as_a_file(service: Service) -> None:
         key = make_key(service, tracked=())
 
         assert send(service, key, body, media_type).json()["added"] == ["AAPL", "IBM"]
-        assert tracked(service, key) == ["AAPL", "IBM"]
+        assert service.tracked(key) == ["AAPL", "IBM"]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +77,7 @@ def test_as_many_are_added_as_there_is_room_for(
     assert answer["added"] == added[: cap - 2]
     assert answer["over_cap"] == added[cap - 2 :]
     assert (answer["count"], answer["cap"]) == (cap, cap)
-    assert tracked(market.service, key) == ["M9", "M300", *added[: cap - 2]]
+    assert market.service.tracked(key) == ["M9", "M300", *added[: cap - 2]]
 
 
 def test_a_list_that_cannot_be_read_changes_nothing(service: Service) -> None:
@@ -98,7 +94,7 @@ def test_a_list_that_cannot_be_read_changes_nothing(service: Service) -> None:
         answer = send(service, key, body, media_type)
 
         assert (answer.status_code, answer.json()["error"]) == (status, code), body[:20]
-        assert tracked(service, key) == ["MSFT"]
+        assert service.tracked(key) == ["MSFT"]
 
 
 def test_a_key_that_may_only_read_exports_and_imports_nothing(service: Service) -> None:
@@ -122,7 +118,7 @@ def test_an_import_keeps_to_the_list_that_its_sender_has_seen(service: Service) 
     )
 
     assert (answer.status_code, answer.json()["error"]) == (412, "precondition_failed")
-    assert tracked(service, key) == ["MSFT", "AAPL"]
+    assert service.tracked(key) == ["MSFT", "AAPL"]
 
 
 def test_the_list_is_exported_for_tradingview_and_as_csv(service: Service) -> None:
@@ -141,15 +137,3 @@ def test_the_list_is_exported_for_tradingview_and_as_csv(service: Service) -> No
     ]
     assert plain["as_of_session"] == table["as_of_session"] is not None
     assert service.get("/tickers/export", key=key, params={"format": "pdf"}).status_code == 400
-
-
-def test_both_need_a_key_and_each_takes_its_own_method(service: Service) -> None:
-    assert service.get("/tickers/export", key="").status_code == 401
-    assert service.request("POST", "/tickers/import", key="", json={}).status_code == 401
-    for method, path, allowed in (
-        ("GET", "/tickers/import", "POST"),
-        ("POST", "/tickers/export", "GET, HEAD"),
-    ):
-        answer = service.request(method, path)
-        assert (answer.status_code, answer.headers["allow"]) == (405, allowed)
-    assert service.get("/tickers/*/patterns").json()["error"] == "ticker_not_tracked"

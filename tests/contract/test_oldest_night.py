@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,17 +19,10 @@ from tests.agent import call, connected
 from tests.contract.oldest_night import VERSION, put_oldest
 from tests.screener.command import check_refusal, run
 from tests.screener.web.people import new_person, signed_in
-from tests.service import Service, serving
+from tests.service import Service
 
 ARGUMENTS = {"symbol": "AAPL", "symbols": ["AAPL"], "family": "triangle"}
 """What tools that need an argument are given."""
-
-
-@pytest.fixture(scope="module")
-def oldest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A live service over the oldest night."""
-    with serving(put_oldest(tmp_path_factory.mktemp("oldest"))) as live:
-        yield live
 
 
 def test_every_route_answers_over_the_oldest_night(oldest: Service) -> None:

@@ -257,9 +257,8 @@ def test_every_example_ends_well_for_a_new_account_whatever_the_night_holds(
             script: succeed(script, of=live, key=key, folder=_new(tmp_path / script))
             for script in SCRIPTS
         }
-        tracked = [row["symbol"] for row in live.get("/tickers", key=key).json()["tickers"]]
+        assert "AAPL" in live.tracked(key)
 
-    assert "AAPL" in tracked
     check_pictures(tmp_path / "curl_tour.sh", ["chart.png"])
     drawn = {path.name for path in (tmp_path / "mcp_demo_to_chart.py").glob("demo-*.png")}
     assert drawn == set(pictures)
@@ -366,8 +365,7 @@ def test_the_agent_adds_what_is_missing_says_so_and_reports(
     )
     report = (tmp_path / "out" / "report.md").read_text()
 
-    tracked = [row["symbol"] for row in service.get("/tickers", key=key).json()["tickers"]]
-    assert tracked == ["AAPL", "GOOG", "IBM", "MSFT", "FB"]
+    assert service.tracked(key) == ["AAPL", "GOOG", "IBM", "MSFT", "FB"]
     for told in (text, report):
         assert "Added FB to the tracked list" in told
         assert '{"remove": ["FB"]}' in told
