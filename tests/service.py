@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 import socket
 import threading
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,9 +15,11 @@ import httpx
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
+from mcp_server.operations.services import Services
 from oauth.fetching import Fetcher
 from screener.server.serving import server_config
-from screener.service.app import build_app
+from screener.service.app import build_app, services_of
+from screener.service.parts import AccountStore
 from screener.settings.settings import Settings
 from store.accounts.accounts import AccountPlan, Accounts, Clock, utc_now
 from store.accounts.keys import Keys
@@ -147,6 +149,17 @@ def new_key(
             await database.close()
 
     return apart(run)
+
+
+@asynccontextmanager
+async def services_over(folder: Path, **settings: Any) -> AsyncIterator[tuple[Services, Database]]:
+    """What operations use over a data folder, before its night is looked for, and the accounts."""
+    chosen = Settings(data_dir=folder, **settings)
+    database = await _opened(chosen)
+    services = services_of(AccountStore(chosen, database))
+    yield services, database
+    services.active_night.close()
+    await database.close()
 
 
 def copy_night(night: Path, folder: Path) -> None:

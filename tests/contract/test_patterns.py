@@ -138,14 +138,6 @@ def test_a_symbol_without_stored_history_has_none(market: Market, key: str) -> N
     assert (answer["occurrences"], answer["count"], answer["total"]) == ([], 0, 0)
 
 
-@pytest.mark.proves("HIST-ids")
-def test_an_id_of_the_history_need_not_be_servable(service: Service) -> None:
-    row = service.get("/tickers/IBM/history").json()["occurrences"][-1]
-    answer = service.get(f"/tickers/IBM/chart.png?setup_id={row['setup_id']}")
-
-    assert answer.json()["error"] == "setup_not_found"
-
-
 @pytest.mark.proves("HIST-ids", "HIST-family", "HIST-family_label", "HIST-pattern_type")
 @pytest.mark.proves("HIST-direction", "HIST-outcome", "HIST-attempt")
 def test_a_history_row_says_what_it_was(service: Service) -> None:

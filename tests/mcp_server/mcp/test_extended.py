@@ -8,8 +8,7 @@ import httpx
 import jsonschema
 import pytest
 
-from tests.agent import call, connected, texts
-from tests.mcp_server.mcp.messages import post
+from tests.agent import call, connected, post, texts
 from tests.oauth.conversation import answer_in, new_host
 from tests.service import Service, new_key, serving
 

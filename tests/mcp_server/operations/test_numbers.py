@@ -153,6 +153,7 @@ async def test_a_night_is_old_from_the_day_after_its_next_session(
     assert texts(told)[-1].startswith("This night is old: it is of 2012-10-03")
 
 
+@pytest.mark.proves("HIST-ids")
 def test_the_id_of_a_past_trade_points_to_its_page(service: Service) -> None:
     history = service.get("/tickers/AAPL/history").json()["occurrences"]
     trade = next(row for row in history if row["outcome"] != "open")

@@ -8,21 +8,11 @@ from urllib.parse import quote, urlencode
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from tests.agent import ERAS, INITIALIZE, envelope
 from tests.qa.fuzz.exchange import request
 from tests.qa.fuzz.hostile import changed, damaged, encoded, mostly, texts, values
 
-MODERN = "2026-07-28"
 LEGACY = ("2025-03-26", "2025-06-18", "2025-11-25", None)
-ENVELOPE: dict[str, Any] = {
-    "io.modelcontextprotocol/protocolVersion": MODERN,
-    "io.modelcontextprotocol/clientInfo": {"name": "fuzz", "version": "1"},
-    "io.modelcontextprotocol/clientCapabilities": {},
-}
-INITIALIZE: dict[str, Any] = {
-    "protocolVersion": "2025-06-18",
-    "capabilities": {"experimental": {}},
-    "clientInfo": {"name": "fuzz", "version": "1"},
-}
 TOOLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("get_ticker_patterns", {"symbol": "AAPL"}),
     ("get_pattern_history", {"symbol": "AAPL", "limit": 3, "outcome": "resolved"}),
@@ -64,8 +54,8 @@ def agent_calls(draw: st.DrawFn, *, modern: bool) -> bytes:
         "Authorization": draw(keys),
     }
     if modern:
-        message["params"] = {**params, "_meta": ENVELOPE}
-        headers |= {"MCP-Protocol-Version": MODERN, "Mcp-Method": method}
+        message["params"] = {**params, "_meta": envelope({})}
+        headers |= {"MCP-Protocol-Version": ERAS[1], "Mcp-Method": method}
         headers["Mcp-Name"] = params.get("name")
     else:
         headers["MCP-Protocol-Version"] = draw(st.sampled_from(LEGACY))
