@@ -181,10 +181,8 @@ def _numbers(rows: Sequence[Fields]) -> Iterator[tuple[str, np.ndarray[Any, Any]
         for period in kind.periods or (None,):
             if kind.takes == "choice":
                 continue
-            high = 2 if kind.takes == "boolean" else 41
-            values = random.integers(0, high, len(rows)) * (1.0 if high == 2 else 0.25) - (
-                0 if high == 2 else 5
-            )
+            high, scale, least = (2, 1.0, 0) if kind.takes == "boolean" else (41, 0.25, -5)
+            values = random.integers(0, high, len(rows)) * scale + least
             values[random.random(len(rows)) < 0.1] = np.nan
             if kind.name in OF_ROW:
                 values = np.array([row[OF_ROW[kind.name]] for row in rows])

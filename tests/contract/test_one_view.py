@@ -20,11 +20,12 @@ from store.nights.book import Book
 from store.wire.view import gain
 from store.wire.words import QUALITY
 from tests.contract.market import active_book
-from tests.contract.views import SYMBOLS, asked_for, scanned, words
+from tests.contract.views import SYMBOLS, asked_for, scanned
 from tests.screener.command import run
 from tests.screener.web.browser import Browser
 from tests.screener.web.market import make_market
 from tests.screener.web.people import new_person, signed_in
+from tests.screener.web.tree import words
 from tests.service import Service, copy_night, new_key, serving
 
 SINCE = ("entry_price", "entry_date", "gain_pct", "gain_r")

@@ -10,9 +10,10 @@ import orjson
 from screener.data.night import open_night
 from store.wire.words import NO_QUALITY, QUALITY, caption
 from tests.contract.market import active_book
-from tests.contract.views import scanned, words
+from tests.contract.views import scanned
 from tests.screener.command import run
 from tests.screener.web.people import new_person, signed_in
+from tests.screener.web.tree import words
 from tests.service import Service
 
 FILTER = [{"kind": "quality", "op": ">=", "value": 0}]

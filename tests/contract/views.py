@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import html
-import re
 from typing import Any
 
 from tests.agent import call, connected
 from tests.service import Service
 
 SYMBOLS = ("AAPL", "GOOG", "IBM", "MSFT")
-
-
-def words(page: str) -> str:
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
 
 
 async def asked_for(live: Service, key: str, tool: str, **arguments: Any) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from mcp_server.operations.services import Services
 from screener.settings.settings import Settings
 from store.accounts.keys import Keys
 from tests.agent import INITIALIZE, envelope
+from tests.contract.cases import ANSWERED, REFUSED
 from tests.service import new_key, services_over
 
 Scope = MutableMapping[str, Any]
@@ -38,25 +39,13 @@ Headers = dict[str, str] | list[tuple[str, str]]
 JSON_BODY = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 
 TOOL_CALLS: list[tuple[str, dict[str, Any]]] = [
-    ("get_ticker_patterns", {"symbol": "AAPL"}),
-    ("get_ticker_patterns", {"symbol": " ibm "}),
+    *((case.tool, dict(case.arguments)) for case in (*ANSWERED, *REFUSED)),
     ("get_ticker_patterns", {"symbol": 7}),
-    ("get_ticker_patterns", {"symbol": "NVDA"}),
     ("get_ticker_patterns", {}),
-    ("get_pattern_history", {"symbol": "AAPL"}),
-    ("get_pattern_history", {"symbol": "AAPL", "limit": 3, "outcome": "resolved"}),
     ("get_pattern_history", {"symbol": "AAPL", "limit": "3", "outcome": "RESOLVED"}),
     ("get_pattern_history", {"symbol": "AAPL", "limit": True}),
     ("get_pattern_history", {"symbol": "AAPL", "limit": [1]}),
     ("get_pattern_chart", {"symbol": "IBM", "setup_id": "none"}),
-    ("list_tracked_tickers", {}),
-    ("set_tracked_tickers", {"symbols": ["AAPL", "GOOG", "IBM", "MSFT"]}),
-    ("set_tracked_tickers", {"symbols": ["no such"]}),
-    ("get_family_track_record", {}),
-    ("get_family_track_record", {"family": "triangle"}),
-    ("get_family_track_record", {"family": "saucer"}),
-    ("demo", {"symbol": "IBM"}),
-    ("demo", {"symbol": "ZZZ"}),
     ("no_such_tool", {}),
 ]
 METHODS: list[tuple[str, dict[str, Any]]] = [
