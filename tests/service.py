@@ -96,22 +96,20 @@ def on_accounts(settings: Settings, work: Callable[[Accounts], Coroutine[Any, An
     """Run work on the accounts of some settings."""
 
     async def run() -> T:
-        database = await _opened(settings)
-        try:
+        async with _opened(settings) as database:
             return await work(Accounts(database))
-        finally:
-            await database.close()
 
     return apart(run)
 
 
-async def _opened(settings: Settings) -> Database:
+@asynccontextmanager
+async def _opened(settings: Settings) -> AsyncIterator[Database]:
     """The account database of some settings, migrated."""
     if not settings.database_url:
         new_accounts(settings.data_dir)
-    database = Database(settings.accounts_url)
-    await database.migrate()
-    return database
+    async with Database(settings.accounts_url) as database:
+        await database.migrate()
+        yield database
 
 
 def on_database(service: Service, work: Callable[[Database], Coroutine[Any, Any, T]]) -> T:
@@ -138,15 +136,12 @@ def new_key(
     """The secret of a new account that tracks some symbols."""
 
     async def run() -> str:
-        database = await _opened(settings)
-        try:
+        async with _opened(settings) as database:
             accounts, keys = Accounts(database), Keys(database, prefix=settings.key_prefix)
             # With a password, since the sign-in page of a service on which nobody has one differs.
             account = await accounts.add(email, plan, PASSWORD_HASH)
             await Watchlist(database).change(account.id, lambda _: tracked)
             return (await keys.create(email, "test"))[1]
-        finally:
-            await database.close()
 
     return apart(run)
 
@@ -155,11 +150,10 @@ def new_key(
 async def services_over(folder: Path, **settings: Any) -> AsyncIterator[tuple[Services, Database]]:
     """What operations use over a data folder, before its night is looked for, and the accounts."""
     chosen = Settings(data_dir=folder, **settings)
-    database = await _opened(chosen)
-    services = services_of(AccountStore(chosen, database))
-    yield services, database
-    services.active_night.close()
-    await database.close()
+    async with _opened(chosen) as database:
+        services = services_of(AccountStore(chosen, database))
+        yield services, database
+        services.active_night.close()
 
 
 def copy_night(night: Path, folder: Path) -> None:
