@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import secrets
 import shutil
 import socket
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,6 +77,12 @@ class Service:
         """The tracked tickers of a key's account, as the API lists them."""
         answer = self.get("/tickers", key=key).raise_for_status().json()
         return [ticker["symbol"] for ticker in answer["tickers"]]
+
+    def new_key(
+        self, plan: AccountPlan = AccountPlan.PREMIUM_PLUS, tracked: Sequence[str] = TRACKED
+    ) -> str:
+        """The secret of a new account of its own address that tracks some symbols."""
+        return new_key(self.settings, f"{secrets.token_hex(4)}@example.com", plan, tuple(tracked))
 
     def accounts(self, work: Callable[[Accounts], Coroutine[Any, Any, T]]) -> T:
         """Do something with the accounts, as the operator's commands do."""

@@ -15,14 +15,6 @@ from tests.service import Service, new_key
 MANY = [f"M{number}" for number in range(1, 301)]
 
 
-def make_key(
-    service: Service,
-    plan: AccountPlan = AccountPlan.PREMIUM_PLUS,
-    tracked: tuple[str, ...] = ("M1",),
-) -> str:
-    return new_key(service.settings, f"{secrets.token_hex(4)}@example.com", plan, tracked)
-
-
 def send(service: Service, key: str, body: str | bytes, media_type: str) -> httpx.Response:
     content = body.encode() if isinstance(body, str) else body
     headers = {"Content-Type": media_type}
@@ -37,7 +29,7 @@ def imported(service: Service, key: str, text: str) -> Any:
 def test_what_is_known_is_added_and_the_rest_is_named_with_the_nearest_symbols(
     service: Service,
 ) -> None:
-    key = make_key(service, tracked=("MSFT",))
+    key = service.new_key(tracked=("MSFT",))
 
     answer = imported(service, key, "###TECH,NASDAQ:AAPL,NASDAQ:GOGO,NYSE:MSFT,NYSE:ZZZZZ,IBM")
 
@@ -57,7 +49,7 @@ def test_a_list_may_be_sent_as_a_file(service: Service) -> None:
         ("text/csv; charset=utf-8", '"Ticker","Company"\r\n"AAPL","Apple"\r\n"IBM","IBM"\r\n'),
         ("Text/Plain", "Symbol\tName\nAAPL\tApple\nIBM\tIBM".encode("utf-16")),
     ):
-        key = make_key(service, tracked=())
+        key = service.new_key(tracked=())
 
         assert send(service, key, body, media_type).json()["added"] == ["AAPL", "IBM"]
         assert service.tracked(key) == ["AAPL", "IBM"]
@@ -69,7 +61,7 @@ def test_a_list_may_be_sent_as_a_file(service: Service) -> None:
 def test_as_many_are_added_as_there_is_room_for(
     market: Market, plan: AccountPlan, cap: int
 ) -> None:
-    key = make_key(market.service, plan, ("M9", "M300"))
+    key = market.service.new_key(plan, ("M9", "M300"))
 
     answer = imported(market.service, key, " ".join(MANY))
 
@@ -81,7 +73,7 @@ def test_as_many_are_added_as_there_is_room_for(
 
 
 def test_a_list_that_cannot_be_read_changes_nothing(service: Service) -> None:
-    key = make_key(service, tracked=("MSFT",))
+    key = service.new_key(tracked=("MSFT",))
     for body, media_type, status, code in (
         ("", "text/plain", 400, "bad_request"),
         ("### NOTHING", "text/csv", 400, "bad_request"),
@@ -109,7 +101,7 @@ def test_a_key_that_may_only_read_exports_and_imports_nothing(service: Service) 
 
 
 def test_an_import_keeps_to_the_list_that_its_sender_has_seen(service: Service) -> None:
-    key = make_key(service, tracked=("MSFT",))
+    key = service.new_key(tracked=("MSFT",))
     seen = service.get("/tickers", key=key).headers["etag"]
     imported(service, key, "AAPL")
 
@@ -122,7 +114,7 @@ def test_an_import_keeps_to_the_list_that_its_sender_has_seen(service: Service) 
 
 
 def test_the_list_is_exported_for_tradingview_and_as_csv(service: Service) -> None:
-    key = make_key(service, tracked=("MSFT", "GONE", "IBM"))
+    key = service.new_key(tracked=("MSFT", "GONE", "IBM"))
 
     plain = service.get("/tickers/export", key=key).json()
     table = service.get("/tickers/export", key=key, params={"format": "CSV"}).json()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -13,20 +12,16 @@ from store.accounts.keys import Keys
 from store.accounts.watchlist import Watchlist
 from store.database.database import Database
 from tests.contract.market import Market
-from tests.service import Service, new_key, on_database
+from tests.service import Service, on_database
 
+FIRST = ("M1", "M2", "M3")
 MANY = [f"M{number}" for number in range(1, 301)]
-
-
-def make_key(market: Market, plan: AccountPlan = AccountPlan.PREMIUM_PLUS) -> str:
-    email = f"{secrets.token_hex(4)}@example.com"
-    return new_key(market.service.settings, email, plan, ("M1", "M2", "M3"))
 
 
 @pytest.fixture
 def key(market: Market) -> str:
     """A key of an account that tracks M1, M2 and M3."""
-    return make_key(market)
+    return market.service.new_key(tracked=FIRST)
 
 
 def put(market: Market, key: str, symbols: list[str]) -> Any:
@@ -140,7 +135,7 @@ def test_several_symbols_in_one_text_are_told(market: Market, key: str, text: st
 def test_a_list_over_the_cap_of_the_plan_changes_nothing(
     market: Market, plan: AccountPlan, cap: int
 ) -> None:
-    key = make_key(market, plan)
+    key = market.service.new_key(plan, FIRST)
     over = put(market, key, MANY[: cap + 1])
     check_refused(over, "ticker_cap_exceeded", cap=cap)
     assert "details.cap" in over.json()["fix"]
@@ -159,7 +154,7 @@ def test_a_list_over_the_cap_of_the_plan_changes_nothing(
 def test_a_symbol_that_left_the_reference_stays_tracked_and_is_not_covered(
     market: Market,
 ) -> None:
-    key = new_key(market.service.settings, "leaver@example.com", tracked=("M1", "GONE"))
+    key = market.service.new_key(tracked=("M1", "GONE"))
 
     answer = market.service.get("/tickers", key=key).json()
     assert answer["tickers"][1] == {"symbol": "GONE", "covered": False, "setups": []}

@@ -9,7 +9,7 @@ import mcp_types as types
 import pytest
 
 from tests.agent import call, connected, modern, texts
-from tests.service import Service, new_key
+from tests.service import Service
 
 MODERN = "2026-07-28"
 
@@ -34,10 +34,9 @@ class User:
 
 
 @pytest.fixture
-def key(service: Service, request: pytest.FixtureRequest) -> str:
+def key(service: Service) -> str:
     """A key of an account that tracks three tickers."""
-    email = f"{abs(hash(request.node.name))}@example.com"
-    return new_key(service.settings, email, tracked=("AAPL", "GOOG", "IBM"))
+    return service.new_key(tracked=("AAPL", "GOOG", "IBM"))
 
 
 async def replace(
