@@ -59,6 +59,11 @@ class Service:
         """The agent endpoint."""
         return f"{self.url}/mcp"
 
+    @property
+    def extended_url(self) -> str:
+        """The agent endpoint with all tools."""
+        return f"{self.mcp_url}/extended"
+
     def get(self, path: str, *, key: str | None = None, **options: Any) -> httpx.Response:
         """GET below the REST base; with the service's own key unless told otherwise ('' = none)."""
         return self.request("GET", path, key=key, **options)

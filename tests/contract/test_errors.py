@@ -98,7 +98,7 @@ async def test_an_argument_that_is_not_allowed_is_refused_by_its_name(
 ) -> None:
     live = market.service
     key = new_key(live.settings, "malformed@refused.example", tracked=("M1",))
-    async with connected(f"{live.mcp_url}/extended", key) as client:
+    async with connected(live.extended_url, key) as client:
         for case, name in MALFORMED:
             with subtests.test(case=str(case)[:200]):
                 body = check_fix(case.request(live, key), "bad_request")

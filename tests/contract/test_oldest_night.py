@@ -58,7 +58,7 @@ def test_every_setup_of_the_oldest_night_is_drawn_and_every_filter_answers(oldes
 async def test_every_tool_answers_over_the_oldest_night(oldest: Service) -> None:
     row = oldest.get("/scan", params={"status": "all"}).json()["setups"][0]
     given = {**ARGUMENTS, "symbol": row["symbol"], "setup_id": row["setup_id"]}
-    for address in (oldest.mcp_url, f"{oldest.mcp_url}/extended"):
+    for address in (oldest.mcp_url, oldest.extended_url):
         async with connected(address, oldest.key) as client:
             for tool in (await client.list_tools()).tools:
                 wanted = tool.input_schema.get("properties", {})

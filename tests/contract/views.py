@@ -12,7 +12,7 @@ SYMBOLS = ("AAPL", "GOOG", "IBM", "MSFT")
 
 async def asked_for(live: Service, key: str, tool: str, **arguments: Any) -> dict[str, Any]:
     """The answer of a tool of the extended address."""
-    async with connected(f"{live.mcp_url}/extended", key) as client:
+    async with connected(live.extended_url, key) as client:
         answer = await call(client, tool, **arguments)
     assert not answer.is_error
     return dict(answer.structured_content or {})

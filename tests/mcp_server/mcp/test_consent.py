@@ -42,7 +42,7 @@ def key(service: Service) -> str:
 async def replace(
     service: Service, key: str, user: User, *symbols: str, tool: str = "set_tracked_tickers"
 ) -> types.CallToolResult:
-    async with connected(f"{service.mcp_url}/extended", key, MODERN, ask=user.asked) as client:
+    async with connected(service.extended_url, key, MODERN, ask=user.asked) as client:
         return await call(client, tool, symbols=list(symbols))
 
 

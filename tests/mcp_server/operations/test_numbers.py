@@ -72,7 +72,7 @@ def test_what_is_left_of_reward_to_risk_counts_from_the_last_close(
 
 
 async def test_rows_show_what_their_numbers_are_of(service: Service) -> None:
-    async with connected(f"{service.mcp_url}/extended", service.key) as client:
+    async with connected(service.extended_url, service.key) as client:
         found = (await call(client, "scan_setups", status="all")).structured_content or {}
 
     for row in found["setups"]:
@@ -94,7 +94,7 @@ async def test_rows_show_what_their_numbers_are_of(service: Service) -> None:
 
 async def test_lists_take_symbols_the_tracked_ones_and_a_least_sample(service: Service) -> None:
     dear = [{"kind": "price", "op": ">", "value": 1e9}]
-    async with connected(f"{service.mcp_url}/extended", service.key) as client:
+    async with connected(service.extended_url, service.key) as client:
 
         async def scanned(**more: Any) -> dict[str, Any]:
             answer = await call(client, "scan_setups", status="all", **more)
@@ -115,7 +115,7 @@ async def test_lists_take_symbols_the_tracked_ones_and_a_least_sample(service: S
 async def test_what_an_account_tracks_is_read_for_each_anew(service: Service) -> None:
     for tracked in (("AAPL",), ("MSFT", "GOOG")):
         key = new_key(service.settings, f"{tracked[0]}@example.com", tracked=tracked)
-        async with connected(f"{service.mcp_url}/extended", key) as client:
+        async with connected(service.extended_url, key) as client:
             answers = [
                 (await call(client, "scan_setups", status="all", tracked="true")).structured_content
                 for _ in range(2)

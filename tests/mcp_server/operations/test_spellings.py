@@ -141,7 +141,7 @@ def test_what_is_read_is_still_held_to_the_rules() -> None:
 
 
 async def test_an_agent_may_write_so(service: Service) -> None:
-    async with connected(f"{service.mcp_url}/extended", service.key) as client:
+    async with connected(service.extended_url, service.key) as client:
         answer = await call(
             client,
             "scan_setups",
