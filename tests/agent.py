@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx2
 import mcp_types as types
 from mcp.client import Client
 from mcp.client.session import ElicitationFnT
 from mcp.client.streamable_http import streamable_http_client
+
+if TYPE_CHECKING:
+    from tests.service import Service
 
 ERAS = ("legacy", "2026-07-28")
 """The 2025 handshake and the stateless revision of 2026-07-28."""
@@ -85,6 +88,12 @@ def modern(url: str, key: str, method: str, capabilities: Mapping[str, Any], **p
 async def call(client: Client, tool: str, **arguments: Any) -> types.CallToolResult:
     """Call a tool."""
     return await client.call_tool(tool, arguments)
+
+
+async def asked(service: Service, tool: str, /, **arguments: Any) -> types.CallToolResult:
+    """What a tool of the extended address answers the service's own account."""
+    async with connected(service.extended_url, service.key) as client:
+        return await call(client, tool, **arguments)
 
 
 def texts(result: types.CallToolResult) -> list[str]:

@@ -8,7 +8,7 @@ import httpx
 import jsonschema
 import pytest
 
-from tests.agent import call, connected, post, texts
+from tests.agent import asked, call, connected, post, texts
 from tests.oauth.conversation import answer_in, new_host
 from tests.service import Service, new_key, serving
 
@@ -51,11 +51,10 @@ async def test_the_best_setups_are_one_call_and_a_win_rate_has_its_sample_and_av
 async def test_filters_are_given_as_a_list_or_as_its_text(service: Service) -> None:
     wanted = [{"kind": "price", "op": ">", "value": 100}]
     text = '[{"kind":"price","op":">","value":100}]'
-    async with connected(service.extended_url, service.key) as client:
-        by_list = await call(client, "scan_setups", status="all", filters=wanted)
-        by_text = await call(client, "scan_setups", status="all", filters=text)
-        refused = await call(client, "scan_setups", filters=[{"kind": "rsi"}])
-        unknown = await call(client, "scan_setups", filters=[{"kind": "vibes"}])
+    by_list = await asked(service, "scan_setups", status="all", filters=wanted)
+    by_text = await asked(service, "scan_setups", status="all", filters=text)
+    refused = await asked(service, "scan_setups", filters=[{"kind": "rsi"}])
+    unknown = await asked(service, "scan_setups", filters=[{"kind": "vibes"}])
 
     assert by_list.structured_content == by_text.structured_content
     assert by_list.structured_content is not None

@@ -11,7 +11,7 @@ import pytest
 from mcp_server.filters.doubts import doubt
 from mcp_server.filters.filters import read_filters
 from store.wire.view import PlanView
-from tests.agent import call, connected, texts
+from tests.agent import asked, call, connected, texts
 from tests.oauth.conversation import LaterClock
 from tests.service import Service, copy_night, new_key, serving
 
@@ -72,8 +72,7 @@ def test_what_is_left_of_reward_to_risk_counts_from_the_last_close(
 
 
 async def test_rows_show_what_their_numbers_are_of(service: Service) -> None:
-    async with connected(service.extended_url, service.key) as client:
-        found = (await call(client, "scan_setups", status="all")).structured_content or {}
+    found = (await asked(service, "scan_setups", status="all")).structured_content or {}
 
     for row in found["setups"]:
         assert row["target_move_pct"] > 0
