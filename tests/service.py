@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import secrets
 import shutil
 import socket
 import threading
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,9 +16,11 @@ import httpx
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
+from mcp_server.operations.services import Services
 from oauth.fetching import Fetcher
 from screener.server.serving import server_config
-from screener.service.app import build_app
+from screener.service.app import build_app, services_of
+from screener.service.parts import AccountStore
 from screener.settings.settings import Settings
 from store.accounts.accounts import AccountPlan, Accounts, Clock, utc_now
 from store.accounts.keys import Keys
@@ -56,6 +59,11 @@ class Service:
         """The agent endpoint."""
         return f"{self.url}/mcp"
 
+    @property
+    def extended_url(self) -> str:
+        """The agent endpoint with all tools."""
+        return f"{self.mcp_url}/extended"
+
     def get(self, path: str, *, key: str | None = None, **options: Any) -> httpx.Response:
         """GET below the REST base; with the service's own key unless told otherwise ('' = none)."""
         return self.request("GET", path, key=key, **options)
@@ -69,6 +77,17 @@ class Service:
         headers.update(options.pop("headers", {}))
         options = {"timeout": 30, **options}
         return httpx.request(method, self.base + path, headers=headers, **options)
+
+    def tracked(self, key: str | None = None) -> list[str]:
+        """The tracked tickers of a key's account, as the API lists them."""
+        answer = self.get("/tickers", key=key).raise_for_status().json()
+        return [ticker["symbol"] for ticker in answer["tickers"]]
+
+    def new_key(
+        self, plan: AccountPlan = AccountPlan.PREMIUM_PLUS, tracked: Sequence[str] = TRACKED
+    ) -> str:
+        """The secret of a new account of its own address that tracks some symbols."""
+        return new_key(self.settings, f"{secrets.token_hex(4)}@example.com", plan, tuple(tracked))
 
     def accounts(self, work: Callable[[Accounts], Coroutine[Any, Any, T]]) -> T:
         """Do something with the accounts, as the operator's commands do."""
@@ -89,22 +108,20 @@ def on_accounts(settings: Settings, work: Callable[[Accounts], Coroutine[Any, An
     """Run work on the accounts of some settings."""
 
     async def run() -> T:
-        database = await _opened(settings)
-        try:
+        async with _opened(settings) as database:
             return await work(Accounts(database))
-        finally:
-            await database.close()
 
     return apart(run)
 
 
-async def _opened(settings: Settings) -> Database:
+@asynccontextmanager
+async def _opened(settings: Settings) -> AsyncIterator[Database]:
     """The account database of some settings, migrated."""
     if not settings.database_url:
         new_accounts(settings.data_dir)
-    database = Database(settings.accounts_url)
-    await database.migrate()
-    return database
+    async with Database(settings.accounts_url) as database:
+        await database.migrate()
+        yield database
 
 
 def on_database(service: Service, work: Callable[[Database], Coroutine[Any, Any, T]]) -> T:
@@ -131,17 +148,24 @@ def new_key(
     """The secret of a new account that tracks some symbols."""
 
     async def run() -> str:
-        database = await _opened(settings)
-        try:
+        async with _opened(settings) as database:
             accounts, keys = Accounts(database), Keys(database, prefix=settings.key_prefix)
             # With a password, since the sign-in page of a service on which nobody has one differs.
             account = await accounts.add(email, plan, PASSWORD_HASH)
             await Watchlist(database).change(account.id, lambda _: tracked)
             return (await keys.create(email, "test"))[1]
-        finally:
-            await database.close()
 
     return apart(run)
+
+
+@asynccontextmanager
+async def services_over(folder: Path, **settings: Any) -> AsyncIterator[tuple[Services, Database]]:
+    """What operations use over a data folder, before its night is looked for, and the accounts."""
+    chosen = Settings(data_dir=folder, **settings)
+    async with _opened(chosen) as database:
+        services = services_of(AccountStore(chosen, database))
+        yield services, database
+        services.active_night.close()
 
 
 def copy_night(night: Path, folder: Path) -> None:

@@ -96,7 +96,7 @@ def read_template(sample: Path) -> Template:
     history, prices = book.history("AAPL"), book.prices("AAPL")
     assert history is not None
     assert prices is not None
-    numbers, labels = evidence_of(sample)
+    _, numbers, labels = evidence_of(sample)
     found = Template(
         rows=rows,
         evidence=[dict(setup.evidence) for setup in setups if setup is not None],

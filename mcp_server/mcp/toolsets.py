@@ -67,8 +67,7 @@ class Tool:
         whole = output_schema(self.operation)
         if whole is None or not self.answers:
             return whole
-        kept = {name: part for name, part in whole.items() if name != "$defs"}
-        return {**kept, "properties": {**whole["properties"], **self.answers}}
+        return {**whole, "properties": {**whole["properties"], **self.answers}}
 
     def _schema(self, name: str, schema: Schema) -> Schema:
         schema = self.schemas.get(name, schema)

@@ -19,10 +19,10 @@ from mcp_server.charts.chart_data import chart_data
 from mcp_server.charts.charts import chart_view
 from mcp_server.drawing.layout import layout
 from mcp_server.mcp.app_page import DATA_KEY, PAGE_URI
+from tests.agent import post
 from tests.app.hosts import ADDRESS, DRAWN, PLAIN, Host, official_script
 from tests.chromium import launched, profile_of
 from tests.contract.market import active_book
-from tests.mcp_server.mcp.messages import post
 from tests.node import NotInstalledError
 from tests.service import Service
 
@@ -548,8 +548,9 @@ def test_pings_are_answered_and_unknown_requests_refused(host: Host) -> None:
 
 def test_the_page_of_the_service_draws_a_call_of_the_service(host: Host, service: Service) -> None:
     read = post(service.mcp_url, service.key, "resources/read", uri=PAGE_URI).json()["result"]
-    call = {"name": "demo", "arguments": {"symbol": "AAPL", DATA_KEY: True}}
-    result = post(f"{service.mcp_url}/demo", "", "tools/call", **call).json()["result"]
+    given = {"symbol": "AAPL", DATA_KEY: True}
+    answer = post(f"{service.mcp_url}/demo", "", "tools/call", name="demo", arguments=given)
+    result = answer.json()["result"]
     host.open(chart=read["contents"][0]["text"])
     host.show(result, symbol="AAPL")
 

@@ -122,6 +122,7 @@ MALFORMED = tuple(
         ("get_universe", {}, "limit", ("many",)),
         ("get_universe", {}, "offset", ("1.5",)),
         ("get_changes", {}, "change", ("gone",)),
+        ("get_changes", {}, "since", ("monday",)),
         ("get_changes", {}, "family", ("cup",)),
         ("get_changes", {}, "direction", ("up",)),
         ("get_changes", {}, "limit", ("many",)),
@@ -141,6 +142,7 @@ MALFORMED = tuple(
 KEYED = (
     *(("PUT", "/tickers"), ("PATCH", "/tickers"), ("GET", "/tickers"), ("GET", "/me")),
     *(("GET", "/scan"), ("GET", "/changes"), ("GET", "/tickers/AAPL/chart.png")),
+    *(("POST", "/tickers/import"), ("GET", "/tickers/export")),
     *(("GET", f"/tickers/AAPL/{name}") for name in ("patterns", "history", "record")),
 )
 

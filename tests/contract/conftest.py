@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
-import orjson
 import pytest
 
-from tests.contract.market import Market, active_book, evidence_of, write_market
+from tests.contract.market import Market, evidence_of, write_market
+from tests.contract.oldest_night import put_oldest
 from tests.service import Service, serving
 
 
@@ -18,23 +18,22 @@ def market(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ma
     """A live service over the market of 300 setups; its account tracks the sample's symbols."""
     folder = tmp_path_factory.mktemp("market")
     write_market(night, folder)
-    numbers, labels = evidence_of(folder)
-    book = active_book(folder)
-    rows = [orjson.loads(body) for body in book.evidence.bodies]
-    book.close()
     with serving(folder) as live, keyed(live) as client:
-        yield Market(live, client, rows, numbers, labels)
+        yield Market(live, client, *evidence_of(folder))
 
 
 @pytest.fixture(scope="session")
 def sample(service: Service, night: Path) -> Iterator[Market]:
     """The sample night as a market: real setups, real evidence."""
-    numbers, labels = evidence_of(night)
-    book = active_book(night)
-    rows = [orjson.loads(body) for body in book.evidence.bodies]
-    book.close()
     with keyed(service) as client:
-        yield Market(service, client, rows, numbers, labels)
+        yield Market(service, client, *evidence_of(night))
+
+
+@pytest.fixture(scope="session")
+def oldest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A live service over the oldest night, whose pages are open to everybody."""
+    with serving(put_oldest(tmp_path_factory.mktemp("oldest")), open_pages=True) as live:
+        yield live
 
 
 def keyed(service: Service) -> httpx.Client:

@@ -15,10 +15,10 @@ from screener.notify.messages import published, screen
 from store.nights.nights import Nights
 from store.wire.words import NEW_DETECTOR
 from tests.contract.market import active_book
-from tests.contract.views import words
 from tests.resealed import CHANGES, SINCE, market_changes, reseal, write_changes
 from tests.screener.command import run
 from tests.screener.web.people import new_person, signed_in
+from tests.screener.web.tree import words
 from tests.service import Service, copy_night, serving
 
 NAMES = ("since_session", "since_version")

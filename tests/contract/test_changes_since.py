@@ -93,13 +93,6 @@ def test_an_older_row_has_the_id_that_its_setup_has_tonight_or_none(chain: Chain
     assert ids == {"passed": None, chain.still.lineage_id: chain.still.setup_id}
 
 
-def test_a_session_that_is_no_date_is_refused(chain: Chain) -> None:
-    answer = chain.service.get("/changes", params={"since": "monday"})
-
-    assert (answer.status_code, answer.json()["error"]) == (400, "bad_request")
-    assert "since must be a date" in answer.json()["message"]
-
-
 def test_an_answer_says_which_days_it_cannot_tell_of(chain: Chain) -> None:
     told = [page(chain, since=day)["notes"] for day in (str(FIRST), "2001-01-01", str(TONIGHT))]
 

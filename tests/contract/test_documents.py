@@ -172,23 +172,6 @@ async def test_no_list_is_said_to_change_and_no_resource_to_be_followed(service:
     assert capabilities.resources is None or not capabilities.resources.subscribe
 
 
-@pytest.mark.proves("EVENT-poll", "LIM-freshness")
-@pytest.mark.parametrize(
-    "path", ["/families", "/scan", "/changes", "/tickers/AAPL/patterns", "/universe"]
-)
-def test_a_client_that_polls_within_a_session_learns_that_nothing_changed(
-    service: Service, path: str
-) -> None:
-    first = service.get(path).raise_for_status()
-    again = service.get(path, headers={"If-None-Match": f'"other", {first.headers["etag"]}'})
-    other = service.get(path, headers={"If-None-Match": '"other"'})
-
-    assert (again.status_code, again.content) == (304, b"")
-    assert again.headers["etag"] == first.headers["etag"]
-    assert other.content == first.content
-    assert first.json()["as_of_session"] == "2012-10-03"
-
-
 @pytest.mark.proves("BASE-slash")
 @pytest.mark.parametrize(
     "path",

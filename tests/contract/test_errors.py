@@ -69,8 +69,7 @@ async def test_a_call_is_refused_with_its_code_by_its_route_and_its_tool_and_cha
                 if case.code == "ticker_not_tracked":
                     for words in ("PUT or PATCH /tickers", "set_tracked_tickers"):
                         assert words in body["fix"]
-    tracked = live.get("/tickers", key=key).json()["tickers"]
-    assert [ticker["symbol"] for ticker in tracked] == ["M1"]
+    assert live.tracked(key) == ["M1"]
 
 
 def check_fix(answer: httpx.Response, code: str) -> dict[str, Any]:
@@ -99,7 +98,7 @@ async def test_an_argument_that_is_not_allowed_is_refused_by_its_name(
 ) -> None:
     live = market.service
     key = new_key(live.settings, "malformed@refused.example", tracked=("M1",))
-    async with connected(f"{live.mcp_url}/extended", key) as client:
+    async with connected(live.extended_url, key) as client:
         for case, name in MALFORMED:
             with subtests.test(case=str(case)[:200]):
                 body = check_fix(case.request(live, key), "bad_request")
@@ -126,6 +125,8 @@ def test_an_agent_that_may_not_call_is_told_what_to_do_without_a_route(code: str
         ("GET", "/nothing", set()),
         ("DELETE", "/api/v1/tickers", {"GET", "HEAD", "PUT", "PATCH"}),
         ("POST", "/api/v1/scan", {"GET", "HEAD"}),
+        ("GET", "/api/v1/tickers/import", {"POST"}),
+        ("POST", "/api/v1/tickers/export", {"GET", "HEAD"}),
         ("POST", "/llms.txt", {"GET", "HEAD"}),
         ("GET", "/mcp", {"POST"}),
     ],
@@ -148,3 +149,4 @@ def test_of_several_faults_the_first_in_the_fixed_order_is_answered(service: Ser
     check_error(service.get(path, key=free), "forbidden")
     check_error(service.get(path), "bad_request")
     check_error(service.get("/tickers/FB/chart.png?setup_id=x"), "ticker_not_tracked")
+    check_error(service.get("/tickers/*/patterns"), "ticker_not_tracked")

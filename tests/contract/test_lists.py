@@ -15,14 +15,6 @@ from tests.service import Service, new_key
 MANY = [f"M{number}" for number in range(1, 301)]
 
 
-def make_key(
-    service: Service,
-    plan: AccountPlan = AccountPlan.PREMIUM_PLUS,
-    tracked: tuple[str, ...] = ("M1",),
-) -> str:
-    return new_key(service.settings, f"{secrets.token_hex(4)}@example.com", plan, tracked)
-
-
 def send(service: Service, key: str, body: str | bytes, media_type: str) -> httpx.Response:
     content = body.encode() if isinstance(body, str) else body
     headers = {"Content-Type": media_type}
@@ -34,14 +26,10 @@ def imported(service: Service, key: str, text: str) -> Any:
     return answer.raise_for_status().json()
 
 
-def tracked(service: Service, key: str) -> list[str]:
-    return [ticker["symbol"] for ticker in service.get("/tickers", key=key).json()["tickers"]]
-
-
 def test_what_is_known_is_added_and_the_rest_is_named_with_the_nearest_symbols(
     service: Service,
 ) -> None:
-    key = make_key(service, tracked=("MSFT",))
+    key = service.new_key(tracked=("MSFT",))
 
     answer = imported(service, key, "###TECH,NASDAQ:AAPL,NASDAQ:GOGO,NYSE:MSFT,NYSE:ZZZZZ,IBM")
 
@@ -52,7 +40,7 @@ def test_what_is_known_is_added_and_the_rest_is_named_with_the_nearest_symbols(
         {"given": "NYSE:ZZZZZ", "nearest": []},
     ]
     assert (answer["over_cap"], answer["removed"], answer["count"]) == ([], [], 3)
-    assert tracked(service, key) == ["MSFT", "AAPL", "IBM"]
+    assert service.tracked(key) == ["MSFT", "AAPL", "IBM"]
 
 
 def test_a_list_may_be_sent_as_a_file(service: Service) -> None:
@@ -61,10 +49,10 @@ def test_a_list_may_be_sent_as_a_file(service: Service) -> None:
         ("text/csv; charset=utf-8", '"Ticker","Company"\r\n"AAPL","Apple"\r\n"IBM","IBM"\r\n'),
         ("Text/Plain", "Symbol\tName\nAAPL\tApple\nIBM\tIBM".encode("utf-16")),
     ):
-        key = make_key(service, tracked=())
+        key = service.new_key(tracked=())
 
         assert send(service, key, body, media_type).json()["added"] == ["AAPL", "IBM"]
-        assert tracked(service, key) == ["AAPL", "IBM"]
+        assert service.tracked(key) == ["AAPL", "IBM"]
 
 
 @pytest.mark.parametrize(
@@ -73,7 +61,7 @@ def test_a_list_may_be_sent_as_a_file(service: Service) -> None:
 def test_as_many_are_added_as_there_is_room_for(
     market: Market, plan: AccountPlan, cap: int
 ) -> None:
-    key = make_key(market.service, plan, ("M9", "M300"))
+    key = market.service.new_key(plan, ("M9", "M300"))
 
     answer = imported(market.service, key, " ".join(MANY))
 
@@ -81,11 +69,11 @@ def test_as_many_are_added_as_there_is_room_for(
     assert answer["added"] == added[: cap - 2]
     assert answer["over_cap"] == added[cap - 2 :]
     assert (answer["count"], answer["cap"]) == (cap, cap)
-    assert tracked(market.service, key) == ["M9", "M300", *added[: cap - 2]]
+    assert market.service.tracked(key) == ["M9", "M300", *added[: cap - 2]]
 
 
 def test_a_list_that_cannot_be_read_changes_nothing(service: Service) -> None:
-    key = make_key(service, tracked=("MSFT",))
+    key = service.new_key(tracked=("MSFT",))
     for body, media_type, status, code in (
         ("", "text/plain", 400, "bad_request"),
         ("### NOTHING", "text/csv", 400, "bad_request"),
@@ -98,7 +86,7 @@ def test_a_list_that_cannot_be_read_changes_nothing(service: Service) -> None:
         answer = send(service, key, body, media_type)
 
         assert (answer.status_code, answer.json()["error"]) == (status, code), body[:20]
-        assert tracked(service, key) == ["MSFT"]
+        assert service.tracked(key) == ["MSFT"]
 
 
 def test_a_key_that_may_only_read_exports_and_imports_nothing(service: Service) -> None:
@@ -113,7 +101,7 @@ def test_a_key_that_may_only_read_exports_and_imports_nothing(service: Service) 
 
 
 def test_an_import_keeps_to_the_list_that_its_sender_has_seen(service: Service) -> None:
-    key = make_key(service, tracked=("MSFT",))
+    key = service.new_key(tracked=("MSFT",))
     seen = service.get("/tickers", key=key).headers["etag"]
     imported(service, key, "AAPL")
 
@@ -122,11 +110,11 @@ def test_an_import_keeps_to_the_list_that_its_sender_has_seen(service: Service) 
     )
 
     assert (answer.status_code, answer.json()["error"]) == (412, "precondition_failed")
-    assert tracked(service, key) == ["MSFT", "AAPL"]
+    assert service.tracked(key) == ["MSFT", "AAPL"]
 
 
 def test_the_list_is_exported_for_tradingview_and_as_csv(service: Service) -> None:
-    key = make_key(service, tracked=("MSFT", "GONE", "IBM"))
+    key = service.new_key(tracked=("MSFT", "GONE", "IBM"))
 
     plain = service.get("/tickers/export", key=key).json()
     table = service.get("/tickers/export", key=key, params={"format": "CSV"}).json()
@@ -141,15 +129,3 @@ def test_the_list_is_exported_for_tradingview_and_as_csv(service: Service) -> No
     ]
     assert plain["as_of_session"] == table["as_of_session"] is not None
     assert service.get("/tickers/export", key=key, params={"format": "pdf"}).status_code == 400
-
-
-def test_both_need_a_key_and_each_takes_its_own_method(service: Service) -> None:
-    assert service.get("/tickers/export", key="").status_code == 401
-    assert service.request("POST", "/tickers/import", key="", json={}).status_code == 401
-    for method, path, allowed in (
-        ("GET", "/tickers/import", "POST"),
-        ("POST", "/tickers/export", "GET, HEAD"),
-    ):
-        answer = service.request(method, path)
-        assert (answer.status_code, answer.headers["allow"]) == (405, allowed)
-    assert service.get("/tickers/*/patterns").json()["error"] == "ticker_not_tracked"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,17 +19,10 @@ from tests.agent import call, connected
 from tests.contract.oldest_night import VERSION, put_oldest
 from tests.screener.command import check_refusal, run
 from tests.screener.web.people import new_person, signed_in
-from tests.service import Service, serving
+from tests.service import Service
 
 ARGUMENTS = {"symbol": "AAPL", "symbols": ["AAPL"], "family": "triangle"}
 """What tools that need an argument are given."""
-
-
-@pytest.fixture(scope="module")
-def oldest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A live service over the oldest night."""
-    with serving(put_oldest(tmp_path_factory.mktemp("oldest"))) as live:
-        yield live
 
 
 def test_every_route_answers_over_the_oldest_night(oldest: Service) -> None:
@@ -66,7 +58,7 @@ def test_every_setup_of_the_oldest_night_is_drawn_and_every_filter_answers(oldes
 async def test_every_tool_answers_over_the_oldest_night(oldest: Service) -> None:
     row = oldest.get("/scan", params={"status": "all"}).json()["setups"][0]
     given = {**ARGUMENTS, "symbol": row["symbol"], "setup_id": row["setup_id"]}
-    for address in (oldest.mcp_url, f"{oldest.mcp_url}/extended"):
+    for address in (oldest.mcp_url, oldest.extended_url):
         async with connected(address, oldest.key) as client:
             for tool in (await client.list_tools()).tools:
                 wanted = tool.input_schema.get("properties", {})

@@ -20,12 +20,12 @@ from store.nights.book import Book
 from store.wire.view import gain
 from store.wire.words import QUALITY
 from tests.contract.market import active_book
-from tests.contract.oldest_night import put_oldest
-from tests.contract.views import SYMBOLS, asked_for, scanned, words
+from tests.contract.views import SYMBOLS, asked_for, scanned
 from tests.screener.command import run
 from tests.screener.web.browser import Browser
 from tests.screener.web.market import make_market
 from tests.screener.web.people import new_person, signed_in
+from tests.screener.web.tree import words
 from tests.service import Service, copy_night, new_key, serving
 
 SINCE = ("entry_price", "entry_date", "gain_pct", "gain_r")
@@ -37,11 +37,11 @@ def live(
     request: pytest.FixtureRequest, night: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Service]:
     """The sample night, that of the first version, and a market made of it."""
-    folder = tmp_path_factory.mktemp(request.param)
     if request.param == "oldest":
-        put_oldest(folder)
-    else:
-        copy_night(night, folder)
+        yield request.getfixturevalue("oldest")
+        return
+    folder = tmp_path_factory.mktemp(request.param)
+    copy_night(night, folder)
     if request.param == "market":
         make_market(folder)
     with serving(folder, open_pages=True) as service:

@@ -5,7 +5,6 @@ That the numbers of its history are those of the bars is proven in `test_night.p
 
 from __future__ import annotations
 
-import secrets
 from collections import Counter
 from contextlib import closing
 from typing import Any
@@ -15,16 +14,13 @@ import pytest
 
 from store.wire.families import Family
 from tests.contract.market import Market, active_book
-from tests.service import TRACKED, Service, new_key
+from tests.service import TRACKED, Service
 
 
 @pytest.fixture(scope="module")
 def key(market: Market) -> str:
     """A key of an account on the market that tracks symbols of every kind."""
-    tracked = ("M1", "M2", "QUIET", "SHORT")
-    return new_key(
-        market.service.settings, f"patterns-{secrets.token_hex(4)}@example.com", tracked=tracked
-    )
+    return market.service.new_key(tracked=("M1", "M2", "QUIET", "SHORT"))
 
 
 @pytest.mark.proves("PAT-patterns", "PAT-reason", "RULE-1")
@@ -138,14 +134,6 @@ def test_a_symbol_without_stored_history_has_none(market: Market, key: str) -> N
     assert (answer["occurrences"], answer["count"], answer["total"]) == ([], 0, 0)
 
 
-@pytest.mark.proves("HIST-ids")
-def test_an_id_of_the_history_need_not_be_servable(service: Service) -> None:
-    row = service.get("/tickers/IBM/history").json()["occurrences"][-1]
-    answer = service.get(f"/tickers/IBM/chart.png?setup_id={row['setup_id']}")
-
-    assert answer.json()["error"] == "setup_not_found"
-
-
 @pytest.mark.proves("HIST-ids", "HIST-family", "HIST-family_label", "HIST-pattern_type")
 @pytest.mark.proves("HIST-direction", "HIST-outcome", "HIST-attempt")
 def test_a_history_row_says_what_it_was(service: Service) -> None:
@@ -213,7 +201,7 @@ def test_one_family_is_asked_for_in_any_case(service: Service) -> None:
 
 
 def test_a_ticker_that_the_night_does_not_cover_has_no_record(service: Service) -> None:
-    key = new_key(service.settings, "gone@example.com", tracked=("GONE",))
+    key = service.new_key(tracked=("GONE",))
     answer = service.get("/tickers/gone/record", key=key).raise_for_status().json()
 
     assert (answer["symbol"], answer["available"], answer["records"]) == ("GONE", False, [])

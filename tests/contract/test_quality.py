@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import orjson
-import pytest
 
 from screener.data.night import open_night
 from store.wire.words import NO_QUALITY, QUALITY, caption
 from tests.contract.market import active_book
-from tests.contract.oldest_night import put_oldest
-from tests.contract.views import scanned, words
+from tests.contract.views import scanned
 from tests.screener.command import run
 from tests.screener.web.people import new_person, signed_in
-from tests.service import Service, serving
+from tests.screener.web.tree import words
+from tests.service import Service
 
 FILTER = [{"kind": "quality", "op": ">=", "value": 0}]
 ASKED = orjson.dumps(FILTER).decode()
-
-
-@pytest.fixture(scope="module")
-def oldest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A live service over a night of an older detector, which tells no quality."""
-    with serving(put_oldest(tmp_path_factory.mktemp("oldest")), open_pages=True) as live:
-        yield live
 
 
 def test_tables_sheets_and_captions_say_what_quality_means(service: Service, night: Path) -> None:

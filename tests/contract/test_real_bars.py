@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -44,10 +43,6 @@ def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         yield live
 
 
-def scanned(market: Service) -> Any:
-    return market.get("/scan", params={"status": "all", "limit": 200}).json()
-
-
 def test_what_is_left_out_is_not_covered_and_what_is_live_is(market: Service) -> None:
     key = new_key(market.settings, "cover@example.com", tracked=SYMBOLS)
     listed = market.get("/tickers", key=key).json()["tickers"]
@@ -62,7 +57,7 @@ def test_what_is_left_out_is_not_covered_and_what_is_live_is(market: Service) ->
 
 
 def test_every_setup_of_a_full_scan_is_sound(market: Service) -> None:
-    page = scanned(market)
+    page = market.get("/scan", params={"status": "all", "limit": 200}).json()
 
     assert page["count"] > 300
     for setup in page["setups"]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from typing import Any, cast
 
 import pytest
@@ -19,7 +18,7 @@ from schemathesis.specs.openapi.checks import (
 
 from mcp_server.presentation.offer import Offer
 from rest_facade.openapi import openapi
-from tests.service import Service, new_key
+from tests.service import Service
 
 CHECKS = [
     not_a_server_error,
@@ -42,7 +41,7 @@ CALLS = [
 @pytest.fixture(scope="module")
 def key(service: Service) -> str:
     """A key of a separate account, because the calls change its watchlist arbitrarily."""
-    return new_key(service.settings, f"schemathesis-{secrets.token_hex(4)}@example.com")
+    return service.new_key()
 
 
 @pytest.mark.parametrize(("operation", "keyed"), CALLS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -13,20 +12,16 @@ from store.accounts.keys import Keys
 from store.accounts.watchlist import Watchlist
 from store.database.database import Database
 from tests.contract.market import Market
-from tests.service import Service, new_key, on_database
+from tests.service import Service, on_database
 
+FIRST = ("M1", "M2", "M3")
 MANY = [f"M{number}" for number in range(1, 301)]
-
-
-def make_key(market: Market, plan: AccountPlan = AccountPlan.PREMIUM_PLUS) -> str:
-    email = f"{secrets.token_hex(4)}@example.com"
-    return new_key(market.service.settings, email, plan, ("M1", "M2", "M3"))
 
 
 @pytest.fixture
 def key(market: Market) -> str:
     """A key of an account that tracks M1, M2 and M3."""
-    return make_key(market)
+    return market.service.new_key(tracked=FIRST)
 
 
 def put(market: Market, key: str, symbols: list[str]) -> Any:
@@ -35,11 +30,6 @@ def put(market: Market, key: str, symbols: list[str]) -> Any:
 
 def patch(market: Market, key: str, **lists: list[str]) -> Any:
     return market.service.request("PATCH", "/tickers", key=key, json=lists)
-
-
-def tracked(market: Market, key: str) -> list[str]:
-    answer = market.service.get("/tickers", key=key).raise_for_status().json()
-    return [ticker["symbol"] for ticker in answer["tickers"]]
 
 
 def main_watchlist(service: Service, key: str) -> list[str]:
@@ -82,7 +72,7 @@ def test_put_replaces_the_whole_list_in_the_order_sent(market: Market, key: str)
     answer = put(market, key, ["m9", "M4", "M9", " m2 ", "m4"]).json()
 
     assert [ticker["symbol"] for ticker in answer["tickers"]] == ["M9", "M4", "M2"]
-    assert tracked(market, key) == ["M9", "M4", "M2"]
+    assert market.service.tracked(key) == ["M9", "M4", "M2"]
     assert put(market, key, []).json()["tickers"] == []
 
 
@@ -107,7 +97,11 @@ def test_patch_takes_either_list_or_both_removes_first_and_ignores_what_changes_
         ({"add": ["M8", "M9"]}, ["M9", "M8", "M3"]),
     ):
         answer = patch(market, key, **lists).raise_for_status().json()
-        assert [ticker["symbol"] for ticker in answer["tickers"]] == left == tracked(market, key)
+        assert (
+            [ticker["symbol"] for ticker in answer["tickers"]]
+            == left
+            == market.service.tracked(key)
+        )
         assert (answer["count"], answer["cap"]) == (len(left), 200)
 
 
@@ -130,7 +124,7 @@ def test_several_symbols_in_one_text_are_told(market: Market, key: str, text: st
     assert refused["error"] == "invalid_symbol"
     assert refused["details"]["rejected"] == [text]
     assert "several symbols in one text" in refused["message"]
-    assert tracked(market, key) == ["M1", "M2", "M3"]
+    assert market.service.tracked(key) == ["M1", "M2", "M3"]
 
 
 @pytest.mark.proves("TICK-put-known", "TICK-patch-known", "TICK-errors-symbols", "LIM-cap")
@@ -141,17 +135,17 @@ def test_several_symbols_in_one_text_are_told(market: Market, key: str, text: st
 def test_a_list_over_the_cap_of_the_plan_changes_nothing(
     market: Market, plan: AccountPlan, cap: int
 ) -> None:
-    key = make_key(market, plan)
+    key = market.service.new_key(plan, FIRST)
     over = put(market, key, MANY[: cap + 1])
     check_refused(over, "ticker_cap_exceeded", cap=cap)
     assert "details.cap" in over.json()["fix"]
     assert "remove some first" in over.json()["fix"]
-    assert tracked(market, key) == ["M1", "M2", "M3"]
+    assert market.service.tracked(key) == ["M1", "M2", "M3"]
 
     full = put(market, key, MANY[:cap]).json()
     assert (full["count"], full["cap"]) == (cap, cap)
     check_refused(patch(market, key, add=["M290"]), "ticker_cap_exceeded", cap=cap)
-    assert tracked(market, key) == MANY[:cap]
+    assert market.service.tracked(key) == MANY[:cap]
     assert patch(market, key, add=["M290"], remove=["M1"]).status_code == 200
     assert market.service.get("/me", key=key).json()["limits"]["tracked_tickers"] == cap
 
@@ -160,7 +154,7 @@ def test_a_list_over_the_cap_of_the_plan_changes_nothing(
 def test_a_symbol_that_left_the_reference_stays_tracked_and_is_not_covered(
     market: Market,
 ) -> None:
-    key = new_key(market.service.settings, "leaver@example.com", tracked=("M1", "GONE"))
+    key = market.service.new_key(tracked=("M1", "GONE"))
 
     answer = market.service.get("/tickers", key=key).json()
     assert answer["tickers"][1] == {"symbol": "GONE", "covered": False, "setups": []}
@@ -191,7 +185,7 @@ def test_a_change_can_ask_for_the_list_that_was_read(market: Market, key: str) -
     assert {answer.status_code for answer in late} == {412}
     assert {answer.json()["error"] for answer in late} == {"precondition_failed"}
     assert "GET /tickers" in late[0].json()["fix"]
-    assert tracked(market, key) == ["M1", "M2", "M3", "M4"]
+    assert market.service.tracked(key) == ["M1", "M2", "M3", "M4"]
     assert change("PUT", {"symbols": ["M7"]}, "*").status_code == 200
 
 
@@ -206,7 +200,7 @@ def test_of_two_changes_of_one_list_that_was_read_one_is_made(market: Market, ke
         statuses = list(pool.map(add, MANY[10:18]))
 
     assert sorted(statuses) == [200] + [412] * 7
-    assert len(tracked(market, key)) == 4
+    assert len(market.service.tracked(key)) == 4
 
 
 def test_the_list_says_in_short_which_tickers_have_a_setup(market: Market, key: str) -> None:

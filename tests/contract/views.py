@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-import re
 from typing import Any
 
 from tests.agent import call, connected
@@ -12,13 +10,9 @@ from tests.service import Service
 SYMBOLS = ("AAPL", "GOOG", "IBM", "MSFT")
 
 
-def words(page: str) -> str:
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
-
-
 async def asked_for(live: Service, key: str, tool: str, **arguments: Any) -> dict[str, Any]:
     """The answer of a tool of the extended address."""
-    async with connected(f"{live.mcp_url}/extended", key) as client:
+    async with connected(live.extended_url, key) as client:
         answer = await call(client, tool, **arguments)
     assert not answer.is_error
     return dict(answer.structured_content or {})

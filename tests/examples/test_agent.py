@@ -50,6 +50,18 @@ def calls(name: str, arguments: str) -> dict[str, Any]:
     return {"role": "assistant", "content": None, "tool_calls": [call]}
 
 
+def asked(service: Service, model_url: str, key: str) -> subprocess.CompletedProcess[str]:
+    """What the agent says of a question, with a model at an address."""
+    return subprocess.run(
+        [sys.executable, AGENT, "--url", service.url, "Any setup?"],
+        env={**os.environ, "MODEL_URL": model_url, "SCREENER_KEY": key},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
 @pytest.mark.parametrize("keyed", [True, False])
 def test_a_model_calls_tools_until_it_answers(service: Service, keyed: bool) -> None:
     asks = (
@@ -57,15 +69,7 @@ def test_a_model_calls_tools_until_it_answers(service: Service, keyed: bool) -> 
     )
     turns = (asks, calls("demo", "{"), {"role": "assistant", "content": "Two setups."})
     with model(*turns) as (url, sent):
-        given = {"MODEL_URL": url, "SCREENER_KEY": service.key if keyed else ""}
-        done = subprocess.run(
-            [sys.executable, AGENT, "--url", service.url, "Any setup?"],
-            env={**os.environ, **given},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = asked(service, url, service.key if keyed else "")
 
     assert (done.stdout, done.returncode) == ("Two setups.\n", 0), done.stderr
     assert "Never show a win rate without" in sent[0]["messages"][0]["content"]
@@ -78,15 +82,7 @@ def test_a_model_calls_tools_until_it_answers(service: Service, keyed: bool) -> 
 
 
 def test_a_model_that_does_not_answer_is_one_line(service: Service) -> None:
-    given = {"MODEL_URL": "http://127.0.0.1:9/v1", "SCREENER_KEY": service.key}
-    done = subprocess.run(
-        [sys.executable, AGENT, "--url", service.url, "Any setup?"],
-        env={**os.environ, **given},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = asked(service, "http://127.0.0.1:9/v1", service.key)
 
     assert done.returncode == 1
     assert "does not answer" in done.stderr

@@ -60,7 +60,7 @@ ratios = st.floats(-6, 6).map(math.exp)
 @example(1, 500_000.0, (1e-3, 1e3, 1.0), 0, "x" * 3000, 1e18, 11, 1200)
 @example(700, 500_000.0, (1.0, 1.2, 0.9), 330, "x" * 3000, 1e18, 11, 720)
 @example(1, 70.10541234668786, (1.0, 1.0, 1.0), None, "", None, 1, 720)
-def test_no_label_ever_overlaps_another_or_leaves_the_picture(
+def test_no_label_ever_overlaps_another_or_the_plot_or_leaves_the_picture(
     bars: int,
     price: float,
     levels: tuple[float, float, float],
@@ -77,19 +77,12 @@ def test_no_label_ever_overlaps_another_or_leaves_the_picture(
     volumes = None if volume is None else [volume] * bars
     shown = dataclasses.replace(shown, entry=entry, volume=volumes)
     look = ChartStyle(width=width)
-    written = boxes(layout(shown, look))
-    for one, other in itertools.combinations(written, 2):
+    plan = layout(shown, look)
+    written = boxes(plan)
+    for one, other in itertools.combinations([plan.plot, *written], 2):
         assert not overlaps(one, other), (one, other)
     for left, top, right, bottom in written:
         assert (min(left, top) >= 0, right <= width, bottom <= look.height) == (True,) * 3
-
-
-@pytest.mark.parametrize("width", [720, 1200])
-def test_pills_and_price_labels_stay_out_of_the_plot(width: Width) -> None:
-    for shown in (view(), running(), running(700, ago=300), pennant()):
-        plan = layout(shown, ChartStyle(width=width))
-        for box in boxes(plan):
-            assert not overlaps(box, plan.plot)
 
 
 def test_a_chart_says_what_it_shows() -> None:

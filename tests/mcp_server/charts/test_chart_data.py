@@ -28,9 +28,7 @@ def data_of(book: Book, setup: StoredSetup) -> dict[str, Any]:
 
 
 def test_it_shows_the_bars_and_levels_that_the_picture_shows(book: Book) -> None:
-    for setup in setups(book):
-        prices = book.kept_prices(setup.fields["symbol"])
-        assert prices is not None
+    for setup, prices in setups_of(book):
         view, data = chart_view(book, setup, prices), data_of(book, setup)
         days = [(date - dt.date(1970, 1, 1)).days for date in view.dates]
         assert data["bars"]["day"] == days

@@ -11,7 +11,6 @@ import pytest
 from mcp_server.http.requests import Receive, Scope, Send
 from mcp_server.http.responses import response
 from tests.mcp_server.http.edges import DOCS, FIRST, Answer, ask, edge_of, scope_of, silent
-from tests.service import Service
 
 
 class Slow:
@@ -167,10 +166,3 @@ async def test_a_page_that_leads_back_to_another_takes_its_whole_address() -> No
 
     assert (await ask(edge, scope_of("/sign-in", query_string=b"a" * 3 * 8192))).status == 200
     assert (await ask(edge, scope_of("/sign-in", query_string=b"a" * 3 * 8193))).status == 414
-
-
-def test_deep_json_is_refused(service: Service) -> None:
-    answer = service.request("PUT", "/tickers", content="[" * 400 + "]" * 400)
-
-    assert answer.status_code == 400
-    assert "nested over 64 levels deep" in answer.text

@@ -100,18 +100,6 @@ async def test_a_day_goes_on_where_an_earlier_process_left_it() -> None:
     await limiter.count(keyed("c", account_id=2), "rest")
 
 
-async def test_a_call_refused_for_its_day_does_not_use_up_its_minute(clock: Clock) -> None:
-    clock.now = MIDNIGHT - 1
-    limiter = limited(clock, key_per_minute=3, key_per_day=1)
-    await limiter.count(keyed("a"), "rest")
-    for _ in range(5):
-        await refused(limiter.count(keyed("a"), "rest"))
-    clock.now += 1
-
-    left = (await limiter.count(keyed("a"), "rest")).state
-    assert left == b'"minute";r=1;t=59, "day";r=0;t=86400'
-
-
 async def test_requests_that_are_no_calls_count_beside_the_calls_of_their_key() -> None:
     limiter = limited(key_per_minute=1, other_per_minute=2)
     for _ in range(2):

@@ -9,7 +9,7 @@ import mcp_types as types
 import pytest
 
 from tests.agent import call, connected, modern, texts
-from tests.service import Service, new_key
+from tests.service import Service
 
 MODERN = "2026-07-28"
 
@@ -34,20 +34,15 @@ class User:
 
 
 @pytest.fixture
-def key(service: Service, request: pytest.FixtureRequest) -> str:
+def key(service: Service) -> str:
     """A key of an account that tracks three tickers."""
-    email = f"{abs(hash(request.node.name))}@example.com"
-    return new_key(service.settings, email, tracked=("AAPL", "GOOG", "IBM"))
-
-
-def tracked(service: Service, key: str) -> list[str]:
-    return [ticker["symbol"] for ticker in service.get("/tickers", key=key).json()["tickers"]]
+    return service.new_key(tracked=("AAPL", "GOOG", "IBM"))
 
 
 async def replace(
     service: Service, key: str, user: User, *symbols: str, tool: str = "set_tracked_tickers"
 ) -> types.CallToolResult:
-    async with connected(f"{service.mcp_url}/extended", key, MODERN, ask=user.asked) as client:
+    async with connected(service.extended_url, key, MODERN, ask=user.asked) as client:
         return await call(client, tool, symbols=list(symbols))
 
 
@@ -61,7 +56,7 @@ async def test_the_user_agrees_and_the_tickers_are_dropped(service: Service, key
     ]
     assert result.structured_content is not None
     assert result.structured_content["removed"] == ["GOOG", "IBM"]
-    assert tracked(service, key) == ["AAPL", "MSFT"]
+    assert service.tracked(key) == ["AAPL", "MSFT"]
 
 
 @pytest.mark.parametrize(
@@ -78,7 +73,7 @@ async def test_who_declines_and_who_closes_the_question_are_told_apart_and_nothi
 
     assert result.is_error
     assert texts(result)[0].startswith(f"precondition_failed: {words}")
-    assert tracked(service, key) == ["AAPL", "GOOG", "IBM"]
+    assert service.tracked(key) == ["AAPL", "GOOG", "IBM"]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +89,7 @@ async def test_the_user_is_asked_before_a_ticker_is_removed_by_name(
     assert user.questions == [
         "This drops 1 of 3 tracked tickers: GOOG. The new list has 2. Continue?"
     ]
-    assert tracked(service, key) == left
+    assert service.tracked(key) == left
 
 
 @pytest.mark.parametrize("symbols", [("IBM", "AAPL", "GOOG", "MSFT"), ("NOPE",)])
@@ -108,7 +103,7 @@ async def test_nobody_is_asked_about_a_list_that_loses_nothing_or_is_refused_any
     assert user.questions == []
     assert result.is_error is (symbols == ("NOPE",))
     kept = ("AAPL", "GOOG", "IBM") if result.is_error else symbols
-    assert tracked(service, key) == list(kept)
+    assert service.tracked(key) == list(kept)
 
 
 async def test_an_agreement_counts_for_the_change_that_was_asked_about_alone(
@@ -125,7 +120,7 @@ async def test_an_agreement_counts_for_the_change_that_was_asked_about_alone(
 
     assert len(user.questions) == 2
     assert "drops 3 of 4 tracked tickers: GOOG, IBM, FB." in user.questions[1]
-    assert tracked(service, key) == ["AAPL"]
+    assert service.tracked(key) == ["AAPL"]
 
 
 @pytest.mark.parametrize(
@@ -145,4 +140,4 @@ def test_only_a_client_that_shows_forms_is_asked_and_others_are_answered_at_once
     result = modern(service.mcp_url, key, "tools/call", capabilities, **call)
 
     assert result["resultType"] == status
-    assert tracked(service, key) == (["AAPL"] if status == "complete" else ["AAPL", "GOOG", "IBM"])
+    assert service.tracked(key) == (["AAPL"] if status == "complete" else ["AAPL", "GOOG", "IBM"])

@@ -1,7 +1,4 @@
-"""The endpoint beside the SDK's own stateless server: both give the same responses.
-
-Over 400 lines, because one conversation after another is held with both, in both protocol eras.
-"""
+"""The endpoint beside the SDK's own stateless server: both give the same responses."""
 
 from __future__ import annotations
 
@@ -29,45 +26,26 @@ from mcp_server.mcp.server import build_server
 from mcp_server.mcp.tool_calls import ToolCall, call_tool
 from mcp_server.mcp.toolsets import FULL
 from mcp_server.operations.services import Services
-from screener.service.app import services_of
-from screener.service.parts import AccountStore
 from screener.settings.settings import Settings
 from store.accounts.keys import Keys
-from store.database.database import Database
-from tests.agent import INITIALIZE
-from tests.service import new_key
+from tests.agent import INITIALIZE, envelope
+from tests.contract.cases import ANSWERED, REFUSED
+from tests.service import new_key, services_over
 
 Scope = MutableMapping[str, Any]
 App = Callable[[Any, Any, Any], Awaitable[None]]
 Headers = dict[str, str] | list[tuple[str, str]]
 
-MODERN: dict[str, Any] = {
-    types.PROTOCOL_VERSION_META_KEY: "2026-07-28",
-    types.CLIENT_INFO_META_KEY: {"name": "probe", "version": "1"},
-    types.CLIENT_CAPABILITIES_META_KEY: {},
-}
 JSON_BODY = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 
 TOOL_CALLS: list[tuple[str, dict[str, Any]]] = [
-    ("get_ticker_patterns", {"symbol": "AAPL"}),
-    ("get_ticker_patterns", {"symbol": " ibm "}),
+    *((case.tool, dict(case.arguments)) for case in (*ANSWERED, *REFUSED)),
     ("get_ticker_patterns", {"symbol": 7}),
-    ("get_ticker_patterns", {"symbol": "NVDA"}),
     ("get_ticker_patterns", {}),
-    ("get_pattern_history", {"symbol": "AAPL"}),
-    ("get_pattern_history", {"symbol": "AAPL", "limit": 3, "outcome": "resolved"}),
     ("get_pattern_history", {"symbol": "AAPL", "limit": "3", "outcome": "RESOLVED"}),
     ("get_pattern_history", {"symbol": "AAPL", "limit": True}),
     ("get_pattern_history", {"symbol": "AAPL", "limit": [1]}),
     ("get_pattern_chart", {"symbol": "IBM", "setup_id": "none"}),
-    ("list_tracked_tickers", {}),
-    ("set_tracked_tickers", {"symbols": ["AAPL", "GOOG", "IBM", "MSFT"]}),
-    ("set_tracked_tickers", {"symbols": ["no such"]}),
-    ("get_family_track_record", {}),
-    ("get_family_track_record", {"family": "triangle"}),
-    ("get_family_track_record", {"family": "saucer"}),
-    ("demo", {"symbol": "IBM"}),
-    ("demo", {"symbol": "ZZZ"}),
     ("no_such_tool", {}),
 ]
 METHODS: list[tuple[str, dict[str, Any]]] = [
@@ -132,14 +110,11 @@ async def no_page(*_: object) -> None:
 @asynccontextmanager
 async def paired(data_dir: Path) -> AsyncIterator[Pair]:
     """Both servers over one data folder, for one caller."""
-    settings = Settings(data_dir=data_dir)
-    key = new_key(settings)
+    key = new_key(Settings(data_dir=data_dir))
     async with AsyncExitStack() as stack:
-        database = await stack.enter_async_context(Database(settings.accounts_url))
+        services, database = await stack.enter_async_context(services_over(data_dir))
         principal = await Keys(database).principal(key)
-        services = services_of(AccountStore(settings, database))
         await services.active_night.poll()
-        stack.callback(services.active_night.close)
         server = build_server(services, FULL)
         caller = Caller("192.0.2.1", principal)
         origins = Origins(["testserver"], ["http://testserver"])
@@ -193,7 +168,7 @@ def request(era: str, method: str, params: Mapping[str, Any]) -> tuple[bytes, di
     headers = dict(JSON_BODY)
     shown = dict(params)
     if era == "2026-07-28":
-        shown["_meta"] = MODERN
+        shown["_meta"] = envelope({})
         headers |= {"mcp-protocol-version": era, "mcp-method": method}
         if isinstance(params.get("name"), str):
             headers["mcp-name"] = params["name"]

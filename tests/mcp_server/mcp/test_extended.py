@@ -8,23 +8,17 @@ import httpx
 import jsonschema
 import pytest
 
-from tests.agent import call, connected, texts
-from tests.mcp_server.mcp.messages import post
+from tests.agent import asked, call, connected, post, texts
 from tests.oauth.conversation import answer_in, new_host
 from tests.service import Service, new_key, serving
 
 
-@pytest.fixture
-def url(service: Service) -> str:
-    return f"{service.mcp_url}/extended"
-
-
 async def test_the_best_setups_are_one_call_and_a_win_rate_has_its_sample_and_average_loss(
-    service: Service, url: str
+    service: Service,
 ) -> None:
     rows = service.get("/scan?status=all&limit=10").json()
 
-    async with connected(url, service.key) as client:
+    async with connected(service.extended_url, service.key) as client:
         result = (await call(client, "scan_setups", status="all")).structured_content
         whole = await call(client, "scan_setups", status="all", rows="full")
         listed = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
@@ -54,14 +48,13 @@ async def test_the_best_setups_are_one_call_and_a_win_rate_has_its_sample_and_av
         assert row["avg_loss_pct"] == record["avg_loss_pct"]
 
 
-async def test_filters_are_given_as_a_list_or_as_its_text(service: Service, url: str) -> None:
+async def test_filters_are_given_as_a_list_or_as_its_text(service: Service) -> None:
     wanted = [{"kind": "price", "op": ">", "value": 100}]
     text = '[{"kind":"price","op":">","value":100}]'
-    async with connected(url, service.key) as client:
-        by_list = await call(client, "scan_setups", status="all", filters=wanted)
-        by_text = await call(client, "scan_setups", status="all", filters=text)
-        refused = await call(client, "scan_setups", filters=[{"kind": "rsi"}])
-        unknown = await call(client, "scan_setups", filters=[{"kind": "vibes"}])
+    by_list = await asked(service, "scan_setups", status="all", filters=wanted)
+    by_text = await asked(service, "scan_setups", status="all", filters=text)
+    refused = await asked(service, "scan_setups", filters=[{"kind": "rsi"}])
+    unknown = await asked(service, "scan_setups", filters=[{"kind": "vibes"}])
 
     assert by_list.structured_content == by_text.structured_content
     assert by_list.structured_content is not None
@@ -71,11 +64,9 @@ async def test_filters_are_given_as_a_list_or_as_its_text(service: Service, url:
     assert "URL" not in texts(unknown)[0]
 
 
-async def test_tickers_are_added_and_removed_without_naming_the_others(
-    service: Service, url: str
-) -> None:
+async def test_tickers_are_added_and_removed_without_naming_the_others(service: Service) -> None:
     key = new_key(service.settings, "editor@example.com", tracked=("IBM", "AAPL"))
-    async with connected(url, key) as client:
+    async with connected(service.extended_url, key) as client:
         added = (await call(client, "add_tickers", symbols=["msft", "IBM"])).structured_content
         removed = (await call(client, "remove_tickers", symbols=["AAPL", "FB"])).structured_content
         nothing = await call(client, "add_tickers", symbols=[])
@@ -106,12 +97,12 @@ async def test_a_symbol_that_nobody_can_track_is_refused_with_the_nearest_ones(
     assert "Unknown: MSTF. Nearest: MSTF: MSFT." in texts(listed)[0]
 
 
-def test_it_has_metadata_of_its_own(service: Service, url: str) -> None:
-    challenge = httpx.post(url).headers["www-authenticate"]
+def test_it_has_metadata_of_its_own(service: Service) -> None:
+    challenge = httpx.post(service.extended_url).headers["www-authenticate"]
     address = f"{service.url}/.well-known/oauth-protected-resource/mcp/extended"
 
     assert challenge == f'Bearer resource_metadata="{address}"'
-    assert httpx.get(address).json()["resource"] == url
+    assert httpx.get(address).json()["resource"] == service.extended_url
 
 
 @pytest.mark.parametrize("asked", ["/mcp", "/mcp/extended", ""])
@@ -119,7 +110,7 @@ def test_a_token_for_either_address_works_on_both(service: Service, asked: str) 
     host = new_host(service)
     approved = host.approve(host.query(resource=service.url + asked))
     code = answer_in(approved)["code"][0]
-    tokens = host.exchange(code, resource=f"{service.mcp_url}/extended").json()
+    tokens = host.exchange(code, resource=service.extended_url).json()
 
     for path in ("/mcp", "/mcp/extended"):
         answer = post(service.url + path, tokens["access_token"], "tools/list")
@@ -129,7 +120,7 @@ def test_a_token_for_either_address_works_on_both(service: Service, asked: str) 
 async def test_it_can_be_turned_off(tmp_path: Path) -> None:
     with serving(tmp_path, extended=False) as live:
         address = f"{live.url}/.well-known/oauth-protected-resource/mcp/extended"
-        assert httpx.post(f"{live.mcp_url}/extended", json={}).status_code == 404
+        assert httpx.post(live.extended_url, json={}).status_code == 404
         assert httpx.get(address).status_code == 404
         assert "/mcp/extended" not in live.get("/llms.txt", key="").text
         async with connected(live.mcp_url, live.key) as client:

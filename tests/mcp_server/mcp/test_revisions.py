@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import httpx
 import pytest
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from mcp_server.mcp.app_page import PAGE_URI
+from tests.agent import INITIALIZE, post
 from tests.service import Service
 
 REVISIONS = tuple(sorted(HANDSHAKE_PROTOCOL_VERSIONS))
@@ -33,24 +33,18 @@ SCHEMA = {"type", "properties", "required"}
 """Members of a schema that every revision names."""
 
 
-def ask(service: Service, path: str, method: str, header: str | None, **params: Any) -> Any:
+def ask(service: Service, path: str, method: str, revision: str, **params: Any) -> Any:
     """The result of a request, whose header names a revision or none."""
-    headers = {"Accept": "application/json, text/event-stream"}
-    if header:
-        headers["MCP-Protocol-Version"] = header
-    if path != "/demo":
-        headers["Authorization"] = f"Bearer {service.key}"
-    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    answer = httpx.post(service.mcp_url + path, json=message, headers=headers)
+    key = "" if path == "/demo" else service.key
+    answer = post(service.mcp_url + path, key, method, revision, **params)
     assert answer.status_code == 200
     return answer.json()["result"]
 
 
-def opened(service: Service, path: str, wanted: str, header: str | None = None) -> Any:
+def opened(service: Service, path: str, wanted: str, revision: str = "") -> Any:
     """The result of a handshake."""
-    client = {"name": "host", "version": "1"}
-    params: dict[str, Any] = {"protocolVersion": wanted, "capabilities": {}, "clientInfo": client}
-    return ask(service, path, "initialize", header, **params)
+    params = INITIALIZE | {"protocolVersion": wanted}
+    return ask(service, path, "initialize", revision, **params)
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -73,7 +67,7 @@ def test_a_revision_gets_only_what_it_has(service: Service, path: str, revision:
 def test_a_client_that_names_no_revision_gets_no_icons_and_the_schemas_of_answers(
     service: Service, path: str
 ) -> None:
-    assert set().union(*ask(service, path, "tools/list", None)["tools"]) == TOOL["2025-06-18"]
+    assert set().union(*ask(service, path, "tools/list", "")["tools"]) == TOOL["2025-06-18"]
 
 
 @pytest.mark.parametrize("named", ["2026-07-28", "2031-01-01", "draft"])

@@ -16,8 +16,7 @@ from store.accounts.keys import Keys
 from store.accounts.usage import UsageLine
 from store.database.database import Database
 from tests.accounts import usage_lines
-from tests.agent import ERAS, INITIALIZE, call, connected
-from tests.mcp_server.mcp.messages import post
+from tests.agent import ERAS, INITIALIZE, call, connected, post
 from tests.service import Service, on_database, serving
 
 OFFER = Offer("https://screener.example.com", ("AAPL", "GOOG"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,16 +17,13 @@ from mcp_server.operations.arguments import SymbolArguments
 from mcp_server.operations.gate import Raw, execute
 from mcp_server.operations.services import Call, Services
 from mcp_server.operations.table import Operation
-from screener.service.app import services_of
-from screener.service.parts import AccountStore
-from screener.settings.settings import Settings
 from store.accounts.accounts import AccountPlan, Accounts
 from store.accounts.keys import Keys
 from store.accounts.usage import UsageLine
 from store.database.database import Database
 from store.errors import DatabaseUnavailableError
 from tests.accounts import usage_lines
-from tests.service import copy_night
+from tests.service import copy_night, services_over
 
 EMAIL = "ada@example.com"
 SHOWING = Surface("mcp")
@@ -75,26 +73,18 @@ class Gate:
         return await usage_lines(self.database)
 
 
-async def opened(folder: Path, **settings: Any) -> Gate:
-    chosen = Settings(data_dir=folder, **settings)
-    database = Database(chosen.accounts_url)
-    await database.migrate()
-    accounts = Accounts(database)
-    await accounts.add(EMAIL, AccountPlan.PREMIUM_PLUS)
-    _, secret = await Keys(database).create(EMAIL, "laptop")
-    return Gate(database, services_of(AccountStore(chosen, database)), secret)
-
-
-async def closed(gate: Gate) -> None:
-    gate.services.active_night.close()
-    await gate.database.close()
+@asynccontextmanager
+async def opened(folder: Path, **settings: Any) -> AsyncIterator[Gate]:
+    async with services_over(folder, **settings) as (services, database):
+        await Accounts(database).add(EMAIL, AccountPlan.PREMIUM_PLUS)
+        _, secret = await Keys(database).create(EMAIL, "laptop")
+        yield Gate(database, services, secret)
 
 
 @pytest.fixture
 async def gate(tmp_path: Path) -> AsyncIterator[Gate]:
-    gate = await opened(tmp_path, key_per_minute=5, keyless_per_minute=2)
-    yield gate
-    await closed(gate)
+    async with opened(tmp_path, key_per_minute=5, keyless_per_minute=2) as gate:
+        yield gate
 
 
 async def track(gate: Gate, *symbols: str) -> None:
@@ -255,16 +245,15 @@ async def test_a_sealed_answer_is_made_once_for_each_way_to_ask(gate: Gate) -> N
 async def test_a_call_that_began_before_a_new_night_is_answered_from_the_old_one(
     data_dir: Path,
 ) -> None:
-    gate = await opened(data_dir)
-    old = gate.services.active_night.book
+    async with opened(data_dir) as gate:
+        old = gate.services.active_night.book
 
-    async def slow(call: Call[Any]) -> Answer:
-        await gate.services.active_night.poll()
-        return await gate.answer(call)
+        async def slow(call: Call[Any]) -> Answer:
+            await gate.services.active_night.poll()
+            return await gate.answer(call)
 
-    operation = gate.operation(handler=slow, sealed=True)
-    bodies = [(await gate.call(operation)).answer.body for _ in range(3)]
+        operation = gate.operation(handler=slow, sealed=True)
+        bodies = [(await gate.call(operation)).answer.body for _ in range(3)]
 
     assert bodies == [b"1", b"2", b"2"]
     assert [call.book is old for call in gate.handled] == [True, False]
-    await closed(gate)

@@ -11,7 +11,7 @@ import pytest
 from mcp_server.filters.doubts import doubt
 from mcp_server.filters.filters import read_filters
 from store.wire.view import PlanView
-from tests.agent import call, connected, texts
+from tests.agent import asked, call, connected, texts
 from tests.oauth.conversation import LaterClock
 from tests.service import Service, copy_night, new_key, serving
 
@@ -72,8 +72,7 @@ def test_what_is_left_of_reward_to_risk_counts_from_the_last_close(
 
 
 async def test_rows_show_what_their_numbers_are_of(service: Service) -> None:
-    async with connected(f"{service.mcp_url}/extended", service.key) as client:
-        found = (await call(client, "scan_setups", status="all")).structured_content or {}
+    found = (await asked(service, "scan_setups", status="all")).structured_content or {}
 
     for row in found["setups"]:
         assert row["target_move_pct"] > 0
@@ -94,7 +93,7 @@ async def test_rows_show_what_their_numbers_are_of(service: Service) -> None:
 
 async def test_lists_take_symbols_the_tracked_ones_and_a_least_sample(service: Service) -> None:
     dear = [{"kind": "price", "op": ">", "value": 1e9}]
-    async with connected(f"{service.mcp_url}/extended", service.key) as client:
+    async with connected(service.extended_url, service.key) as client:
 
         async def scanned(**more: Any) -> dict[str, Any]:
             answer = await call(client, "scan_setups", status="all", **more)
@@ -115,7 +114,7 @@ async def test_lists_take_symbols_the_tracked_ones_and_a_least_sample(service: S
 async def test_what_an_account_tracks_is_read_for_each_anew(service: Service) -> None:
     for tracked in (("AAPL",), ("MSFT", "GOOG")):
         key = new_key(service.settings, f"{tracked[0]}@example.com", tracked=tracked)
-        async with connected(f"{service.mcp_url}/extended", key) as client:
+        async with connected(service.extended_url, key) as client:
             answers = [
                 (await call(client, "scan_setups", status="all", tracked="true")).structured_content
                 for _ in range(2)
@@ -153,6 +152,7 @@ async def test_a_night_is_old_from_the_day_after_its_next_session(
     assert texts(told)[-1].startswith("This night is old: it is of 2012-10-03")
 
 
+@pytest.mark.proves("HIST-ids")
 def test_the_id_of_a_past_trade_points_to_its_page(service: Service) -> None:
     history = service.get("/tickers/AAPL/history").json()["occurrences"]
     trade = next(row for row in history if row["outcome"] != "open")

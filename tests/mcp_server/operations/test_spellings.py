@@ -126,7 +126,7 @@ def test_rest_reads_as_written_what_the_interface_has_an_error_for(
 
 def test_rest_reads_other_parameters_in_any_spelling(service: Service) -> None:
     sorted_ = service.get("/scan", params={"status": "all", "sort": "Expected R desc"}).json()
-    before = [each["symbol"] for each in service.get("/tickers").json()["tickers"]]
+    before = service.tracked()
     put = service.request("PUT", "/tickers", json={"symbols": ",".join(before)})
 
     assert sorted_["sort"] == "-expected_r"
@@ -141,7 +141,7 @@ def test_what_is_read_is_still_held_to_the_rules() -> None:
 
 
 async def test_an_agent_may_write_so(service: Service) -> None:
-    async with connected(f"{service.mcp_url}/extended", service.key) as client:
+    async with connected(service.extended_url, service.key) as client:
         answer = await call(
             client,
             "scan_setups",

@@ -11,11 +11,8 @@ import pytest
 from mcp_server.calls.errors import ApiError
 from mcp_server.operations.services import Services
 from mcp_server.operations.watchlist import TrackedList, tracked_by
-from screener.service.app import services_of
-from screener.service.parts import AccountStore
-from screener.settings.settings import Settings
 from store.accounts.accounts import Account, AccountPlan, Accounts
-from store.database.database import Database
+from tests.service import services_over
 
 
 @dataclass
@@ -43,14 +40,10 @@ class Desk:
 
 @pytest.fixture
 async def desk(data_dir: Path) -> AsyncIterator[Desk]:
-    chosen = Settings(data_dir=data_dir)
-    async with Database(chosen.accounts_url) as database:
-        await database.migrate()
+    async with services_over(data_dir) as (services, database):
         account = await Accounts(database).add("ada@example.com", AccountPlan.PREMIUM)
-        services = services_of(AccountStore(chosen, database))
         await services.active_night.poll()
         yield Desk(services, account)
-        services.active_night.close()
 
 
 async def test_removals_come_before_additions_and_what_is_there_keeps_its_place(desk: Desk) -> None:

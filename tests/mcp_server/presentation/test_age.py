@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from mcp_server.presentation.age import Age
 from store.nights.book import Book
-from store.nights.nights import Nights
+from tests.contract.market import active_book
 from tests.resealed import rename_bars, reseal
 
 LAST = dt.date(2013, 10, 7)
 """The 252nd session after 2012-10-03."""
-
-
-@contextmanager
-def opened(folder: Path) -> Iterator[Book]:
-    nights = Nights(folder)
-    manifest = nights.check_active()
-    book = Book.open(nights.folder / manifest.book.file, manifest)
-    yield book
-    book.close()
 
 
 @pytest.mark.parametrize(
@@ -45,7 +35,7 @@ def test_sessions_are_counted_once_they_are_over(
     data_dir: Path, today: str, missed: int, said: str
 ) -> None:
     reseal(data_dir, change_manifest=rename_bars)
-    with opened(data_dir) as book:
+    with closing(active_book(data_dir)) as book:
         age = Age.of(book, dt.date.fromisoformat(today))
 
         assert book.upcoming[-1] == LAST
@@ -55,7 +45,7 @@ def test_sessions_are_counted_once_they_are_over(
 
 
 def test_the_sample_says_that_it_never_gets_newer(night: Path) -> None:
-    with opened(night) as book:
+    with closing(active_book(night)) as book:
         for today in (dt.date(2012, 10, 4), dt.date(2026, 11, 22)):
             assert "sample night of 2012-10-03" in Age.of(book, today).words
             assert "never gets newer" in Age.of(book, today).words
@@ -63,7 +53,7 @@ def test_the_sample_says_that_it_never_gets_newer(night: Path) -> None:
 
 def test_a_night_that_names_no_later_session_claims_nothing(data_dir: Path) -> None:
     reseal(data_dir, lambda content: content.meta.update(upcoming=[]), rename_bars)
-    with opened(data_dir) as book:
+    with closing(active_book(data_dir)) as book:
         unknown = Age.of(book, dt.date(2026, 11, 22))
 
     assert unknown.missed is None

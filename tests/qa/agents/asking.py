@@ -13,11 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from tests.agent import call, connected, images, texts
 from tests.qa.agents.rules import Answer
-from tests.service import Service, new_key
+from tests.service import Service
 
 TEMPLATE = re.compile(r"\{([^{}]+)\}")
 FILE = Path(__file__).with_name("questions.toml")
@@ -47,8 +46,6 @@ class Question:
     refused: Sequence[str] = ()
     """The codes of the refusals among the answers."""
     pictures: int = 0
-    rules: Sequence[str] = ()
-    """The content rules that whoever shows the answers must obey."""
     offered: bool = True
     """False if the answer is that it is not offered, and where to look."""
     tokens: int = 4_000
@@ -104,9 +101,7 @@ async def ask(
 def _key(question: Question, live: Service) -> str:
     if question.address == "/mcp/demo":
         return ""
-    email = f"{uuid4()}@example.com"
-    tracked = tuple(name for row in question.tracked for name in _symbols(row))
-    return new_key(live.settings, email, tracked=tracked)
+    return live.new_key(tracked=[name for row in question.tracked for name in _symbols(row)])
 
 
 def _symbols(row: str) -> list[str]:

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-SAMPLE, SUMMARY, SESSION, LINES, DISCLAIMER = "sample", "summary", "session", "lines", "disclaimer"
-
 
 @dataclass(frozen=True)
 class Answer:
@@ -22,23 +20,12 @@ class Answer:
     pictures: int = 0
 
 
-def needed(answers: Sequence[Answer]) -> set[str]:
-    """The content rules that apply to some answers."""
-    given = [answer for answer in answers if not answer.refused]
-    found = {SESSION, DISCLAIMER} if given else set()
-    for row in _rows(given):
-        found |= {SAMPLE} if row.get("win_rate_pct") is not None else set()
-        found |= {SUMMARY} if "summary" in row else set()
-        found |= {LINES} if "lines" in row else set()
-    return found
-
-
 def missing(answers: Sequence[Answer], night: Mapping[str, Any]) -> list[str]:
     """What these answers lack to obey the rules, in words."""
     given = [answer for answer in answers if not answer.refused]
     found = [f"no session: {a.text[:60]}" for a in given if not _says_session(a, night)]
     found += [f"no disclaimer: {a.text[:60]}" for a in given if night["disclaimer"] not in a.text]
-    for row in _rows(given):
+    for row in (row for answer in given for row in rows_of(answer.body or {})):
         if row.get("win_rate_pct") is not None and not _has_sample(row):
             found.append(f"a win rate without its sample and average loss: {sorted(row)}")
         if "summary" in row and not _is_whole(row, night):
@@ -55,11 +42,6 @@ def rows_of(value: Any) -> Iterator[Mapping[str, Any]]:
     for part in value.values() if isinstance(value, dict) else value:
         if isinstance(part, dict | list):
             yield from rows_of(part)
-
-
-def _rows(answers: Sequence[Answer]) -> Iterator[Mapping[str, Any]]:
-    for answer in answers:
-        yield from rows_of(answer.body or {})
 
 
 def _says_session(answer: Answer, night: Mapping[str, Any]) -> bool:

@@ -56,8 +56,7 @@ class Account:
 
     def tracked(self) -> list[str]:
         """The list as it is now."""
-        tickers = self._live.get("/tickers", key=self.key).raise_for_status().json()["tickers"]
-        return [ticker["symbol"] for ticker in tickers]
+        return self._live.tracked(self.key)
 
     def kept(self) -> list[str]:
         """What was on the list at first and is not the user's to lose, in its order."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.qa.agents.rules import Answer, missing, needed
+from tests.qa.agents.rules import Answer, missing
 
 SUMMARY = "Triangle: 4 resolved trades, 50.00% reached the target."
 LINE = {"start": {"date": "2012-07-02", "price": 9.0}, "end": {"date": "2012-09-03", "price": 8.0}}
@@ -42,6 +42,5 @@ def test_what_an_answer_lacks_is_named(lacking: Answer, words: str) -> None:
     assert missing([lacking], NIGHT)[0].startswith(words)
 
 
-def test_a_rule_applies_to_what_was_answered_alone() -> None:
-    assert needed([answer()]) == {"sample", "summary", "session", "lines", "disclaimer"}
-    assert needed([Answer("unknown_symbol: ...", None, refused=True)]) == set()
+def test_a_refusal_needs_nothing() -> None:
+    assert missing([Answer("unknown_symbol: ...", None, refused=True)], NIGHT) == []

@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from rest_facade.routes import ROUTES
+from tests.agent import ERAS, INITIALIZE, envelope
+from tests.contract.cases import ANSWERED
 from tests.qa.fuzz.exchange import request
 from tests.qa.fuzz.hostile import changed, damaged, encoded, mostly, texts, values
 
-MODERN = "2026-07-28"
 LEGACY = ("2025-03-26", "2025-06-18", "2025-11-25", None)
-ENVELOPE: dict[str, Any] = {
-    "io.modelcontextprotocol/protocolVersion": MODERN,
-    "io.modelcontextprotocol/clientInfo": {"name": "fuzz", "version": "1"},
-    "io.modelcontextprotocol/clientCapabilities": {},
-}
-INITIALIZE: dict[str, Any] = {
-    "protocolVersion": "2025-06-18",
-    "capabilities": {"experimental": {}},
-    "clientInfo": {"name": "fuzz", "version": "1"},
-}
-TOOLS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("get_ticker_patterns", {"symbol": "AAPL"}),
-    ("get_pattern_history", {"symbol": "AAPL", "limit": 3, "outcome": "resolved"}),
-    ("get_pattern_chart", {"symbol": "IBM", "setup_id": "none"}),
-    ("list_tracked_tickers", {}),
-    ("set_tracked_tickers", {"symbols": ["AAPL", "GOOG", "IBM", "MSFT"]}),
-    ("get_family_track_record", {"family": "triangle"}),
-    ("demo", {"symbol": "IBM"}),
-)
 METHODS: tuple[tuple[str, dict[str, Any]], ...] = (
-    *(("tools/call", {"name": name, "arguments": given}) for name, given in TOOLS),
+    *(("tools/call", {"name": c.tool, "arguments": dict(c.arguments)}) for c in ANSWERED),
     ("initialize", INITIALIZE),
     ("ping", {}),
     ("tools/list", {"cursor": "x"}),
@@ -64,8 +48,8 @@ def agent_calls(draw: st.DrawFn, *, modern: bool) -> bytes:
         "Authorization": draw(keys),
     }
     if modern:
-        message["params"] = {**params, "_meta": ENVELOPE}
-        headers |= {"MCP-Protocol-Version": MODERN, "Mcp-Method": method}
+        message["params"] = {**params, "_meta": envelope({})}
+        headers |= {"MCP-Protocol-Version": ERAS[1], "Mcp-Method": method}
         headers["Mcp-Name"] = params.get("name")
     else:
         headers["MCP-Protocol-Version"] = draw(st.sampled_from(LEGACY))
@@ -90,32 +74,11 @@ def _field(text: str) -> str:
 
 
 PATHS = (
-    "/",
-    "/me",
-    "/scan",
-    "/changes",
-    "/tickers",
-    "/tickers/import",
-    "/tickers/export",
-    "/tickers/{}/patterns",
-    "/tickers/{}/history",
-    "/tickers/{}/record",
-    "/tickers/{}/chart.png",
-    "/families",
-    "/families/{}/stats",
-    "/universe",
-    "/demo",
-    "/demo/{}",
-    "/demo/{}/chart.png",
-    "/llms.txt",
-    "/openapi.json",
-    "/{}",
+    *("/", "/llms.txt", "/openapi.json", "/{}"),
+    *dict.fromkeys(re.sub(r"\{\w+\}", "{}", route.path) for route in ROUTES),
 )
 SYMBOLS = ("AAPL", "IBM", "msft", "goog", "triangle")
-PARAMETERS = (
-    *("family", "direction", "status", "max_distance_pct", "filters", "limit", "offset"),
-    *("outcome", "setup_id", "search", "since", "format", "a"),
-)
+PARAMETERS = ("a", *dict.fromkeys(name for route in ROUTES for name in route.query))
 PREDICATES: tuple[dict[str, Any], ...] = (
     {"kind": "rsi", "op": "<", "value": 40},
     {"kind": "direction", "value": "bullish"},

@@ -9,7 +9,7 @@ import socket
 from pathlib import Path
 from typing import Any
 
-from order import Called, order, result, run, say
+from order import Called, order, read, run, say
 
 GIVEN = order()
 ERA = "legacy" if GIVEN.era == "legacy" else "modern"
@@ -78,16 +78,9 @@ async def once(calls: list[Called]) -> dict[str, Any]:
     results = []
     for tool, arguments in calls:
         options = ("--tool-name", tool, "--tool-args-json", json.dumps(arguments))
-        results.append(read(tool, await asked("tools/call", *options)))
+        answer = await asked("tools/call", *options)
+        results.append(read(tool, answer["content"], failed=answer.get("isError", False)))
     return {"version": None, "tools": tools, "results": results}
-
-
-def read(tool: str, answer: dict[str, Any]) -> dict[str, Any]:
-    """What a call answered."""
-    texts = [block["text"] for block in answer["content"] if block["type"] == "text"]
-    images = sum(block["type"] == "image" for block in answer["content"])
-    failed = answer.get("isError", False)
-    return result(tool, next(iter(texts), None), failed=failed, images=images)
 
 
 run(GIVEN, once)

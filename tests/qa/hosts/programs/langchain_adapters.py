@@ -6,7 +6,7 @@ from typing import Any
 
 from langchain_core.tools import BaseTool, ToolException
 from langchain_mcp_adapters.client import MultiServerMCPClient
-from order import Called, order, result, run
+from order import Called, order, read, result, run
 from signing_in import SignIn
 
 GIVEN = order()
@@ -30,10 +30,7 @@ async def called(tool: BaseTool, arguments: dict[str, Any]) -> dict[str, Any]:
         message = await tool.ainvoke(call)
     except ToolException as refusal:
         return result(tool.name, str(refusal), failed=True)
-    texts = [block["text"] for block in message.content if block["type"] == "text"]
-    images = sum(block["type"] == "image" for block in message.content)
-    failed = message.status == "error"
-    return result(tool.name, next(iter(texts), None), failed=failed, images=images)
+    return read(tool.name, message.content, failed=message.status == "error")
 
 
 run(GIVEN, once, SIGN_IN.restart)

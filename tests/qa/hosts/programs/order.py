@@ -14,7 +14,7 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,6 +62,14 @@ def result(tool: str, said: str | None, *, failed: bool = False, images: int = 0
     return {"tool": tool, "failed": failed, "said": said, "images": images}
 
 
+def read(tool: str, blocks: Iterable[Any], *, failed: bool) -> dict[str, Any]:
+    """What a call answered, from content blocks, which some clients give as JSON."""
+    plain = [block if isinstance(block, dict) else vars(block) for block in blocks]
+    texts = [block["text"] for block in plain if block["type"] == "text"]
+    images = sum(block["type"] == "image" for block in plain)
+    return result(tool, next(iter(texts), None), failed=failed, images=images)
+
+
 async def answers(
     calls: list[Called], call: Callable[[str, dict[str, Any]], Awaitable[Any]]
 ) -> list[dict[str, Any]]:
@@ -69,11 +77,9 @@ async def answers(
     results = []
     for tool, arguments in calls:
         answer = await call(tool, arguments)
-        texts = [block.text for block in answer.content if block.type == "text"]
-        images = sum(block.type == "image" for block in answer.content)
         # The first major version of the SDK has the other name.
         failed = answer.isError if hasattr(answer, "isError") else bool(answer.is_error)
-        results.append(result(tool, next(iter(texts), None), failed=failed, images=images))
+        results.append(read(tool, answer.content, failed=failed))
     return results
 
 
