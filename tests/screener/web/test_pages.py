@@ -59,14 +59,6 @@ def test_home_shows_a_record_where_no_demo_symbol_has_a_setup(
         assert max(records, key=lambda record: record["sample_size"])["summary"] in text
 
 
-def test_home_leads_to_a_demo_symbol_that_has_a_setup(product_night: Path, tmp_path: Path) -> None:
-    copy_night(product_night, tmp_path)
-    with serving(tmp_path, demo_symbols=("NVDA", "FB", "AAPL")) as live:
-        assert f"curl {live.base}/demo/AAPL" in Browser(live).get("/").text
-        assert live.get("/demo/NVDA", key="").json()["available"] is False
-        assert Browser(live).get("/symbols/NVDA").status_code == 404
-
-
 def test_usage_holds_todays_calls_against_the_limits(service: Service) -> None:
     account = new_person(service)
     browser = signed_in(service, account)

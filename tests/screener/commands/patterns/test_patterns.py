@@ -367,7 +367,7 @@ def test_a_chart_may_be_of_one_setup_and_go_to_stdout(
     ("arguments", "told"),
     [
         (("--theme", "blue"), "--theme"),
-        (("--width", "31"), "320, 720, 1200"),
+        (("--width", "31"), "'320', '720', '1200'"),
         (("--setup", "nope"), "Ids change every night"),
         (("--out", "no/such/folder/x.png"), "cannot be written"),
         (("--out", "x" * 300), "cannot be written"),
