@@ -15,7 +15,7 @@ from store.accounts.keys import Principal
 from store.accounts.usage import UsageLog
 from store.database.database import Database
 from tests.screener.web.browser import Browser
-from tests.screener.web.people import new_person, signed_in
+from tests.screener.web.people import new_member
 from tests.service import Service, copy_night, on_database, serving
 
 
@@ -60,8 +60,7 @@ def test_home_shows_a_record_where_no_demo_symbol_has_a_setup(
 
 
 def test_usage_holds_todays_calls_against_the_limits(service: Service) -> None:
-    account = new_person(service)
-    browser = signed_in(service, account)
+    account, browser = new_member(service)
     without = browser.get("/usage").text
     key, _ = service.keys(lambda keys: keys.create(account.email, "my <key>"))
     gone, _ = service.keys(lambda keys: keys.create(account.email, "gone"))
