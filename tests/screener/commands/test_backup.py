@@ -33,7 +33,7 @@ from store.folder.lock import locked
 from store.ledger.ledger import Ledger
 from store.ledger.objects import NEWEST
 from store.nights.nights import Nights
-from tests.screener.command import check_refusal, run, run_process
+from tests.screener.command import check_refusal, run, run_process, succeed
 from tests.screener.installation import backup as backup
 from tests.screener.installation import files_of, options, state_of
 from tests.screener.installation import new_url as new_url
@@ -64,8 +64,7 @@ def test_what_is_restored_serves_the_same_from_either_database_to_either(
 
     for target in (None, new_url()):
         folder = tmp_path / f"to-{target is None}-{len(list(tmp_path.iterdir()))}"
-        done = run(folder, "restore", str(file), **options(target))
-        assert done.returncode == 0, done.stderr
+        succeed(folder, "restore", str(file), **options(target))
         settings = load_settings(data_dir=folder, database_url=target)
         assert state_of(settings) == state_of(live.settings)
         with serving(folder, database_url=target, email="later@example.com") as restored:

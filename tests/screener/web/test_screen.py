@@ -38,7 +38,7 @@ from screener.web.market.condition_words import COMPARISONS, LABELS
 from screener.web.market.scan_query import ADD, COLUMN, PARTS, read_query
 from store.database.migrations.versions.v0010_queries_of_screens import query_of as migrated
 from tests.agent import call, connected
-from tests.screener.command import run
+from tests.screener.command import succeed
 from tests.screener.web.browser import Browser, Form, Forms
 from tests.screener.web.market import evidence_of
 from tests.screener.web.people import new_person, signed_in
@@ -634,8 +634,7 @@ def test_without_the_extended_address_no_mcp_call_is_offered(data_dir: Path) -> 
 
 
 def test_the_screen_of_a_night_without_a_setup_opens_in_both_views(tmp_path: Path) -> None:
-    done = run(tmp_path, "nightly", "--session", "2012-08-24")
-    assert done.returncode == 0, done.stderr
+    succeed(tmp_path, "nightly", "--session", "2012-08-24")
     with serving(tmp_path, open_pages=True) as live:
         for query in ("", "?status=all", "?status=all&view=charts"):
             answer = Browser(live).get(f"/screen{query}")

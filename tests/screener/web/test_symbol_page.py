@@ -25,7 +25,7 @@ from store.wire.method import Distribution
 from tests.books import Content
 from tests.contract.market import active_book
 from tests.resealed import leave_out, reseal
-from tests.screener.command import run
+from tests.screener.command import run, succeed
 from tests.screener.web.browser import Browser
 from tests.screener.web.people import new_member, new_person, signed_in, tracked_by
 from tests.screener.web.tree import Document, words
@@ -252,8 +252,7 @@ def test_a_symbol_without_a_setup_says_what_its_best_drawing_lacks_and_shows_it(
     tmp_path: Path,
 ) -> None:
     """In the same words on its page and on the command line, and as an older night could."""
-    done = run(tmp_path, "nightly")
-    assert done.returncode == 0, done.stderr
+    succeed(tmp_path, "nightly")
     with closing(active_book(tmp_path)) as book:
         missing = [symbol for symbol in ("FB", "GOOG", "MSFT") if not book.views(symbol)]
         drawings = {symbol: book.nearest(symbol) for symbol in missing}

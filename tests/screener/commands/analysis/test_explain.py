@@ -16,7 +16,7 @@ from screener.nightly.bars import Bars, to_date
 from screener.nightly.detector.events import Rule
 from screener.nightly.detector.kernel.naming import Finding
 from screener.nightly.reading import open_symbol
-from tests.screener.command import Finished, check_refusal, run
+from tests.screener.command import Finished, check_refusal, run, succeed
 from tests.screener.nightly.series import weekdays
 from tests.screener.nightly.shapes import wedge_or_triangle
 
@@ -187,8 +187,7 @@ def made(tmp_path: Path) -> tuple[Path, Path]:
     bars.mkdir()
     write(bars, "TRI", TRIANGLE.bars)
     write(bars, "RAW", TRIANGLE.bars)
-    done = run(data, "nightly", "--bars", str(bars), "--session", DAYS[89])
-    assert done.returncode == 0, done.stderr
+    succeed(data, "nightly", "--bars", str(bars), "--session", DAYS[89])
     return data, bars
 
 

@@ -21,7 +21,7 @@ from screener.commands.patterns.setups import print_forming
 from screener.settings.settings import Settings
 from tests.books import Content
 from tests.resealed import leave_out, name_all, reseal
-from tests.screener.command import Finished, check_refusal, environment, run
+from tests.screener.command import Finished, check_refusal, environment, run, succeed
 from tests.service import Service
 from tests.zygote import start
 
@@ -68,9 +68,8 @@ def process(folder: Path, home: Path, *arguments: str) -> tuple[bytes, bytes]:
 def test_the_scan_as_json_is_what_the_api_answers(
     service: Service, night: Path, arguments: str, sent: dict[str, Any]
 ) -> None:
-    typed = run(night, "scan", *arguments.split(), "--json")
+    typed = succeed(night, "scan", *arguments.split(), "--json")
 
-    assert typed.returncode == 0, typed.stderr
     assert json.loads(typed.stdout) == service.get("/scan", params=sent).json()
 
 
@@ -286,9 +285,8 @@ def test_a_chart_is_drawn_of_the_best_setup_into_a_file_that_is_never_overwritte
     target = tmp_path / "picture.png"
     best = next(row for row in rows_of(night, "--status", "all") if row["symbol"] == "GOOG")
 
-    drawn = run(night, "chart", "goog", "--out", str(target))
+    drawn = succeed(night, "chart", "goog", "--out", str(target))
 
-    assert drawn.returncode == 0, drawn.stderr
     assert drawn.stdout.splitlines()[0] == str(target)
     assert best["trigger_rule"] in words(drawn.stdout)
     assert words(drawn.stdout).endswith(DISCLAIMER)
@@ -311,8 +309,7 @@ def test_a_past_trade_is_drawn_from_the_bars_where_the_night_keeps_none_so_old(
     for row in (newest, oldest):
         target = tmp_path / f"{row['entry_date']}.png"
         arguments = ("--trade", row["entry_date"], "--bars", "sample", "--out", str(target))
-        drawn = run(night, "chart", "MSFT", *arguments)
-        assert drawn.returncode == 0, drawn.stderr
+        drawn = succeed(night, "chart", "MSFT", *arguments)
         assert f"stop ${row['stop_price']:.2f}" in words(drawn.stdout)
         assert Image.open(io.BytesIO(target.read_bytes())).size == (1200, 675)
     check_refusal(run(night, "chart", "MSFT", "--trade", "2001-01-01"), "has no past trade of")
