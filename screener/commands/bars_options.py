@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, Concatenate, Literal, ParamSpec, cast, get_args, get_type_hints
+from typing import Annotated, Any, Concatenate, Literal, ParamSpec, get_type_hints
 
 import typer
 
@@ -25,12 +25,6 @@ EARLIEST = dt.date(1900, 1, 1)
 
 Adjustment = Literal["split", "none", "split+div"]
 """As `screener.nightly.bars.Adjustment`, which brings NumPy."""
-
-
-def _adjustment(text: str) -> Adjustment:
-    if text not in get_args(Adjustment):
-        fail(f"--adjustment {text!r} is not one of {', '.join(get_args(Adjustment))}.")
-    return cast(Adjustment, text)
 
 
 def _exchange(text: str) -> str:
@@ -94,11 +88,7 @@ class BarsOptions:
     ] = None
     adjustment: Annotated[
         Adjustment,
-        typer.Option(
-            parser=_adjustment,
-            metavar="TEXT",
-            help="How the prices are adjusted: split, none (raw) or split+div.",
-        ),
+        typer.Option(help="How the prices are adjusted; none means raw."),
     ] = "split"
     exchange: Annotated[
         str | None,

@@ -8,16 +8,13 @@ from __future__ import annotations
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from screener.commands.patterns.patterns import Symbol, known_symbol
 from screener.settings.console import err, fail, out, settings, writing
 from store.folder.files import replace_file
-
-if TYPE_CHECKING:
-    from mcp_server.drawing.view import ChartStyle
 
 
 def chart(
@@ -41,8 +38,10 @@ def chart(
         str | None,
         typer.Option("--out", help="File to write, - for stdout; SYMBOL.png when unset."),
     ] = None,
-    theme: Annotated[str, typer.Option(help="light or dark.")] = "light",
-    width: Annotated[int, typer.Option(help="Pixels: 320 (a thumbnail), 720 or 1200.")] = 1200,
+    theme: Annotated[Literal["light", "dark"], typer.Option(help="The colours.")] = "light",
+    width: Annotated[
+        Literal["320", "720", "1200"], typer.Option(help="Pixels; 320 is a thumbnail.")
+    ] = "1200",
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
     """Save a symbol's chart as a PNG file: a setup, a past trade, or all past trades.
@@ -52,10 +51,11 @@ def chart(
     screener chart AAPL --theme dark --width 720 --out aapl.png
     screener chart AAPL --trade 2010-09-03
     """
+    from mcp_server.drawing.view import LOOKS
     from screener.commands.patterns.setups import age_of, open_active_night
     from screener.data.chart import draw_setup, draw_trade
 
-    look = _look(theme, width)
+    look = LOOKS[theme, width]
     if target == "":
         fail("--out names no file; give one, or - for stdout.")
     if setup and trade:
@@ -82,16 +82,6 @@ def chart(
     stream = err if target == "-" else out
     stream.print_text(age)
     stream.print_text(words)
-
-
-def _look(theme: str, width: int) -> ChartStyle:
-    from mcp_server.drawing.view import LOOKS, THEMES, WIDTHS
-
-    if theme not in THEMES:
-        fail(f"--theme {theme!r} is not one of {', '.join(THEMES)}.")
-    if (theme, str(width)) not in LOOKS:
-        fail(f"--width {width} is not one of {', '.join(map(str, WIDTHS))}.")
-    return LOOKS[theme, str(width)]
 
 
 def _write_picture(path: Path, png: bytes, *, replace: bool) -> None:

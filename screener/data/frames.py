@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from screener.data.columns import TableName, Type, columns_of
-from screener.data.rows import names_of, table_rows
+from screener.data.rows import table_rows
 from store.nights.book import Book
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ def polars_frame(book: Book, table: TableName) -> pl.DataFrame:
     """
     import polars as pl
 
+    columns = columns_of(table)
+    dates = [pl.col(column.name).str.to_date() for column in columns if column.type == "date"]
     types = {
         "text": pl.String,
         "date": pl.String,
@@ -37,11 +39,8 @@ def polars_frame(book: Book, table: TableName) -> pl.DataFrame:
         "integer": pl.Int64,
         "boolean": pl.Boolean,
     }
-    schema = {column.name: types[column.type] for column in columns_of(table)}
-    dates = [
-        pl.col(column.name).str.to_date() for column in columns_of(table) if column.type == "date"
-    ]
-    return pl.DataFrame(_cells(book, table), schema=schema).with_columns(dates)
+    schema = {column.name: types[column.type] for column in columns}
+    return pl.DataFrame(list(table_rows(book, table)), schema, orient="row").with_columns(dates)
 
 
 def pandas_frame(book: Book, table: TableName) -> pd.DataFrame:
@@ -52,14 +51,7 @@ def pandas_frame(book: Book, table: TableName) -> pd.DataFrame:
     """
     import pandas as pd
 
-    cells = _cells(book, table)
-    return pd.DataFrame(
-        {c.name: pd.Series(cells[c.name], dtype=PANDAS[c.type]) for c in columns_of(table)}
-    )
-
-
-def _cells(book: Book, table: TableName) -> dict[str, Sequence[object]]:
-    """The cells of each column."""
-    names = names_of(table)
-    columns = zip(*table_rows(book, table), strict=True)
-    return dict.fromkeys(names, ()) | dict(zip(names, columns, strict=False))
+    types = {column.name: PANDAS[column.type] for column in columns_of(table)}
+    # As objects first, so that whole numbers beside a null do not become floats.
+    cells = pd.DataFrame(table_rows(book, table), columns=list(types), dtype="object")
+    return cells.astype(types)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime as dt
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from screener.data.columns import ExportColumn, TableName, columns_of
@@ -81,12 +80,7 @@ class Night:
     def __enter__(self) -> Night:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing
 
 from mcp_server.presentation.age import Age
+from screener.data.night import open_book
 from screener.doctor.result import CheckResult, fault, ok, warning
 from screener.service.parts import is_on_the_internet
 from screener.settings.setting_types import is_loopback
@@ -20,7 +21,7 @@ from store.folder.files import check_data_folder
 from store.folder.layout import DataFolder
 from store.folder.lock import holder, restore_is_pending
 from store.ledger.ledger import Ledger
-from store.ledger.manifest import known_book, read_manifest, verify_book
+from store.ledger.manifest import read_manifest, verify_book
 from store.nights.book import Book
 from store.wire.words import named, plural
 
@@ -116,10 +117,8 @@ def demo_symbols(chosen: Settings) -> Iterator[CheckResult]:
     """Whether the active night knows the symbols that anybody may read: all that were named, or
     one of the default.
     """
-    folder = DataFolder(chosen.data_dir)
     try:
-        manifest = read_manifest(folder.manifest)
-        book = Book.open(known_book(folder.nights, manifest), manifest)
+        book = open_book(chosen.data_dir)
     except StoreError:
         return  # told by the check of the night
     with closing(book):

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from mcp_server.operations.screens import address_of, query_of, read_link
+from screener.data.night import open_book
 from screener.nightly.errors import NightlyError
 from screener.notify import messages
 from screener.notify.messages import Message
@@ -33,9 +34,8 @@ from store.errors import HeldBackError, SealedError, StoreError
 from store.folder.files import replace_file
 from store.folder.layout import DataFolder
 from store.folder.trouble import trouble_of
-from store.ledger.manifest import Manifest, known_book
+from store.ledger.manifest import Manifest
 from store.nights.book import Book
-from store.nights.nights import Nights
 
 if TYPE_CHECKING:
     from screener.nightly.report import Report
@@ -216,8 +216,7 @@ def of_night(
     Raises:
         ManifestError, BookError: the night is not what was sealed.
     """
-    path = known_book(Nights(settings.data_dir).folder, manifest)
-    with contextlib.closing(Book.open(path, manifest)) as book:
+    with contextlib.closing(open_book(settings.data_dir, manifest.data_version)) as book:
         screens = list(_screens(settings, book))
         return messages.published(
             settings.url, manifest, book, settings.notify_symbols, drifted, before, screens

@@ -92,15 +92,6 @@ def _form(path: str, show: Endpoint, change: Endpoint) -> Route:
     return Route(path, respond, methods=["GET", "POST"])
 
 
-def _fixed(web: WebServices, path: str, template: str, make: Callable[[], Context]) -> Route:
-    """A page that changes with the program and its settings alone."""
-
-    async def respond(request: Request) -> HttpResponse:
-        return web.pages.public(template, request, PUBLIC_HOUR, make)
-
-    return Route(path, respond)
-
-
 def _with_example(
     web: WebServices, path: str, template: str, make: Callable[[Offer], Context]
 ) -> Route:
@@ -115,4 +106,10 @@ def _with_example(
 
 
 def _text(web: WebServices, path: str, title: str, source: str) -> Route:
-    return _fixed(web, path, "text.html", partial(docs.text_page, title, source))
+    """A page that changes with the program and its settings alone."""
+    make = partial(docs.text_page, title, source)
+
+    async def respond(request: Request) -> HttpResponse:
+        return web.pages.public("text.html", request, PUBLIC_HOUR, make)
+
+    return Route(path, respond)

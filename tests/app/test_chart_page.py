@@ -90,6 +90,12 @@ def result_of(data: dict[str, Any], **fields: Any) -> dict[str, Any]:
     return {"content": content, "_meta": {DATA_KEY: data}, **fields}
 
 
+def show(host: Host, data: dict[str, Any], script: bytes = PLAIN, **context: Any) -> None:
+    """Open the page in a host, and send it a result that carries chart data."""
+    host.open(script, **context)
+    host.show(result_of(data))
+
+
 def places(host: Host) -> Any:
     """Where the page drew what, in pixels of the frame's viewport."""
     return host.frame.evaluate(
@@ -158,8 +164,7 @@ def test_the_page_shows_the_texts_of_the_setup_whole(
 
 def test_the_crosshair_reads_the_values_of_its_bar(host: Host, data: dict[str, Any]) -> None:
     shown = data["AAPL"]
-    host.open()
-    host.show(result_of(shown))
+    show(host, shown)
     last = values_of(shown, -1)
     assert last in host.text("#legend")
 
@@ -181,8 +186,7 @@ def values_of(data: dict[str, Any], at: int) -> str:
 
 
 def test_bars_are_read_by_keyboard(host: Host, data: dict[str, Any]) -> None:
-    host.open()
-    host.show(result_of(data["GOOG"]))
+    show(host, data["GOOG"])
     host.frame.locator("#chart").focus()
 
     host.page.keyboard.press("ArrowLeft")
@@ -202,8 +206,7 @@ def test_lines_touches_and_levels_are_drawn_where_they_belong(
     host: Host, data: dict[str, Any], symbol: str
 ) -> None:
     shown = data[symbol]
-    host.open()
-    host.show(result_of(shown))
+    show(host, shown)
     drawn = places(host)
 
     for side in ("upper", "lower"):
@@ -266,8 +269,7 @@ def test_the_chart_names_what_the_picture_names_with_the_same_numbers(
     assert prices is not None
     plan = layout(chart_view(book, setup, prices))
     book.close()
-    host.open()
-    host.show(result_of(data[symbol]))
+    show(host, data[symbol])
 
     words, tags = set(words_drawn(host)), set(axis_labels(host).values())
 
@@ -292,8 +294,7 @@ def test_bars_before_the_pattern_are_cut_at_the_edge_before_they_flatten_it(
     for name in ("open", "high", "low", "close"):
         before = [price * 5 for price in bars[name][: start - 5]]
         bars[name] = [*before, *bars[name][start - 5 :]]
-    host.open()
-    host.show(result_of({**shown, "bars": bars}))
+    show(host, {**shown, "bars": bars})
 
     top, bottom = y_of(host, max(bars["high"][start:])), y_of(host, min(bars["low"][start:]))
 
@@ -307,8 +308,7 @@ def test_moving_averages_are_shown_where_there_are_bars_enough_and_move_no_axis(
 ) -> None:
     shown = data["AAPL"]
     close = shown["bars"]["close"]
-    host.open()
-    host.show(result_of(shown))
+    show(host, shown)
     before = y_of(host, close[-1])
 
     for count in (20, 200):
@@ -387,8 +387,7 @@ def test_two_plans_stand_side_by_side(host: Host, data: dict[str, Any]) -> None:
     second = {"direction": "bearish", "trigger_price": 752.0, "stop_price": 766.0}
     moves = {"start_price": 752.0, "stop_pct": 1.86, "target_pct": -6.91, "reward_to_risk": 3.71}
     shown["plans"] = [first, {**second, "target_price": 700.0, **moves}]
-    host.open()
-    host.show(result_of(shown))
+    show(host, shown)
 
     left, right = places(host)["boxes"]
     assert left["right"] < right["left"]
@@ -400,8 +399,7 @@ def test_two_plans_stand_side_by_side(host: Host, data: dict[str, Any]) -> None:
 def test_the_page_follows_the_hosts_theme_and_colours(
     host: Host, script: bytes, data: dict[str, Any]
 ) -> None:
-    host.open(script, theme="light")
-    host.show(result_of(data["AAPL"]))
+    show(host, data["AAPL"], script, theme="light")
     drawn = places(host)
     corner = drawn["left"] + 3, drawn["top"] + 3
     assert pixel(screen(host), *corner) == (255, 255, 255)
@@ -473,8 +471,7 @@ def test_hostile_text_is_shown_as_text(host: Host, data: dict[str, Any]) -> None
 
     shown = spoil(data["AAPL"])
     shown |= {name: data["AAPL"][name] for name in ("as_of_session", "next_session")}
-    host.open()
-    host.show(result_of(shown))
+    show(host, shown)
 
     for place in ("#title", "#rule", "#records", "#disclaimer", "#source"):
         assert HOSTILE in host.frame.locator(place).inner_text()
@@ -530,8 +527,7 @@ def test_a_current_night_is_not_called_old_and_one_without_volume_has_a_chart(
 ) -> None:
     today = dt.datetime.now(dt.UTC).date().isoformat()
     bars = {**data["AAPL"]["bars"], "volume": None}
-    host.open()
-    host.show(result_of({**data["AAPL"], "bars": bars, "next_session": today}))
+    show(host, {**data["AAPL"], "bars": bars, "next_session": today})
 
     assert host.frame.locator("#age").is_hidden()
     assert values_of(data["AAPL"], -1) in host.text("#legend")

@@ -39,6 +39,13 @@ def run(data: Path, *arguments: str, stdin: str = "", **settings: str) -> Finish
         return executor.submit(_invoke, environment(data, **settings), arguments, stdin).result()
 
 
+def succeed(data: Path, *arguments: str, **options: str) -> Finished:
+    """Run a command here that must succeed."""
+    done = run(data, *arguments, **options)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
 def _invoke(settings: Mapping[str, str], arguments: tuple[str, ...], stdin: str) -> Finished:
     from screener.commands.cli import app
 

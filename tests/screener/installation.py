@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 
 from screener.settings.settings import Settings
 from store.accounts.audit import EventKind
 from store.database import tables
-from store.database.database import Database
 from tests.postgres import ENGINES, fresh_database
 from tests.screener.command import run
 from tests.service import apart, at_database, new_key
+from tests.store.backup import copies
 
 State = tuple[dict[str, bytes], dict[str, list[tuple[object, ...]]]]
 """The files of a data folder and the rows of its database."""
@@ -53,27 +51,9 @@ def files_of(data: Path) -> dict[str, bytes]:
 
 def rows_of(settings: Settings) -> dict[str, list[tuple[object, ...]]]:
     """All rows of all tables, as both databases give them; without what a restore adds."""
-
-    async def read(database: Database) -> dict[str, list[tuple[object, ...]]]:
-        found = {}
-        async with database.read() as connection:
-            for table in tables.metadata.sorted_tables:
-                if table.name in tables.OWN:
-                    continue
-                query = sa.select(table).order_by(*table.primary_key.columns)
-                if table is tables.audit:
-                    query = query.where(table.c.kind != EventKind.RESTORED)
-                rows = (await connection.execute(query)).all()
-                found[table.name] = [tuple(map(_in_utc, row)) for row in rows]
-        return found
-
-    return at_database(settings.accounts_url, read)
-
-
-def _in_utc(value: object) -> object:
-    if isinstance(value, dt.datetime) and value.tzinfo is None:
-        return value.replace(tzinfo=dt.UTC)
-    return value
+    rows = at_database(settings.accounts_url, copies.rows_of)
+    name, kind = tables.audit.name, tables.audit.columns.keys().index("kind")
+    return rows | {name: [row for row in rows[name] if row[kind] != EventKind.RESTORED]}
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 
 from screener.nightly.bars import Bars
 from store.nights.nights import Nights
-from tests.screener.command import run
+from tests.screener.command import succeed
 from tests.screener.nightly.series import walk, weekdays, write_csv
 from tests.screener.nightly.shapes import joined, random_walk, wedge_or_triangle
 
@@ -42,8 +42,7 @@ def write_market(folder: Path, symbols: int) -> Path:
 
 def nightly(data: Path, bars: Path, *options: str) -> None:
     """Publish a night of bars."""
-    done = run(data, "nightly", "--bars", str(bars), "--jobs", "1", *options)
-    assert done.returncode == 0, done.stderr
+    succeed(data, "nightly", "--bars", str(bars), "--jobs", "1", *options)
 
 
 def book_of(data: Path) -> bytes:

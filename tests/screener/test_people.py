@@ -113,7 +113,3 @@ def test_an_account_is_deleted_only_after_a_yes(tmp_path: Path) -> None:
     assert EMAIL in kept
     assert done.returncode == 0
     assert EMAIL not in run(tmp_path, "account", "list").stdout
-
-
-def test_an_unknown_account_is_not_deleted(tmp_path: Path) -> None:
-    check_refusal(run(tmp_path, "account", "delete", "eve@example.com", "--yes"), "no account eve")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from store.folder.files import narrow
-from tests.screener.command import run
+from tests.screener.command import run, succeed
 from tests.service import serving
 
 OTHERS = 0o077
@@ -39,11 +39,6 @@ def _umask(request: pytest.FixtureRequest) -> Iterator[None]:
     before = os.umask(request.param)
     yield
     os.umask(before)
-
-
-def succeed(data: Path, *arguments: str) -> None:
-    done = run(data, *arguments)
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.usefixtures("_umask")

@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.screener.command import run
+from tests.screener.command import run, succeed
 from tests.service import Service, serving
 
 PACKED = Path(__file__).parent / "release_before.tar.xz"
@@ -36,8 +36,7 @@ def data(left: Path, request: pytest.FixtureRequest) -> Path:
     """Its data folder, or one into which its backup was restored."""
     if request.param == "data folder":
         return left / "data"
-    restored = run(left / "restored", "restore", str(left / "before.backup"))
-    assert restored.returncode == 0, restored.stderr
+    succeed(left / "restored", "restore", str(left / "before.backup"))
     return left / "restored"
 
 
@@ -93,6 +92,5 @@ def test_its_nights_and_its_ledger_are_whole(data: Path) -> None:
 
 
 def test_the_next_night_goes_on_from_its_own(data: Path) -> None:
-    done = run(data, "nightly")
-    assert done.returncode == 0, done.stderr
+    succeed(data, "nightly")
     assert "Unchanged: 3 nights, 1 withdrawal." in run(data, "ledger", "verify").stdout

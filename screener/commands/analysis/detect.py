@@ -26,8 +26,13 @@ if TYPE_CHECKING:
 )
 def detect(
     options: BarsOptions,
-    named: Annotated[
-        str | None, typer.Argument(metavar="SYMBOL", help="The symbol to explain.")
+    wanted: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="SYMBOL",
+            help="The symbol to explain: its patterns, or the first rule that each pair of trend "
+            "lines fails.",
+        ),
     ] = None,
     bars: Annotated[
         str | None,
@@ -37,14 +42,6 @@ def detect(
     ] = None,
     out_file: Annotated[
         Path | None, typer.Option("--out", help="The JSON file to write; needed without a SYMBOL.")
-    ] = None,
-    explain: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SYMBOL",
-            help="As the argument SYMBOL: its patterns, or the first rule that each pair of trend "
-            "lines fails.",
-        ),
     ] = None,
 ) -> None:
     """Explain why a SYMBOL has a pattern or not; or write all past patterns to a file.
@@ -60,8 +57,7 @@ def detect(
     from screener.commands.analysis.origin import as_the_night
     from screener.commands.nightly import order_of, working
 
-    wanted = explain or named
-    if (out_file is None) == (wanted is None) or (explain and named):
+    if (out_file is None) == (wanted is None):
         fail("Give either --out FILE or a SYMBOL.")
     chosen = settings()
     options = as_the_night(chosen, options, bars)

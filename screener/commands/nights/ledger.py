@@ -96,17 +96,12 @@ def grade(as_json: AsJson = False) -> None:
     """
     import orjson
 
-    from store.nights.book import Book
     from store.nights.grade import grade as compare
     from store.nights.nights import Nights
 
     nights = Nights(settings().data_dir)
-    manifest = nights.check_active()
-    book = Book.open(nights.folder / manifest.book.file, manifest)
-    try:
+    with nights.book(nights.check_active()) as book:
         graded = compare(nights.ledger, book)
-    finally:
-        book.close()
     if as_json:
         out.print_json(orjson.loads(orjson.dumps(graded, option=orjson.OPT_NON_STR_KEYS)))
     else:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from screener.settings.console import fail, out, settings, writing
+from screener.settings.console import out, settings, writing
 
 
 def export(
@@ -18,8 +18,8 @@ def export(
         ),
     ] = None,
     form: Annotated[
-        str,
-        typer.Option("--format", help="parquet, csv (a file for each table) or sqlite (one file)."),
+        Literal["parquet", "csv", "sqlite"],
+        typer.Option("--format", help="csv is a file for each table, sqlite one file."),
     ] = "parquet",
     night: Annotated[
         str | None,
@@ -43,13 +43,11 @@ def export(
     screener export tonight --format sqlite --force
     """
     from screener.commands.patterns.setups import open_active_night
-    from screener.data.files import FORMS, write_night
+    from screener.data.files import write_night
 
     if columns:
         _print_columns()
         return
-    if form not in FORMS:
-        fail(f"--format {form!r} is not one of {', '.join(FORMS)}.")
     with open_active_night(settings(), night) as book:
         target = folder or Path(f"night-{book.session}")
         with writing(target, "folder"):

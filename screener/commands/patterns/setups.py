@@ -13,7 +13,7 @@ import orjson
 
 from mcp_server.filters.scan_order import NEARNESS, SORTS
 from mcp_server.operations.arguments import ScanArguments
-from mcp_server.operations.handlers.scan import scan_body
+from mcp_server.operations.handlers.scan import scan_body, select
 from mcp_server.presentation.age import Age
 from screener.commands.patterns.scan_arguments import refusing, scan_arguments
 from screener.commands.patterns.tables import FORMING, RUNNING, SetupTable, setup_table
@@ -146,25 +146,17 @@ def _more(answer: Row) -> str:
 
 
 def _print_running(book: Book, arguments: ScanArguments, command: str) -> None:
-    if count := _count(book, arguments, "in_progress"):
+    if count := int(select(book, arguments).in_progress.sum()):
         out.print_text(f"Triggered: {count:,}; {command} shows them.")
-
-
-def _count(book: Book, arguments: ScanArguments, status: str) -> int:
-    """How many setups match in a status."""
-    counted = arguments.model_copy(update={"status": status, "limit": 1, "offset": 0})
-    number: int = _answer(book, counted)["count"]
-    return number
 
 
 def _nothing(book: Book) -> str:
     """What to do when no row is shown."""
-    everything = _count(book, scan_arguments(), "all")
-    if not everything:
+    if not book.scan.rows:
         return "The night has no setups. `screener night show` lists the symbols that it left out."
     return (
         f"No setup matches. Try fewer filters, or `screener scan --status all`, which lists "
-        f"{plural(everything, 'setup')}."
+        f"{plural(len(book.scan.rows), 'setup')}."
     )
 
 

@@ -16,9 +16,12 @@ from store.nights.book import Book
 from store.wire import words
 from store.wire.currency import money
 from store.wire.scan_index import compact
-from store.wire.view import SetupView
+from store.wire.view import RecordView, SetupView
 
 TONES = {"+": " up", "-": " down"}
+
+KNOWN = ("daily_change", "market_cap")
+"""Columns of the evidence that every row has."""
 
 NONE = "\N{EN DASH}"
 """The cell of a value that there is not."""
@@ -31,11 +34,10 @@ class Row:
     view: SetupView
     others: Sequence[SetupView]
     name: str
-    daily_change: float | None
-    """Percent; None where the night does not know it, as for the market capitalization."""
-    market_cap: float | None
-    known: Mapping[str, float | str | None]
-    """What conditions look at, by the names of their columns."""
+    known: Mapping[str, Any]
+    """Numbers and words of the night's evidence by the names of their columns: those of `KNOWN` and
+    what conditions look at. None where the night does not know one.
+    """
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -47,8 +49,6 @@ class Row:
             "name": self.name,
             "as_of_session": view.as_of,
             "currency": view.currency,
-            "daily_change": self.daily_change,
-            "market_cap": self.market_cap,
             "pattern": view.pattern,
             "sessions_since_trigger": view.sessions_running,
             "stop_pct": view.plan.stop_pct,
@@ -76,8 +76,9 @@ class ScreenColumn:
     """The class of its cells."""
 
 
-def _change(value: float | None) -> str:
-    return NONE if value is None else words.change(value)
+def _or_none(value: Any, write: Callable[[Any], str]) -> str:  # noqa: ANN401 - to write
+    """A value as a cell says it, or the cell of none."""
+    return NONE if value is None else write(value)
 
 
 def _place(row: Row) -> str:
@@ -101,27 +102,20 @@ def _status(row: Row) -> str:
     return words.status_words(view.status) + ("" if running is None else f", {running}")
 
 
-def _win_rate(row: Row) -> str:
+def _win_rate(record: RecordView) -> str:
     """The win rate, with that of random entries."""
-    record = row.view.record
-    if record is None:
-        return NONE
     random = record.placebo_win_rate_pct
     beside = "" if random is None else f" ({words.percent(random)})"
     return f"{words.percent(record.win_rate_pct)}{beside}"
 
 
-def _trades(row: Row) -> str:
+def _trades(record: RecordView) -> str:
     """The trades behind the win rate."""
-    record = row.view.record
-    return NONE if record is None else f"{record.sample_size:,}"
+    return f"{record.sample_size:,}"
 
 
-def _loss(row: Row) -> str:
+def _loss(record: RecordView) -> str:
     """The average loss."""
-    record = row.view.record
-    if record is None:
-        return NONE
     return "no loss" if record.avg_loss_pct is None else words.change(record.avg_loss_pct)
 
 
@@ -140,7 +134,10 @@ COLUMNS: Mapping[str, ScreenColumn] = {
         ("last_close", "currency"),
     ),
     "change": ScreenColumn(
-        "Day", "daily_change", lambda row: _change(row.daily_change), ("daily_change",)
+        "Day",
+        "daily_change",
+        lambda row: _or_none(row.known["daily_change"], words.change),
+        ("daily_change",),
     ),
     "pattern": ScreenColumn(
         "Pattern",
@@ -155,7 +152,7 @@ COLUMNS: Mapping[str, ScreenColumn] = {
     "quality": ScreenColumn(
         "Quality",
         "quality",
-        lambda row: NONE if row.view.quality_pct is None else words.tenths(row.view.quality_pct),
+        lambda row: _or_none(row.view.quality_pct, words.tenths),
         ("quality_pct",),
     ),
     "place": ScreenColumn(
@@ -188,12 +185,12 @@ COLUMNS: Mapping[str, ScreenColumn] = {
         lambda row: words.reward_words(row.view),
         ("reward_to_risk", "reward_to_risk_left"),
     ),
-    "trades": ScreenColumn("Trades", "sample", _trades, ()),
-    "loss": ScreenColumn("Avg loss", "", _loss, ()),
+    "trades": ScreenColumn("Trades", "sample", lambda row: _or_none(row.view.record, _trades), ()),
+    "loss": ScreenColumn("Avg loss", "", lambda row: _or_none(row.view.record, _loss), ()),
     "record": ScreenColumn(
         "Win rate (random)",
         "win_rate",
-        _win_rate,
+        lambda row: _or_none(row.view.record, _win_rate),
         (
             *("win_rate_scope", "win_rate_pct", "placebo_win_rate_pct", "win_rate_trades"),
             *("avg_loss_pct", "verdict"),
@@ -202,7 +199,7 @@ COLUMNS: Mapping[str, ScreenColumn] = {
     "market_cap": ScreenColumn(
         "Market cap",
         "market_cap",
-        lambda row: NONE if row.market_cap is None else words.large_dollars(row.market_cap),
+        lambda row: _or_none(row.known["market_cap"], words.large_dollars),
         ("market_cap",),
     ),
     "expected_r": ScreenColumn(
@@ -215,7 +212,7 @@ COLUMNS: Mapping[str, ScreenColumn] = {
     "typical_gain": ScreenColumn(
         "Median winning trade",
         "typical_gain",
-        lambda row: _change(row.view.typical_gain_pct),
+        lambda row: _or_none(row.view.typical_gain_pct, words.change),
         ("expected_gain_pct",),
     ),
 }
@@ -304,16 +301,14 @@ def rows_of(
     """The rows at some positions of the scan, with what the columns of conditions show."""
     if not positions:
         return []  # a night without a setup has no evidence
-    changes, sizes = (book.evidence.numbers[column] for column in ("daily_change", "market_cap"))
-    known = {column: _evidence(book, column) for column in columns if column not in COLUMNS}
+    asked = [column for column in columns if column not in COLUMNS]
+    known = {column: _evidence(book, column) for column in (*KNOWN, *asked)}
     views = ((position, book.scan.rows[position]) for position in positions)
     return [
         Row(
             view,
             book.scan.others(view),
             name(view.symbol),
-            _known(changes[position]),
-            _known(sizes[position]),
             {column: value(position) for column, value in known.items()},
         )
         for position, view in views

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from starlette.requests import Request
 
 from mcp_server.http.responses import PUBLIC, HttpResponse
 from screener.web.market.figures import error_bars
 from screener.web.site.pages import Context
 from screener.web.site.services import WebServices
-from store.nights.book import Book
 from store.wire.method import Measure, Method
 
 PATH = "/method"
@@ -20,11 +17,9 @@ async def show(request: Request, web: WebServices) -> HttpResponse:
     """The page of the active night, the same for everybody."""
     with web.services.active_night.pin() as book:
         night = web.pages.status(book)
-        return web.pages.public("method.html", request, PUBLIC, partial(_of, book), night=night)
-
-
-def _of(book: Book) -> Context:
-    return context_of(book.method())
+        return web.pages.public(
+            "method.html", request, PUBLIC, lambda: context_of(book.method()), night=night
+        )
 
 
 def context_of(method: Method | None) -> Context:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import orjson
-
-from screener.web.market.scan_query import read_query
+from screener.web.market.scan_query import read_address
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,83 +19,57 @@ class Preset:
     """The address of the screen that says the same, as `Query.address` spells it."""
 
 
-def _preset(
-    name: str,
-    sentence: str,
-    filters: Sequence[dict[str, object]] = (),
-    **parameters: str,
-) -> Preset:
-    items = list(parameters.items())
-    if filters:
-        items.append(("filters", orjson.dumps(filters).decode()))
-    return Preset(name, sentence, read_query(items)[0].address())
+def _preset(name: str, sentence: str, query: str) -> Preset:
+    return Preset(name, sentence, read_address(f"?{query}").address())
 
 
 PRESETS: Final = (
     _preset(
         "New tonight",
         "Forming or triggered, and not listed the night before.",
-        [{"kind": "new", "value": True}],
-        status="all",
+        'status=all&filters=[{"kind":"new","value":true}]',
     ),
     _preset(
         "Fresh breakouts",
         "Triggered in the last five sessions, the newest first.",
-        [{"kind": "sessions", "op": "<", "value": 5}],
-        status="in_progress",
-        sort="sessions",
+        'status=in_progress&sort=sessions&filters=[{"kind":"sessions","op":"<","value":5}]',
     ),
     _preset(
         "Close to trigger",
         "Forming, and within 2% of the trigger.",
-        status="forming",
-        max_distance_pct="2",
-        sort="distance",
+        "status=forming&max_distance_pct=2&sort=distance",
     ),
     _preset(
         "Bullish, own record",
         "The symbol has five past trades of the pattern or more.",
-        [{"kind": "min_win_rate", "op": ">=", "value": 0}],
-        direction="bullish",
-        status="all",
-        sort="-expected_r",
+        "direction=bullish&status=all&sort=-expected_r"
+        '&filters=[{"kind":"min_win_rate","op":">=","value":0}]',
     ),
     _preset(
         "High reward",
         "Forming, with a reward-to-risk ratio of 3 or more.",
-        [{"kind": "min_rr", "op": ">=", "value": 3}],
-        status="forming",
-        sort="-reward_to_risk",
+        'status=forming&sort=-reward_to_risk&filters=[{"kind":"min_rr","op":">=","value":3}]',
     ),
     _preset(
         "In profit",
         "Open trades in profit, the largest open P/L first.",
-        [{"kind": "gain", "op": ">", "value": 0}],
-        status="in_progress",
-        sort="-gain",
+        'status=in_progress&sort=-gain&filters=[{"kind":"gain","op":">","value":0}]',
     ),
     _preset(
         "In an uptrend",
         "Bullish, with price and 50-day above the 200-day average.",
-        [
-            {"kind": "price_above_sma", "value": True, "period": 200},
-            {"kind": "sma_cross", "value": True},
-        ],
-        direction="bullish",
-        status="all",
+        'direction=bullish&status=all&filters=[{"kind":"price_above_sma","value":true,"period":200},'
+        '{"kind":"sma_cross","value":true}]',
     ),
     _preset(
         "Large caps",
         "Market cap of $10 billion or more, the largest first.",
-        [{"kind": "market_cap", "op": ">=", "value": 10_000_000_000}],
-        status="all",
-        sort="-market_cap",
+        'status=all&sort=-market_cap&filters=[{"kind":"market_cap","op":">=","value":10000000000}]',
     ),
     _preset(
         "Crypto",
         "Coins, forming and triggered.",
-        [{"kind": "asset_type", "value": "crypto"}],
-        status="all",
+        'status=all&filters=[{"kind":"asset_type","value":"crypto"}]',
     ),
 )
-"""Every preset, in the order of the page."""
+"""Every preset, in the order of the page; what each asks for is written as in an address."""

@@ -138,11 +138,6 @@ class Query:
         return texts | ({"status": self.typed["status"]} if "status" in texts else {})
 
     @property
-    def api_parameters(self) -> dict[str, str]:
-        """The parameters of REST that ask for the same rows."""
-        return {name: parameter_text(value) for name, value in self.scan.items()}
-
-    @property
     def tab(self) -> str:
         """The status whose tab is shown."""
         return self.typed["status"] or self.arguments.status

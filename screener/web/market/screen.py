@@ -14,7 +14,7 @@ from starlette.responses import RedirectResponse
 from mcp_server.filters.scan_order import COLUMNS as ORDERS
 from mcp_server.filters.scan_order import SORTS
 from mcp_server.operations.handlers.scan import Matches, notes, page, select
-from mcp_server.operations.screens import DEFAULTS, PATH
+from mcp_server.operations.screens import DEFAULTS, PATH, parameter_text
 from mcp_server.operations.services import Services
 from mcp_server.presentation.offer import Offer
 from screener.web.market.columns import (
@@ -263,8 +263,8 @@ def _curl(query: Query, offer: Offer) -> str:
         f"curl --get {shlex.quote(f'{offer.base_url}/scan')}",
         '--header "Authorization: Bearer $SCREENER_KEY"',
     ]
-    for name, value in query.api_parameters.items():
-        lines.append(f"--data-urlencode {shlex.quote(f'{name}={value}')}")
+    for name, value in query.scan.items():
+        lines.append(f"--data-urlencode {shlex.quote(f'{name}={parameter_text(value)}')}")
     return " \\\n  ".join(lines)
 
 

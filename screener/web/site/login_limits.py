@@ -62,13 +62,6 @@ class TooManyRefusal(PageRefusal):
         limit, which may name any account."""
 
 
-class UncountedRefusal(PageRefusal):
-    """503: an attempt cannot be counted, so no password is verified."""
-
-    def __init__(self, wait: int) -> None:
-        super().__init__(503, f"This cannot be tried right now. Wait {wait} s and try again.", wait)
-
-
 class LoginLimits:
     """Counts the attempts of the last quarter of an hour; in the memory of this process by default.
 
@@ -98,7 +91,7 @@ class LoginLimits:
 
         Raises:
             TooManyRefusal: there were too many attempts.
-            UncountedRefusal: it cannot be counted now.
+            PageRefusal: 503, it cannot be counted now, so no password is verified.
         """
         account = hash_secret(email.strip().lower())
         buckets: tuple[Asked, ...] = (
@@ -129,7 +122,8 @@ class LoginLimits:
         try:
             return await self._counting.hit(*asked)
         except UncountedError as error:
-            raise UncountedRefusal(error.wait) from error
+            words = f"This cannot be tried right now. Wait {error.wait} s and try again."
+            raise PageRefusal(503, words, error.wait) from error
 
 
 def _refusal(network: str, wait: int, *, first: bool) -> TooManyRefusal:

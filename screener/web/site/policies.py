@@ -35,12 +35,9 @@ class Policies:
 
 def default_privacy(offer: Offer, retention: Retention) -> str:
     """What the service stores of people, who sees it, for how long, and how it is deleted."""
-    return render_markdown(
-        __package__,
+    return _rendered(
         "privacy.md.j2",
-        title=TITLE,
-        offer=offer,
-        operator=_operator(offer),
+        offer,
         retention=retention,
         browser_days=BROWSER_LIFETIME.days,
         browsers_per_account=BROWSERS_PER_ACCOUNT,
@@ -53,15 +50,10 @@ def default_privacy(offer: Offer, retention: Retention) -> str:
 
 def default_terms(offer: Offer, disclaimer: str) -> str:
     """Terms that promise nothing more than the licence and the disclaimer do."""
-    return render_markdown(
-        __package__,
-        "terms.md.j2",
-        title=TITLE,
-        offer=offer,
-        operator=_operator(offer),
-        disclaimer=disclaimer,
-    )
+    return _rendered("terms.md.j2", offer, disclaimer=disclaimer)
 
 
-def _operator(offer: Offer) -> str:
-    return offer.operator or f"the operator of {host_of(offer)}"
+def _rendered(template: str, offer: Offer, **values: object) -> str:
+    operator = offer.operator or f"the operator of {host_of(offer)}"
+    shown = {"title": TITLE, "offer": offer, "operator": operator, **values}
+    return render_markdown(__package__, template, **shown)

@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import tarfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -33,7 +33,7 @@ from store.folder.lock import locked
 from store.ledger.ledger import Ledger
 from store.ledger.objects import NEWEST
 from store.nights.nights import Nights
-from tests.screener.command import check_refusal, run, run_process
+from tests.screener.command import check_refusal, run, run_process, succeed
 from tests.screener.installation import backup as backup
 from tests.screener.installation import files_of, options, state_of
 from tests.screener.installation import new_url as new_url
@@ -64,8 +64,7 @@ def test_what_is_restored_serves_the_same_from_either_database_to_either(
 
     for target in (None, new_url()):
         folder = tmp_path / f"to-{target is None}-{len(list(tmp_path.iterdir()))}"
-        done = run(folder, "restore", str(file), **options(target))
-        assert done.returncode == 0, done.stderr
+        succeed(folder, "restore", str(file), **options(target))
         settings = load_settings(data_dir=folder, database_url=target)
         assert state_of(settings) == state_of(live.settings)
         with serving(folder, database_url=target, email="later@example.com") as restored:
@@ -166,14 +165,9 @@ def test_a_file_that_was_cut_or_continued_or_holds_anything_else_is_noticed(
 
 
 def test_damage_far_into_a_large_file_is_noticed_wherever_it_is(tmp_path: Path) -> None:
-    path = tmp_path / "large"
-    with path.open("wb") as file:
-        writer = ArchiveWriter(file)
-        writer.add("backup.json", header()[1])
-        for number in range(3):
-            row = f'["{os.urandom(2**20).hex()}"]'.encode()
-            writer.add(f"database/accounts/{number:06}.jsonl", b'["name"]\n' + row)
-        writer.end()
+    rows = [f'["name"]\n["{os.urandom(2**20).hex()}"]'.encode() for _ in range(3)]
+    files = {f"database/accounts/{number:06}.jsonl": body for number, body in enumerate(rows)}
+    path = written(tmp_path / "large", {"backup.json": header()[1], **files})
     body = path.read_bytes()
 
     for place in range(1, len(body), len(body) // 10):
@@ -181,6 +175,16 @@ def test_damage_far_into_a_large_file_is_noticed_wherever_it_is(tmp_path: Path) 
         for wrong in (body[:place], changed):
             with pytest.raises(BackupError):
                 held_by(path, wrong)
+
+
+def written(path: Path, members: Mapping[str, bytes]) -> Path:
+    """A backup of some members, whose digest is right."""
+    with path.open("wb") as file:
+        writer = ArchiveWriter(file)
+        for name, body in members.items():
+            writer.add(name, body)
+        writer.end()
+    return path
 
 
 def held_by(path: Path, body: bytes) -> dict[str, bytes]:
@@ -267,14 +271,11 @@ def test_rows_that_no_command_writes_are_refused_by_name(name: str, tmp_path: Pa
     row = orjson.dumps(list((dict(zip(NAMES, ACCOUNT, strict=True)) | changed).values()))
     number = 40_000 if name == "many rows" else 1
     body = b"\n".join([orjson.dumps(NAMES), *[row] * number])
-    with (tmp_path / "rows").open("wb") as file:
-        writer = ArchiveWriter(file)
-        writer.add("backup.json", header()[1])
-        writer.add("database/accounts/000001.jsonl", body)
-        writer.end()
+    members = {"backup.json": header()[1], "database/accounts/000001.jsonl": body}
+    path = written(tmp_path / "rows", members)
 
     for more in ((), ("--check",)):
-        check_refusal(run(tmp_path / "data", "restore", str(tmp_path / "rows"), *more), words)
+        check_refusal(run(tmp_path / "data", "restore", str(path), *more), words)
     assert not (tmp_path / "data" / "accounts.sqlite").exists()
 
 
@@ -298,12 +299,9 @@ def write_archive(path: Path, plain: bytes) -> None:
 def test_a_schema_that_is_not_known_is_refused_in_one_line(
     revision: str, words: str, tmp_path: Path
 ) -> None:
-    with (tmp_path / "b").open("wb") as file:
-        writer = ArchiveWriter(file)
-        writer.add("backup.json", header(revision)[1])
-        writer.end()
+    path = written(tmp_path / "b", {"backup.json": header(revision)[1]})
 
-    check_refusal(run(tmp_path / "data", "restore", str(tmp_path / "b")), words)
+    check_refusal(run(tmp_path / "data", "restore", str(path)), words)
 
 
 def test_a_backup_removes_the_drafts_of_killed_ones_and_no_other_file(
@@ -360,13 +358,10 @@ def test_a_damaged_book_or_ledger_makes_no_backup(sealed: Path, tmp_path: Path) 
 
 def rewritten(backup: Path, path: Path, suffix: str, change: Callable[[bytes], bytes]) -> Path:
     """A backup with other bytes in the members of a suffix, and a digest that is right."""
-    with ArchiveReader(backup) as archive, path.open("wb") as file:
-        writer = ArchiveWriter(file)
-        for member in archive.members():
-            body = member.read(member.size)
-            writer.add(member.name, change(body) if member.name.endswith(suffix) else body)
-        writer.end()
-    return path
+    with ArchiveReader(backup) as archive:
+        bodies = {member.name: member.read(member.size) for member in archive.members()}
+    changed = {name: change(body) for name, body in bodies.items() if name.endswith(suffix)}
+    return written(path, bodies | changed)
 
 
 def test_a_ledger_whose_newest_object_is_another_is_refused_by_the_check_too(

@@ -109,6 +109,7 @@ def test_a_weak_new_password_changes_nothing(tmp_path: Path, password: str) -> N
 
 def test_unknown_accounts_and_keys_are_one_line(tmp_path: Path) -> None:
     check_refusal(run(tmp_path, "key", "create", "no@example.com", "--name", "x"), "no account")
+    check_refusal(run(tmp_path, "account", "delete", "no@example.com", "--yes"), "no account no")
     check_refusal(run(tmp_path, "key", "revoke", "ps_live_nothing1"), "No live key")
     check_refusal(run(tmp_path, "night", "activate", "20200101-000000000000"), "no night")
     check_refusal(run(tmp_path, "night", "verify"), "run `screener nightly` first")
@@ -132,23 +133,6 @@ def test_a_call_that_is_not_understood_is_one_line_that_shows_where_help_is(
     tmp_path: Path, line: str, words: str
 ) -> None:
     check_refusal(run(tmp_path, *line.split()), words)
-
-
-@pytest.mark.parametrize(
-    ("setting", "value", "words"),
-    [
-        ("PORT", "abc", "must be a whole number"),
-        ("WORKERS", "0", "must be at least 1"),
-        ("OPEN_PAGES", "perhaps", "must be true or false"),
-        ("SESSION_QUORUM", "x", "must be a number"),
-        ("SESSION_QUORUM", "2", "must be at most 1"),
-        ("LOG_FORMAT", "xml", "must be 'console' or 'json'"),
-    ],
-)
-def test_a_setting_that_cannot_be_used_is_one_line(
-    tmp_path: Path, setting: str, value: str, words: str
-) -> None:
-    check_refusal(run(tmp_path, "settings", **{f"SCREENER_{setting}": value}), words)
 
 
 def test_bars_that_cannot_be_used_are_one_line_and_leave_the_active_night(data_dir: Path) -> None:

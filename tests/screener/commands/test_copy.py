@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from screener.settings.settings import Settings
-from tests.screener.command import check_refusal, run
+from tests.screener.command import check_refusal, run, succeed
 from tests.screener.commands.copies import COPY, rows_at
 from tests.service import new_key
 
@@ -16,14 +16,12 @@ def test_the_settings_name_one_side_and_a_path_is_one(tmp_path: Path) -> None:
     new_key(Settings(data_dir=data))
     url = f"sqlite+aiosqlite:///{old}"
     before = rows_at(Settings(data_dir=data).accounts_url)
-    done = run(data, *COPY, "-", str(old))
+    done = succeed(data, *COPY, "-", str(old))
 
-    assert done.returncode == 0, done.stderr
     assert "Copied and compared" in done.stdout
     assert rows_at(url) == before
     assert old.stat().st_mode & 0o777 == 0o600
-    back = run(data, *COPY, f"sqlite:///{old}", "-", SCREENER_DATABASE_URL=f"{url}2")
-    assert back.returncode == 0, back.stderr
+    succeed(data, *COPY, f"sqlite:///{old}", "-", SCREENER_DATABASE_URL=f"{url}2")
     assert rows_at(f"{url}2") == before
 
 

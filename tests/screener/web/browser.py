@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx
 
@@ -13,16 +14,42 @@ from tests.service import PASSWORD_HASH as PASSWORD_HASH
 from tests.service import Service
 
 
+class Control:
+    """One field, its value, and the values that it offers if it is a menu."""
+
+    def __init__(self, element: Element) -> None:
+        self.attributes = element.attributes
+        self.name, self.value = element.attributes["name"], element.attributes.get("value", "")
+        choices = [one.attributes for one in element.all("option")]
+        self.options = [choice["value"] for choice in choices]
+        if choices:  # without a choice a browser sends the first one
+            self.value = next((c for c in choices if "selected" in c), choices[0])["value"]
+
+
 class Form:
-    """A form of a page."""
+    """A form of a page: what a browser without scripts would send of it, and its buttons."""
 
     def __init__(self, form: Element) -> None:
-        given = [one.attributes for one in form.all("input") if "name" in one.attributes]
-        sent = [one for one in given if one.get("type") != "checkbox" or "checked" in one]
         buttons = [one.attributes for one in form.all("button")]
-        self.action = form.attributes.get("action", "")
-        self.fields = {one["name"]: one.get("value", "") for one in sent}
+        self.id, self.action = (form.attributes.get(name, "") for name in ("id", "action"))
+        self.controls = [Control(one) for one in form.all("input", "select") if _is_sent(one)]
+        self.fields = {one.name: one.value for one in self.controls}
         self.buttons = [(one["name"], one["value"]) for one in buttons if "name" in one]
+
+    def named(self, name: str) -> list[Control]:
+        """The fields of a name."""
+        return [control for control in self.controls if control.name == name]
+
+    @property
+    def query(self) -> str:
+        """What is sent by GET."""
+        return urlencode([(control.name, control.value) for control in self.controls])
+
+
+def _is_sent(field: Element) -> bool:
+    """A field without a name is not sent, and no box that is not ticked."""
+    is_off = field.attributes.get("type") == "checkbox" and "checked" not in field.attributes
+    return "name" in field.attributes and not is_off
 
 
 class Forms:
@@ -30,6 +57,10 @@ class Forms:
 
     def __init__(self, page: str) -> None:
         self.found = [Form(form) for form in Document(page).root.all("form")]
+
+    def with_id(self, form_id: str) -> Form:
+        """The form with an id."""
+        return next(form for form in self.found if form.id == form_id)
 
 
 def unfilled(page: str) -> str:

@@ -43,6 +43,14 @@ def signed_in(service: Service, account: Account, agent: str = "") -> Browser:
     return browser
 
 
+def new_member(
+    service: Service, plan: AccountPlan = AccountPlan.PREMIUM_PLUS, tracked: tuple[str, ...] = ()
+) -> tuple[Account, Browser]:
+    """A new account, and a browser in which it is signed in."""
+    account = new_person(service, plan, tracked)
+    return account, signed_in(service, account)
+
+
 def new_app(service: Service, name: str = "Test host", redirect_uri: str = CALLBACK) -> str:
     """The id of an app that has registered itself."""
     client_id = f"app-{next(_numbers)}"

@@ -17,6 +17,7 @@ from tests.screener.web.people import (
     events_of,
     grants_of,
     new_app,
+    new_member,
     new_person,
     signed_in,
     tokens_of,
@@ -119,8 +120,7 @@ def test_a_new_password_ends_keys_and_apps_if_that_is_chosen(
 def test_who_is_deleted_while_a_form_is_on_its_way_is_signed_out(
     service: Service, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    account = new_person(service)
-    browser = signed_in(service, account)
+    account, browser = new_member(service)
     form, plain = browser.form("/account"), Accounts.end_access
 
     async def deleted_meanwhile(accounts: Accounts, *given: Any, **named: Any) -> None:

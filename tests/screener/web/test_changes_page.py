@@ -65,12 +65,11 @@ def test_changes_are_grouped_with_their_number_reason_and_price(changed: Service
     assert near == (int(found[1]) if (found := re.search(r"Near the trigger, (\d+)", text)) else 0)
 
 
-def test_the_page_is_bounded_and_says_how_many_more_there_are(night: Path, tmp_path: Path) -> None:
+def test_the_page_is_bounded_and_says_how_many_more_there_are(data_dir: Path) -> None:
     first = market_changes()[0]
     many = [first.model_copy(update={"lineage_id": f"l{n}"}) for n in range(1000)]
-    copy_night(night, tmp_path)
-    reseal(tmp_path, lambda content: write_changes(content, many))
-    with closing(active_book(tmp_path)) as book:
+    reseal(data_dir, lambda content: write_changes(content, many))
+    with closing(active_book(data_dir)) as book:
         groups = groups_of(book, set(), set())
 
     assert (len(groups[0].lines), groups[0].count) == (MAX_ROWS, 1000)

@@ -19,7 +19,6 @@ from tests.screener.web.streams import publish, stream
 from tests.service import Service, serving
 
 SHARE = MAX_STREAMS // 4
-STRANGER = {"Host": "stranger.example"}
 
 
 @pytest.fixture
@@ -78,22 +77,6 @@ def test_progress_is_for_those_who_may_see_the_scan(data_dir: Path, product_nigh
 def cookies_of(live: Service, plan: AccountPlan) -> dict[str, str]:
     """The cookies of somebody with a plan who is signed in."""
     return dict(signed_in(live, new_person(live, plan)).cookies)
-
-
-def test_pages_are_open_under_names_of_this_machine_alone(
-    private: Service, product_night: Path
-) -> None:
-    """A page of a stranger, whose name leads here (DNS rebinding), is a stranger."""
-    data_dir, port = private.settings.data_dir, private.settings.port
-    own = (f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}", f"192.0.2.7:{port}")
-    with ProgressFile(data_dir).recording("bars"):
-        for host in own:
-            with stream(private.url, headers={"Host": host}) as news:
-                assert [next(news).name, next(news).name] == ["night", "progress"]
-        with stream(private.url, headers=STRANGER) as news:
-            assert next(news).name == "night"
-            publish(product_night, data_dir)
-            assert next(news).name == "night"
 
 
 def test_one_network_has_its_share_of_the_streams_and_a_closed_one_gives_its_place_back(

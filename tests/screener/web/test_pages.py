@@ -15,7 +15,7 @@ from store.accounts.keys import Principal
 from store.accounts.usage import UsageLog
 from store.database.database import Database
 from tests.screener.web.browser import Browser
-from tests.screener.web.people import new_person, signed_in
+from tests.screener.web.people import new_member
 from tests.service import Service, copy_night, on_database, serving
 
 
@@ -59,17 +59,8 @@ def test_home_shows_a_record_where_no_demo_symbol_has_a_setup(
         assert max(records, key=lambda record: record["sample_size"])["summary"] in text
 
 
-def test_home_leads_to_a_demo_symbol_that_has_a_setup(product_night: Path, tmp_path: Path) -> None:
-    copy_night(product_night, tmp_path)
-    with serving(tmp_path, demo_symbols=("NVDA", "FB", "AAPL")) as live:
-        assert f"curl {live.base}/demo/AAPL" in Browser(live).get("/").text
-        assert live.get("/demo/NVDA", key="").json()["available"] is False
-        assert Browser(live).get("/symbols/NVDA").status_code == 404
-
-
 def test_usage_holds_todays_calls_against_the_limits(service: Service) -> None:
-    account = new_person(service)
-    browser = signed_in(service, account)
+    account, browser = new_member(service)
     without = browser.get("/usage").text
     key, _ = service.keys(lambda keys: keys.create(account.email, "my <key>"))
     gone, _ = service.keys(lambda keys: keys.create(account.email, "gone"))

@@ -8,10 +8,11 @@ from __future__ import annotations
 import datetime as dt
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import httpx
@@ -27,13 +28,12 @@ from store.nights.nights import Nights
 from store.wire.currency import money
 from store.wire.view import SetupView
 from store.wire.words import state_words
-from tests.books import Content
+from tests.books import Content, Fields
 from tests.contract.market import active_book
 from tests.resealed import reseal_next, withdraw
 from tests.screener.web.browser import Browser, Forms
-from tests.screener.web.compared import SESSION, seal_later, set_row
 from tests.screener.web.market import COPIES, make_market
-from tests.screener.web.people import age_sign_in, events_of, new_person, signed_in
+from tests.screener.web.people import age_sign_in, events_of, new_member, new_person, signed_in
 from tests.screener.web.tree import Document, words
 from tests.service import PASSWORD, Service, copy_night, on_database, serving
 
@@ -45,6 +45,26 @@ ATOM = "{http://www.w3.org/2005/Atom}"
 GONE, LOST, NEW = 1, 4, 5
 """The ranks of setups that are gone in the later night, match no more, and are new under the name
 of a lineage of their own."""
+
+
+SESSION = dt.date(2012, 10, 4)
+"""The session of the later night; the earlier one is the tests' own."""
+
+
+def seal_later(
+    night: Path,
+    folder: Path,
+    change: Callable[[Content], None],
+    changes: Sequence[Fields] = (),
+) -> None:
+    """Put a copy of a night into a folder, and the night after it: the same, but changed."""
+    copy_night(night, folder)
+    reseal_next(folder, change, SESSION, changes)
+
+
+def set_row(content: Content, rank: int, **fields: Any) -> None:
+    """Change fields of a row of the scan."""
+    content.scan[rank - 1] |= fields
 
 
 @pytest.fixture(scope="module")
@@ -297,8 +317,7 @@ def test_an_address_with_another_number_is_no_screen(later: Service, number: str
 
 
 def test_a_plan_without_the_scan_lists_and_removes_screens_and_sees_none(later: Service) -> None:
-    account = new_person(later)
-    browser = signed_in(later, account)
+    account, browser = new_member(later)
     path = saved(browser)
     address = feed_of(browser, path)
     form = browser.form(ALL, "/screens")
@@ -345,14 +364,13 @@ def test_a_feed_tells_what_the_page_tells_as_atom(later: Service, views: list[Se
 
 
 def test_a_feed_tells_of_the_last_ten_nights_for_a_reader_that_was_away(
-    night: Path, views: list[SetupView], tmp_path: Path
+    data_dir: Path, views: list[SetupView]
 ) -> None:
-    copy_night(night, tmp_path)
     days = [SESSION + dt.timedelta(days=number) for number in range(12)]
     for number, day in enumerate(days):
         renamed = partial(set_row, rank=NEW, lineage_id=f"entered{number}")
-        reseal_next(tmp_path, renamed, day)
-    with serving(tmp_path) as live:
+        reseal_next(data_dir, renamed, day)
+    with serving(data_dir) as live:
         browser = signed_in(live, new_person(live))
         address = feed_of(browser, saved(browser))
         found = entries(httpx.get(address).text)
@@ -366,16 +384,14 @@ def test_a_feed_tells_of_the_last_ten_nights_for_a_reader_that_was_away(
 
 
 def test_a_setup_that_triggered_is_told_where_it_stays_in_the_screen(
-    night: Path, tmp_path: Path
+    data_dir: Path, views: list[SetupView]
 ) -> None:
-    copy_night(night, tmp_path)
-    with closing(active_book(night)) as book:
-        traded = next(view for view in book.scan.rows if view.status == "in_progress")
+    traded = next(view for view in views if view.status == "in_progress")
     forms = partial(set_row, rank=traded.rank, status="forming")
     trades = partial(set_row, rank=traded.rank, status="in_progress")
     for number, change in enumerate((forms, trades)):
-        reseal_next(tmp_path, change, SESSION + dt.timedelta(days=number))
-    with serving(tmp_path) as live:
+        reseal_next(data_dir, change, SESSION + dt.timedelta(days=number))
+    with serving(data_dir) as live:
         browser = signed_in(live, new_person(live))
         path = saved(browser)
         page = browser.get(path).text
@@ -401,8 +417,7 @@ def test_a_feed_that_did_not_change_is_not_sent_again(later: Service) -> None:
 
 
 def test_the_address_of_a_feed_is_shown_once_and_a_new_one_replaces_it(later: Service) -> None:
-    account = new_person(later)
-    browser = signed_in(later, account)
+    account, browser = new_member(later)
     path = saved(browser)
     old = feed_of(browser, path)
 
@@ -426,8 +441,7 @@ def test_any_other_address_is_no_feed_in_one_line(later: Service, secret: str) -
 
 
 def test_a_feed_takes_a_password_once_the_sign_in_is_old(later: Service) -> None:
-    account = new_person(later)
-    browser = signed_in(later, account)
+    account, browser = new_member(later)
     path = saved(browser)
     age_sign_in(later, account, 16)
     form = browser.form(path)
@@ -451,8 +465,7 @@ def test_an_owner_makes_so_many_feeds_within_an_hour(
     assert int(answer.headers["retry-after"]) > 3500
 
 
-def test_feeds_count_as_pages_of_their_network(night: Path, tmp_path: Path) -> None:
-    copy_night(night, tmp_path)
+def test_feeds_count_as_pages_of_their_network(tmp_path: Path) -> None:
     with serving(tmp_path, other_per_minute=2) as live:
         answers = [httpx.get(f"{live.url}/feeds/x") for _ in range(3)]
     assert [answer.status_code for answer in answers] == [404, 404, 429]
@@ -490,8 +503,7 @@ def test_without_the_night_before_page_and_feed_say_that_it_is_not_known(
 
 def test_before_the_first_night_a_screen_says_so(tmp_path: Path) -> None:
     with serving(tmp_path) as live:
-        account = new_person(live)
-        browser = signed_in(live, account)
+        account, browser = new_member(live)
         on_database(
             live,
             lambda database: Screens(database).save(account.id, "All", "{}", tracked_only=False),
@@ -508,8 +520,7 @@ def test_before_the_first_night_a_screen_says_so(tmp_path: Path) -> None:
 def test_a_screen_of_an_earlier_version_that_cannot_be_run_says_so(
     later: Service, kept: str
 ) -> None:
-    account = new_person(later)
-    browser = signed_in(later, account)
+    account, browser = new_member(later)
     made = on_database(
         later,
         lambda database: Screens(database).save(account.id, "Old", kept, tracked_only=False),

@@ -207,10 +207,10 @@ def test_a_sign_in_under_way_while_the_password_changes_signs_nobody_in(
 
 @pytest.mark.parametrize("trusted", ["", "127.0.0.1"])
 def test_a_forwarded_scheme_and_address_count_only_from_a_trusted_proxy(
-    tmp_path_factory: pytest.TempPathFactory, trusted: str, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, trusted: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Both for the origin of a form and for the address in the log of attempts."""
-    with serving(tmp_path_factory.mktemp("proxy"), trusted_proxies=trusted) as live:
+    with serving(tmp_path, trusted_proxies=trusted) as live:
         new_person(live)
         browser = Browser(live)
         form = browser.form("/sign-in")
@@ -256,10 +256,9 @@ def commands_of(page: str) -> list[str]:
 
 
 def test_where_nobody_can_sign_in_the_page_says_the_command_instead_of_a_form(
-    tmp_path_factory: pytest.TempPathFactory,
+    tmp_path: Path,
 ) -> None:
-    folder = tmp_path_factory.mktemp("first")
-    with serving(folder, open_pages=True) as live:
+    with serving(tmp_path, open_pages=True) as live:
         live.accounts(lambda accounts: accounts.delete("reader@example.com"))
         browser, data = Browser(live), live.settings.data_dir
         typed = f"{PASSWORD}\n{PASSWORD}\n"
@@ -279,10 +278,8 @@ def test_where_nobody_can_sign_in_the_page_says_the_command_instead_of_a_form(
         assert "screener account password me@localhost" in browser.get("/sign-in").text
 
 
-def test_a_stranger_learns_no_address_where_nobody_can_sign_in(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
-    with serving(tmp_path_factory.mktemp("strange")) as live:
+def test_a_stranger_learns_no_address_where_nobody_can_sign_in(tmp_path: Path) -> None:
+    with serving(tmp_path) as live:
         live.accounts(lambda accounts: accounts.delete("reader@example.com"))
         live.accounts(lambda accounts: accounts.add("ada@example.com", AccountPlan.PREMIUM_PLUS))
         page = Browser(live).get("/sign-in").text

@@ -25,9 +25,9 @@ from store.wire.method import Distribution
 from tests.books import Content
 from tests.contract.market import active_book
 from tests.resealed import leave_out, reseal
-from tests.screener.command import run
+from tests.screener.command import run, succeed
 from tests.screener.web.browser import Browser
-from tests.screener.web.people import new_person, signed_in, tracked_by
+from tests.screener.web.people import new_member, new_person, signed_in, tracked_by
 from tests.screener.web.tree import Document, words
 from tests.service import Service, copy_night, serving
 
@@ -196,8 +196,7 @@ def test_which_symbols_have_setups_is_told_with_the_scan_alone(closed: Service) 
 
 
 def test_the_button_tracks_the_ticker_and_takes_it_off_again(closed: Service) -> None:
-    account = new_person(closed, tracked=("IBM",))
-    browser = signed_in(closed, account)
+    account, browser = new_member(closed, tracked=("IBM",))
 
     for change, after in (("track", ["IBM", "AAPL"]), ("untrack", ["IBM"])):
         form = browser.form("/symbols/AAPL")
@@ -208,8 +207,9 @@ def test_the_button_tracks_the_ticker_and_takes_it_off_again(closed: Service) ->
 
 
 def test_a_full_watchlist_is_said_in_words_and_stays(closed: Service) -> None:
-    account = new_person(closed, AccountPlan.PREMIUM, tracked=tuple(f"S{n}" for n in range(50)))
-    browser = signed_in(closed, account)
+    account, browser = new_member(
+        closed, AccountPlan.PREMIUM, tracked=tuple(f"S{n}" for n in range(50))
+    )
 
     answer = browser.submit(browser.form("/symbols/AAPL"), change="track")
 
@@ -222,8 +222,7 @@ def test_a_full_watchlist_is_said_in_words_and_stays(closed: Service) -> None:
 
 
 def test_a_form_that_is_not_the_pages_changes_nothing(closed: Service) -> None:
-    account = new_person(closed)
-    browser = signed_in(closed, account)
+    account, browser = new_member(closed)
 
     for symbol, fields, status in (
         ("AAPL", {"change": "drop"}, 400),
@@ -253,8 +252,7 @@ def test_a_symbol_without_a_setup_says_what_its_best_drawing_lacks_and_shows_it(
     tmp_path: Path,
 ) -> None:
     """In the same words on its page and on the command line, and as an older night could."""
-    done = run(tmp_path, "nightly")
-    assert done.returncode == 0, done.stderr
+    succeed(tmp_path, "nightly")
     with closing(active_book(tmp_path)) as book:
         missing = [symbol for symbol in ("FB", "GOOG", "MSFT") if not book.views(symbol)]
         drawings = {symbol: book.nearest(symbol) for symbol in missing}

@@ -11,7 +11,7 @@ from store.wire.currency import money
 from store.wire.words import change, place_words, state_words
 from tests.contract.market import active_book
 from tests.screener.web.browser import Browser
-from tests.screener.web.people import new_person, signed_in, tracked_by
+from tests.screener.web.people import new_member, new_person, signed_in, tracked_by
 from tests.screener.web.tree import words
 from tests.service import Service
 
@@ -129,20 +129,8 @@ def test_without_a_plan_the_list_asks_for_no_picture(service: Service) -> None:
     assert "Save it as a screen" not in page
 
 
-def test_tickers_are_added_at_the_end_as_people_type_them(service: Service) -> None:
-    for text in ("aapl, MSFT", "AAPL MSFT", "AAPL;msft\n", "AAPL,,MSFT AAPL"):
-        account = new_person(service, tracked=("IBM",))
-        browser = signed_in(service, account)
-
-        answer = browser.submit(browser.form("/watchlist"), add=text)
-
-        assert answer.headers["location"] == "/watchlist#list", text
-        assert tracked_by(service, account) == ["IBM", "AAPL", "MSFT"]
-
-
 def test_each_button_does_what_it_says_on_a_list_over_the_cap_too(service: Service) -> None:
-    account = new_person(service, AccountPlan.NONE, tracked=("AAPL", "IBM", "MSFT"))
-    browser = signed_in(service, account)
+    account, browser = new_member(service, AccountPlan.NONE, tracked=("AAPL", "IBM", "MSFT"))
     form = browser.form("/watchlist")
 
     for button, symbol, after in (
@@ -170,8 +158,7 @@ def test_what_cannot_be_added_is_said_stays_as_typed_and_changes_nothing(service
         (AccountPlan.PREMIUM_PLUS, " , ", "has no symbol"),
         (AccountPlan.NONE, "AAPL", "Your plan tracks no tickers."),
     ):
-        account = new_person(service, plan)
-        browser = signed_in(service, account)
+        account, browser = new_member(service, plan)
 
         answer = browser.submit(browser.form("/watchlist"), add=text)
 
@@ -194,8 +181,7 @@ def test_a_list_is_imported_as_text_or_as_a_file_and_what_is_not_known_is_named(
         ({"list": ""}, {"file": ("list.txt", text.encode(), "text/plain")}),
         ({}, {"file": ("list.csv", table, "text/csv")}),
     ):
-        account = new_person(service, tracked=("MSFT",))
-        browser = signed_in(service, account)
+        account, browser = new_member(service, tracked=("MSFT",))
         token = browser.form("/watchlist").fields["token"]
 
         answer = browser.post("/watchlist", data={"token": token, **data}, files=files)
@@ -207,8 +193,7 @@ def test_a_list_is_imported_as_text_or_as_a_file_and_what_is_not_known_is_named(
 
 
 def test_a_list_that_is_known_whole_leads_back_to_the_list(service: Service) -> None:
-    account = new_person(service)
-    browser = signed_in(service, account)
+    account, browser = new_member(service)
 
     answer = browser.submit(browser.form("/watchlist"), list="NASDAQ:AAPL,NYSE:IBM")
 
@@ -218,8 +203,7 @@ def test_a_list_that_is_known_whole_leads_back_to_the_list(service: Service) -> 
 
 def test_as_many_are_added_as_the_plan_has_room_for(service: Service) -> None:
     tracked = tuple(f"X{number}" for number in range(49))
-    account = new_person(service, AccountPlan.PREMIUM, tracked=tracked)
-    browser = signed_in(service, account)
+    account, browser = new_member(service, AccountPlan.PREMIUM, tracked=tracked)
 
     page = browser.submit(browser.form("/watchlist"), add="AAPL, IBM, MSFT").text
 
@@ -229,8 +213,7 @@ def test_as_many_are_added_as_the_plan_has_room_for(service: Service) -> None:
 
 
 def test_a_form_with_a_file_is_bounded_and_checked_like_any_other(service: Service) -> None:
-    account = new_person(service)
-    browser = signed_in(service, account)
+    browser = signed_in(service, new_person(service))
     token = browser.form("/watchlist").fields["token"]
     kind = "multipart/form-data; boundary=x"
     part = '--x\r\nContent-Disposition: form-data; name="{}"\r\n\r\n{}\r\n'

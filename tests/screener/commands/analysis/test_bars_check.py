@@ -15,7 +15,7 @@ import pytest
 from screener.commands.analysis.quality import MAX_LISTED
 from screener.commands.nights.night import MAX_FINDINGS
 from store.nights.nights import Nights
-from tests.screener.command import Finished, check_refusal, run
+from tests.screener.command import Finished, check_refusal, run, succeed
 from tests.screener.nightly.series import walk, write_csv
 
 BARS = 600
@@ -251,8 +251,7 @@ def test_no_line_of_the_check_or_of_a_report_is_wider_than_the_terminal(
     for columns in (60, 80, 120):
         for command in (check, ["night", "report", "--all"]):
             with contextlib.chdir(bars.parent):
-                shown = run(tmp_path, *command, COLUMNS=str(columns))
-            assert shown.returncode == 0, shown.stderr
+                shown = succeed(tmp_path, *command, COLUMNS=str(columns))
             assert max(map(len, shown.stdout.splitlines())) <= columns
 
 

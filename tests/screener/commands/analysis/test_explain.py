@@ -16,7 +16,7 @@ from screener.nightly.bars import Bars, to_date
 from screener.nightly.detector.events import Rule
 from screener.nightly.detector.kernel.naming import Finding
 from screener.nightly.reading import open_symbol
-from tests.screener.command import Finished, check_refusal, run
+from tests.screener.command import Finished, check_refusal, run, succeed
 from tests.screener.nightly.series import weekdays
 from tests.screener.nightly.shapes import wedge_or_triangle
 
@@ -52,7 +52,7 @@ def told(data: Path, bars: Path, *arguments: str) -> Finished:
 
 
 def explained(data: Path, bars: Path, session: str, *arguments: str) -> str:
-    done = told(data, bars, "--explain", "TRI", "--session", session, *arguments)
+    done = told(data, bars, "TRI", "--session", session, *arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -68,7 +68,7 @@ def test_a_served_pattern_has_its_score_and_its_lines(tmp_path: Path, folder: Pa
 
 
 def test_pairs_that_are_fitted_to_the_same_lines_are_told_once(tmp_path: Path) -> None:
-    done = told(tmp_path, Path("sample"), "--explain", "MSFT", "--session", "2012-08-24")
+    done = told(tmp_path, Path("sample"), "MSFT", "--session", "2012-08-24")
 
     table = done.stdout[done.stdout.index("came furthest") :].splitlines()[2:]
     rows = [line.split(maxsplit=1) for line in table]
@@ -77,7 +77,7 @@ def test_pairs_that_are_fitted_to_the_same_lines_are_told_once(tmp_path: Path) -
 
 
 def test_the_newest_session_is_explained_if_none_is_named(tmp_path: Path, folder: Path) -> None:
-    done = told(tmp_path, folder, "--explain", "tri")
+    done = told(tmp_path, folder, "tri")
 
     assert done.stdout.startswith(f"TRI on {DAYS[len(TRIANGLE.bars) - 1]}: ")
 
@@ -95,7 +95,7 @@ def test_a_day_without_a_bar_is_explained_as_of_the_bar_before(
 
 def test_a_symbol_may_be_written_as_its_source_writes_it(tmp_path: Path, folder: Path) -> None:
     for name in ("BRK-B", "BRK.B"):
-        done = told(tmp_path, folder, "--explain", name)
+        done = told(tmp_path, folder, name)
         assert done.stdout.startswith("BRK.B on "), done.stderr
 
 
@@ -164,15 +164,14 @@ def test_a_value_is_never_rounded_onto_its_bound(
     ("arguments", "said"),
     [
         ((), "either --out FILE or a SYMBOL"),
-        (("TRI", "--explain", "TRI"), "either --out FILE or a SYMBOL"),
-        (("--out", "x.json", "--explain", "TRI"), "either --out FILE or a SYMBOL"),
-        (("--explain", "NVDA"), "has no bars of NVDA; name one of its symbols"),
-        (("--explain", "FEW", "--session", DAYS[20]), "21 bars are left; 60 are needed"),
-        (("--explain", "TRI", "--session", "2021-02-19"), "choose such a --session"),
-        (("--explain", "TRI", "--session", "2024-02-19"), "choose such a --session"),
-        (("--explain", "TRI", "--session", "1900-01-01"), "choose such a --session"),
-        (("--explain", "TRI", "--session", "1899-12-31"), "is before 1900"),
-        (("--explain", "TRI", "--session", "soon"), "is not a date"),
+        (("--out", "x.json", "TRI"), "either --out FILE or a SYMBOL"),
+        (("NVDA",), "has no bars of NVDA; name one of its symbols"),
+        (("FEW", "--session", DAYS[20]), "21 bars are left; 60 are needed"),
+        (("TRI", "--session", "2021-02-19"), "choose such a --session"),
+        (("TRI", "--session", "2024-02-19"), "choose such a --session"),
+        (("TRI", "--session", "1900-01-01"), "choose such a --session"),
+        (("TRI", "--session", "1899-12-31"), "is before 1900"),
+        (("TRI", "--session", "soon"), "is not a date"),
     ],
 )
 def test_what_cannot_be_explained_is_refused_in_one_line(
@@ -188,8 +187,7 @@ def made(tmp_path: Path) -> tuple[Path, Path]:
     bars.mkdir()
     write(bars, "TRI", TRIANGLE.bars)
     write(bars, "RAW", TRIANGLE.bars)
-    done = run(data, "nightly", "--bars", str(bars), "--session", DAYS[89])
-    assert done.returncode == 0, done.stderr
+    succeed(data, "nightly", "--bars", str(bars), "--session", DAYS[89])
     return data, bars
 
 

@@ -18,7 +18,7 @@ from screener.nightly.bars import to_date
 from screener.nightly.fetching.bar_store import BarStore
 from screener.nightly.sample import sample_source
 from store.nights.nights import Nights
-from tests.screener.command import COMMAND, check_refusal, environment, run
+from tests.screener.command import COMMAND, check_refusal, environment, run, succeed
 from tests.screener.nightly import shelves
 from tests.screener.nightly.exchange_floor import Floor, serving
 
@@ -59,8 +59,7 @@ def floor() -> Iterator[Floor]:
 def test_fetched_bars_become_a_night(tmp_path: Path, floor: Floor) -> None:
     asked = ("--provider", "yfinance", "--symbols", "AAPL,MSFT", "--url", floor.url)
     store = tmp_path / "kept"
-    first = run(tmp_path / "data", "bars", "fetch", *asked, "--store", str(store))
-    assert first.returncode == 0, first.stderr
+    first = succeed(tmp_path / "data", "bars", "fetch", *asked, "--store", str(store))
     assert "2 new" in first.stdout
 
     listed = run(tmp_path / "data", "bars", "list", "--store", str(store)).stdout
@@ -71,8 +70,7 @@ def test_fetched_bars_become_a_night(tmp_path: Path, floor: Floor) -> None:
     left = tmp_path / "data" / "nights" / ".999999999.work" / "bars"  # by a killed night
     left.mkdir(parents=True)
     (left / "run-00000.parquet").write_bytes(b"half")
-    done = run(tmp_path / "data", "nightly", "--bars", str(store), "--session", SESSION)
-    assert done.returncode == 0, done.stderr
+    succeed(tmp_path / "data", "nightly", "--bars", str(store), "--session", SESSION)
     nights = Nights(tmp_path / "data")
     manifest = nights.check_active()
     assert manifest.counts.covered == 2

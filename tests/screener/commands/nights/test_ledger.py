@@ -77,8 +77,7 @@ def test_grade_prints_both_sides_and_exits_with_0(data: Path) -> None:
 
 def test_a_withdrawn_night_is_marked_and_gone_for_good(data: Path, published: Path) -> None:
     night = Nights(data).check_active().data_version
-    done = command.run(data, "night", "withdraw", night, "--reason", "Two splits were missing.")
-    assert done.returncode == 0, done.stderr
+    done = command.succeed(data, "night", "withdraw", night, "--reason", "Two splits were missing.")
     before = versions(data)[-3]
     assert f"{before} is active now" in done.stdout
 
