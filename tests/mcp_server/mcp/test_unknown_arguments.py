@@ -73,6 +73,7 @@ async def test_a_change_is_made_whatever_a_host_adds(service: Service, url: str)
         ("marketCap", 1e9, "marketCap"),
         ("excludeEtfs", True, "excludeEtfs"),
         ("timeframe", "1wk", "timeframe"),
+        ("as_of", "2012-06-01", "as_of"),
         ("lookback", 5, "lookback"),
         ("region", "Europe", "region"),
     ],
