@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+from base64 import b64decode
 from urllib.parse import parse_qsl
 
 from mcp_server.calls.callers import Caller
@@ -59,12 +60,12 @@ class Bearer:
             return caller._replace(refused="unavailable")
         if principal is not None:
             return Caller(caller.address, principal, None, caller.client)
-        is_key = self._principals.prefix.encode() in credentials
+        is_key = self._principals.prefix.encode() in credentials + _decoded(parts)
         if len(credentials) > MAX_CREDENTIAL:
             return caller._replace(refused="key" if is_key else "token")
         if fault := _fault(parts):
             return caller._replace(refused="no_bearer", is_key=is_key, sent=fault)
-        return caller._replace(refused=self._principals.kind(token))
+        return caller._replace(refused="key" if is_key else "token")
 
     def _without(self, scope: Scope, caller: Caller) -> Caller:
         """The caller of a request without an Authorization field; it may have a key elsewhere."""
@@ -88,6 +89,15 @@ def _token(parts: list[bytes]) -> str:
     """
     is_bearer = len(parts) == 2 and parts[0].lower() == b"bearer" and parts[1].isascii()
     return parts[1].decode("ascii") if is_bearer else ""
+
+
+def _decoded(parts: list[bytes]) -> bytes:
+    """What a Basic field has encoded, such as a key as its user name (`curl -u`)."""
+    is_basic = len(parts) == 2 and parts[0].lower() == b"basic"
+    try:
+        return b64decode(parts[1]) if is_basic else b""
+    except ValueError:
+        return b""
 
 
 def _fault(parts: list[bytes]) -> str:

@@ -140,16 +140,16 @@ class Endpoints:
     async def revoke(self, request: Request) -> Response:
         """Revoke a token of either kind, which ends its whole grant (RFC 7009)."""
         form = await read_form(request)
-        if "client_id" not in form and "authorization" not in request.headers and "token" in form:
+        token = required(form, "token")
+        if "client_id" not in form and "authorization" not in request.headers:
             # A public client proves nothing by its name: who has its token may end it.
-            owner = await self._clients.find(await self._tokens.client_of(form["token"]))
+            owner = await self._clients.find(await self._tokens.client_of(token))
             if owner is None:
                 return Response(headers=NO_STORE)
             if owner.secret_hash is None:
                 form["client_id"] = owner.client_id
         client = await self._clients.authenticate(request, form)
         # The hint is not needed, and a wrong one does no harm (RFC 7009 section 2.1).
-        token = required(form, "token")
         await self._tokens.revoke(token, client.client_id, actor=_actor(request))
         return Response(headers=NO_STORE)
 

@@ -102,7 +102,13 @@ class ProtectedResource:
         """
         address = urlsplit(self.resource)
         known = (self.resource, *self.others, f"{address.scheme}://{address.netloc}")
-        return resource is None or resource.removesuffix("/") in known
+        if resource is None:
+            return True
+        # Scheme and host are the same in any case (RFC 3986 section 6.2.2.1).
+        scheme, slashes, rest = resource.partition("://")
+        host, slash, path = rest.partition("/")
+        plain = f"{scheme.lower()}{slashes}{host.lower()}{slash}{path}"
+        return plain.removesuffix("/") in known
 
 
 def resources_of(offer: Offer) -> list[ProtectedResource]:

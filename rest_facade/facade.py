@@ -39,6 +39,7 @@ from mcp_server.http.responses import (
 from mcp_server.operations.answers import JSON, PNG, Answer
 from mcp_server.operations.arguments import Arguments
 from mcp_server.operations.gate import Raw, admit, execute
+from mcp_server.operations.schemas import input_schema
 from mcp_server.operations.services import Services
 from mcp_server.operations.spellings import STRICT, spelled
 from mcp_server.operations.table import OPERATIONS, Operation
@@ -220,9 +221,15 @@ def _conditions(fields: Mapping[bytes, bytes]) -> Conditions:
 async def _read_query(
     query: bytes, wanted: tuple[str, ...], names: Mapping[str, str], operation: Operation
 ) -> dict[str, Any]:
-    """The wanted parameters of a query (the last value of a repeated one) and those of the path."""
-    pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
-    sent = {name: value for name, value in pairs if name in wanted}
+    """The wanted parameters of a query and those of the path. Of a repeated one the last value
+    counts; a list has them all, since clients of the OpenAPI document repeat its name.
+    """
+    fields = input_schema(operation)["properties"]
+    sent: dict[str, str] = {}
+    for name, value in parse_qsl(query.decode("latin-1"), keep_blank_values=True):
+        if name in wanted:
+            is_more = name in sent and fields.get(name, {}).get("type") == "array"
+            sent[name] = f"{sent[name]},{value}" if is_more else value
     return {**spelled(operation, sent, STRICT), **names}
 
 

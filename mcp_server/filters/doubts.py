@@ -22,6 +22,11 @@ SIGNED: Final = frozenset(
 """Kinds whose numbers may be below zero."""
 
 
+def in_percent(name: str, value: float) -> str:
+    """What a fraction counts as where a per cent is taken."""
+    return f"{name} is in percent: {value:g} means {value:g}%, not {100 * value:g}%."
+
+
 def doubt(predicate: Predicate) -> str:
     """What a reader should know of a predicate's number; empty where nothing is odd."""
     kind, value = predicate.kind, predicate.value
@@ -30,8 +35,10 @@ def doubt(predicate: Predicate) -> str:
     if value < 0 and kind.name not in SIGNED:
         keeps = "every setup with a value" if predicate.op in (">", ">=") else "none"
         return f"{kind.name} is never below 0, so {predicate.words} matches {keeps}."
-    if 0 < abs(value) < FRACTION and kind.unit in ("%", "0..100"):
-        return f"{kind.name} is in percent: {value:g} means {value:g}%, not {100 * value:g}%."
+    if 0 < abs(value) < FRACTION and kind.unit == "%":
+        return in_percent(kind.name, value)
+    if kind.unit == "0..100" and 0 < value < FRACTION:
+        return f"{kind.name} goes from 0 to 100: {value:g} means {value:g}, not {100 * value:g}."
     if kind.unit == "0..100" and value > 100:
         return f"{kind.name} goes from 0 to 100."
     least = DOLLARS.get(kind.name, MIN_VOLUME if "volume" in kind.name else 0)

@@ -71,6 +71,9 @@ Key = tuple[bytes, ...]
 MAX_KNOWN, MAX_KNOWN_BYTES = 2048, 1024
 """Calls of which it is remembered that the SDK takes them, and the most bytes of one."""
 
+OBJECTS = ("params", "arguments", "capabilities")
+"""Members of a request, and of its parameters, that are objects."""
+
 CONTENT_TYPE: Header = (b"content-type", b"application/json")
 
 ROUTING = (MCP_PROTOCOL_VERSION_HEADER, MCP_METHOD_HEADER, MCP_NAME_HEADER)
@@ -379,7 +382,17 @@ async def _read_message(receive: Receive) -> Decoded:
         raise Refused(response(400, _failure(None, failure))) from error
     if not isinstance(decoded, dict):
         raise Refused(_invalid())
+    _set_objects(decoded)
+    if isinstance(params := decoded.get("params"), dict):
+        _set_objects(params)
     return decoded
+
+
+def _set_objects(members: Decoded) -> None:
+    """Makes an object of what must be one and is an empty array, as PHP encodes an empty one."""
+    for name in OBJECTS:
+        if members.get(name) == []:
+            members[name] = {}
 
 
 def _result(request_id: types.RequestId, result: bytes) -> HttpResponse:

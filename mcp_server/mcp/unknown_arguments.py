@@ -29,17 +29,30 @@ MAX_NAMED = 20
 LIKE = 0.75
 """The least similarity of a name that is nearly another: one edit in 4 letters, two in 8."""
 
+SHORT = ("min", "max", "as_of", "within", "near", "last", "latest")
+"""Conditions whose words also stand in what hosts add."""
+
+BRIEF = 3
+"""The least letters of a name that is short for another."""
+
 MEANT = {
     **dict.fromkeys(("symbols", "ticker", "tickers"), "symbol"),
     "sector": "industry",
     "state": "status",
     **dict.fromkeys(("query", "q", "name", "text"), "search"),
+    **dict.fromkeys(("families", "pattern_family"), "family"),
+    **dict.fromkeys(("order", "order_by", "sort_by", "sort_order", "rank_by"), "sort"),
+    **dict.fromkeys(("count", "num", "n", "top", "top_n", "first", "size"), "limit"),
+    **dict.fromkeys(("max_results", "max_rows", "page_size", "per_page"), "limit"),
+    **dict.fromkeys(("page", "page_number", "cursor", "skip"), "offset"),
     **dict.fromkeys(("from", "from_date", "start", "start_date", "after"), "since"),
     **dict.fromkeys(("to", "to_date", "end", "end_date", "before"), "until"),
 }
 """What agents write, and the argument that some tool has for it."""
 
-TRIANGLE = re.compile(r"\W*(ascending|descending)[\s_-]*triangles?\W*", re.IGNORECASE)
+TRIANGLE = re.compile(
+    r"\W*(ascending|descending|symmetric(?:al)?)[\s_-]*triangles?\W*", re.IGNORECASE
+)
 """A type of triangle, for which the family of all triangles is taken."""
 
 ELSEWHERE = {"symbol": "get_ticker_patterns", "search": "get_universe"}
@@ -50,6 +63,9 @@ CONDITIONS = frozenset(
         *("year", "years", "month", "day", "days", "week", "date", "sector", "ticker", "tickers"),
         *("above", "below", "over", "under", "only", "exclude", "include", "except", "where"),
         *("filter", "query", "condition", "conditions", "state", "dry", "preview", "append"),
+        *("period", "interval", "timeframe", "lookback", "range", "between", "minimum", "maximum"),
+        *("bullish", "bearish", "winners", "losers", "trades", "region", "currency", "recent"),
+        *("ascending", "descending"),
         *("confirm", "keep", "merge", "mode", "replace", "type", "label", "pattern", "score"),
         *(word for name in KINDS for word in name.split("_")),
         *(
@@ -117,7 +133,7 @@ def _parts(name: str) -> list[str]:
 
 
 def _is_condition(name: str) -> bool:
-    return not CONDITIONS.isdisjoint(_parts(name)) or _plain(name) in {*MEANT, "min", "max"}
+    return not CONDITIONS.isdisjoint(_parts(name)) or _plain(name) in {*MEANT, *SHORT}
 
 
 def _plain(name: str) -> str:
@@ -129,6 +145,8 @@ def _is_near(name: str, tool: Tool) -> bool:
     plain, parts = _plain(name), set(_parts(name)) - {"id"}
     wanted = MEANT.get(plain, plain)
     if {wanted, f"{wanted}s"} & {*tool.arguments}:
+        return True
+    if len(plain) >= BRIEF and any(each.startswith(plain) for each in tool.arguments):
         return True
     from rapidfuzz.distance import OSA  # 3 MB, for what is misspelt alone
 

@@ -35,6 +35,11 @@ BOOLEANS: Final = {"true": True, "yes": True, "false": False, "no": False}
 STATES: Final = {"triggered": "in_progress", "running": "in_progress"}
 """What pages and people call a status, by its own name."""
 NOTHING: Final = ("", "null", "none", "undefined")
+TRIANGLES: Final = re.compile(r"((symmetrical|symmetric|ascending|descending)_)?triangles?")
+"""The family of all triangles and its types, which stand in `pattern_type`."""
+LISTED: Final = re.compile(r"\[\s*[^\[\]]*\]")
+WORD: Final = re.compile(r"(['\"]?)([^'\"]+)\1")
+"""A list without the quotes of JSON, and a word of it."""
 OPS: Final = {"==": "=", "=<": "<=", "=>": ">=", "≤": "<=", "≥": ">="} | {
     word: op
     for op, words in {"<": "lt below", ">": "gt above", "<=": "lte", ">=": "gte", "=": "eq"}.items()
@@ -79,8 +84,10 @@ def _reader(name: str, field: Schema) -> Callable[[Any], Any]:
 
 
 def _text(raw: Any) -> Any:  # noqa: ANN401 - any JSON
-    if isinstance(raw, list) and len(raw) == 1:
-        raw = raw[0]
+    read = _json(raw) if isinstance(raw, str) and raw.strip()[:1] in ('"', "[") else raw
+    if isinstance(read, list) and len(read) == 1:
+        read = read[0]
+    raw = read if isinstance(read, str) or not isinstance(raw, str) else raw
     # A symbol may be digits only.
     return str(raw) if isinstance(raw, int) and not isinstance(raw, bool) else raw
 
@@ -114,8 +121,7 @@ def choice(raw: Any, choices: Iterable[str], *, family: bool = False) -> Any:  #
     elif raw.strip().startswith("-"):
         plain = f"-{plain}"
     if family:
-        # Every type of triangle is of this family; the type is in `pattern_type`.
-        plain = "triangle" if re.search(r"triangles?$", plain) else plain.removesuffix("s")
+        plain = "triangle" if TRIANGLES.fullmatch(plain) else plain.removesuffix("s")
     plain = plain if plain in choices else STATES.get(plain, plain)
     return plain if plain in choices else raw
 
@@ -124,8 +130,17 @@ def words(raw: Any) -> Any:  # noqa: ANN401
     """A list of words from its JSON text, or from a text with commas or blanks between them."""
     if not isinstance(raw, str) or not raw.strip():
         return raw
-    if raw.lstrip().startswith("["):
-        return _json(raw)
+    if not raw.lstrip().startswith("["):
+        return _words(raw)
+    read = _json(raw)
+    if isinstance(read, list) or not LISTED.fullmatch(raw.strip()):
+        return read
+    # As Python prints a list, or without any quotes.
+    found = [WORD.fullmatch(word) for word in _words(raw.strip()[1:-1])]
+    return [word[2] for word in found if word] if all(found) else raw
+
+
+def _words(raw: str) -> list[str]:
     return [word for word in re.split(r"[,;\s]+", raw) if word]
 
 

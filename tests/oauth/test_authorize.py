@@ -165,6 +165,10 @@ def test_the_resource_is_the_agent_endpoint_or_its_origin(host: Host, ending: st
     assert host.check(host.query(resource=host.service.url + ending))
 
 
+def test_scheme_and_host_of_the_resource_may_be_in_upper_case(host: Host) -> None:
+    assert host.check(host.query(resource=f"{host.service.url.upper()}/mcp"))
+
+
 @pytest.mark.parametrize("ending", ["/mcp#x", "/mcp//", "/mcp?x", "/MCP", "/mcpx", ".evil.example"])
 def test_a_resource_that_only_looks_alike_is_refused(host: Host, ending: str) -> None:
     query = host.query(resource=host.service.url + ending)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -204,6 +205,19 @@ def test_a_key_elsewhere_is_not_read_and_does_not_start_a_sign_in(service: Servi
     assert not mcp.headers.get("www-authenticate")
 
 
+@pytest.mark.parametrize("part", ["{}:", ":{}", "user:{}"])
+def test_a_key_in_a_basic_field_does_not_start_a_sign_in(service: Service, part: str) -> None:
+    encoded = b64encode(part.format(service.key).encode()).decode()
+    fields = {**ACCEPT, "Authorization": f"Basic {encoded}"}
+    named = httpx.get(f"{service.base}/me", headers=fields)
+    mcp = post_mcp(service, fields)
+
+    assert (named.status_code, named.json()["error"]) == (401, "missing_api_key")
+    assert "the scheme Basic" in named.json()["fix"]
+    assert mcp.status_code == 200
+    assert not mcp.headers.get("www-authenticate")
+
+
 AGENT, NAMED = (b"user-agent", b"curl/8"), (b"x-service-client", b"notebook/2")
 NAMES: tuple[tuple[list[tuple[bytes, bytes]], str], ...] = (
     ([], ""),
@@ -251,7 +265,9 @@ async def test_a_caller_has_an_address_and_the_name_it_gives_itself(
         ([], None),
         ([b"Bearer ps_live_unknown"], "key"),
         ([b"Bearer pso_at_unknown"], "token"),
+        ([b"Bearer key-ps_live_unknown"], "key"),
         ([b"Basic KEY"], "no_bearer"),
+        ([b"Basic =ps"], "no_bearer"),
         ([b"Token KEY"], "no_bearer"),
         ([b"Bearer" + b" " * 451 + b"KEY"], "key"),
         ([b"Bearer \xff"], "no_bearer"),

@@ -34,7 +34,8 @@ def test_a_revoked_token_and_an_api_key_are_none(host: Host, service: Service) -
 
 
 def test_no_token_is_told(host: Host) -> None:
-    assert error_of(host.revoke("")) == (400, "invalid_request")
+    for client_id in (host.client_id, None):
+        assert error_of(host.revoke("", client_id=client_id)) == (400, "invalid_request")
 
 
 @pytest.mark.parametrize("kind", KINDS)

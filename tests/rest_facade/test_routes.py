@@ -29,6 +29,18 @@ def test_a_repeated_parameter_takes_its_last_value_and_an_unknown_one_is_ignored
     assert service.get("/scan?min_win_rate=90").json() == service.get("/scan").json()
 
 
+@pytest.mark.parametrize("written", ["symbols={}&symbols={}", "symbols={},{}&symbols={}"])
+def test_a_list_whose_name_is_repeated_has_all_its_items(service: Service, written: str) -> None:
+    rows = service.get("/scan?status=all").json()["setups"]
+    wanted = {row["symbol"] for row in rows[:3]}
+    first, last = min(wanted), max(wanted)
+
+    found = service.get(f"/scan?status=all&{written.format(first, last, first)}").json()["setups"]
+
+    assert first != last
+    assert {row["symbol"] for row in found} == {first, last}
+
+
 @pytest.mark.proves("TICK-errors-symbols")
 def test_a_body_that_is_no_list_of_known_symbols_is_refused_and_changes_nothing(
     service: Service, subtests: pytest.Subtests

@@ -11,12 +11,12 @@ import pytest
 from screener.settings.settings import Settings
 from store.accounts.audit import EventKind
 from store.database import tables
+from tests import accounts
 from tests.postgres import ENGINES, fresh_database
 from tests.screener.command import run
 from tests.service import apart, at_database, new_key
-from tests.store.backup import copies
 
-State = tuple[dict[str, bytes], dict[str, list[tuple[object, ...]]]]
+State = tuple[dict[str, bytes], dict[str, list[str]]]
 """The files of a data folder and the rows of its database."""
 
 
@@ -49,11 +49,11 @@ def files_of(data: Path) -> dict[str, bytes]:
     }
 
 
-def rows_of(settings: Settings) -> dict[str, list[tuple[object, ...]]]:
+def rows_of(settings: Settings) -> dict[str, list[str]]:
     """All rows of all tables, as both databases give them; without what a restore adds."""
-    rows = at_database(settings.accounts_url, copies.rows_of)
-    name, kind = tables.audit.name, tables.audit.columns.keys().index("kind")
-    return rows | {name: [row for row in rows[name] if row[kind] != EventKind.RESTORED]}
+    rows = at_database(settings.accounts_url, accounts.rows_of)
+    name = tables.audit.name
+    return rows | {name: [row for row in rows[name] if f"'{EventKind.RESTORED}'" not in row]}
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from mcp_server.filters.doubts import FRACTION, doubt
+from mcp_server.filters.doubts import FRACTION, doubt, in_percent
 from mcp_server.filters.filters import Predicate
 from mcp_server.filters.scan_order import COLUMNS, PRICES, RANK
 from mcp_server.operations.arguments import ScanArguments, ScanSetupsArguments
@@ -277,7 +277,7 @@ def notes(
         yield NO_QUALITY
     yield from (words for one in arguments.filters if (words := doubt(one)))
     if arguments.max_distance_pct and arguments.max_distance_pct < FRACTION:
-        yield f"max_distance_pct is percent: {arguments.max_distance_pct:g} counts as so many %."
+        yield in_percent("max_distance_pct", arguments.max_distance_pct)
     views = [book.scan.rows[row] for row in rows]
     yield from _opposites(book, arguments, rows, views)
     yield from _emptied(matches)

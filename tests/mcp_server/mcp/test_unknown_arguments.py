@@ -65,6 +65,10 @@ async def test_a_change_is_made_whatever_a_host_adds(service: Service) -> None:
         ("year", 2024, "Not applied, because scan_setups does not take it: year."),
         ("marketCap", 1e9, "marketCap"),
         ("excludeEtfs", True, "excludeEtfs"),
+        ("timeframe", "1wk", "timeframe"),
+        ("as_of", "2012-06-01", "as_of"),
+        ("lookback", 5, "lookback"),
+        ("region", "Europe", "region"),
     ],
 )
 async def test_a_condition_that_a_tool_does_not_take_is_told_beside_the_answer(
@@ -81,11 +85,14 @@ async def test_a_condition_that_a_tool_does_not_take_is_told_beside_the_answer(
 
 
 @pytest.mark.parametrize("tool", ["get_family_track_record", "scan_setups", "get_changes"])
-async def test_a_type_of_triangle_is_told_to_be_all_triangles(service: Service, tool: str) -> None:
-    one = await asked(service, tool, family="Ascending triangle")
+@pytest.mark.parametrize("kind", ["ascending", "symmetrical"])
+async def test_a_type_of_triangle_is_told_to_be_all_triangles(
+    service: Service, tool: str, kind: str
+) -> None:
+    one = await asked(service, tool, family=f"{kind.title()} triangle")
     all_types = await asked(service, tool, family="triangle")
 
-    assert "Not applied: ascending." in texts(one)[-1]
+    assert f"Not applied: {kind}." in texts(one)[-1]
     assert (one.structured_content or {}).pop("not_applied") == ["family"]
     assert one.structured_content == all_types.structured_content
     assert "Not applied" not in " ".join(texts(all_types))
@@ -106,7 +113,12 @@ async def test_a_condition_without_a_value_asks_for_nothing(service: Service) ->
         ("scan_setups", {"maxDistancePct": 5}, "Did you mean max_distance_pct?"),
         ("scan_setups", {"max_distance": 5}, "Did you mean max_distance_pct?"),
         ("scan_setups", {"symbol": "AAPL"}, "Did you mean symbols?"),
-        ("scan_setups", {"sort_by": "gain"}, "Takes: family, direction, status,"),
+        ("scan_setups", {"sort_by": "gain"}, "Did you mean sort?"),
+        ("scan_setups", {"top_n": 3}, "Did you mean limit?"),
+        ("scan_setups", {"page": 2}, "Did you mean offset?"),
+        ("scan_setups", {"dir": "bullish"}, "nothing was done"),
+        ("get_pattern_history", {"symbol": "MSFT", "lim": 3}, "nothing was done"),
+        ("get_family_track_record", {"families": ["triangle"]}, "Did you mean family?"),
         ("get_pattern_history", {"symbol": "MSFT", "from": "2024-01-01"}, "Did you mean since?"),
         ("get_universe", {"name": "apple"}, "Did you mean search?"),
         ("get_ticker_patterns", {"ticker": "MSFT"}, "Did you mean symbol?"),

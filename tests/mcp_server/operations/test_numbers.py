@@ -25,7 +25,7 @@ def doubted(kind: str, op: str, value: float, **more: Any) -> str:
     ("predicate", "words"),
     [
         (("win_rate", ">", 0.4), "0.4 means 0.4%, not 40%"),
-        (("rsi", "<", 0.3), "0.3 means 0.3%"),
+        (("rsi", "<", 0.3), "goes from 0 to 100: 0.3 means 0.3, not 30"),
         (("volume_percentile", ">", 180), "goes from 0 to 100"),
         (("market_cap", ">", 2), "counts single dollars: 2."),
         (("avg_volume", ">=", 1.5), "counts single shares: 1.5."),

@@ -70,7 +70,10 @@ def test_a_predicate_is_read_in_any_usual_form(sent: object, taken: object) -> N
         ("family", "Ascending Triangle", "triangle"),
         ("family", "Rising-Wedges", "rising_wedge"),
         ("family", ["triangle"], "triangle"),
+        ("family", '["Triangle"]', "triangle"),
         ("family", "cup", "cup"),
+        *(("family", each, each) for each in ("rising_wedge,triangle", "any but triangle")),
+        *(("family", each, each) for each in ("bullish triangle", '["triangle","cup"]')),
         ("status", "In Progress", "in_progress"),
         ("status", "Triggered", "in_progress"),
         ("direction", "BULLISH", "bullish"),
@@ -104,6 +107,8 @@ def test_a_whole_list_that_is_empty_text_is_no_list() -> None:
         *(("AAPL, MSFT", ["AAPL", "MSFT"]), ("AAPL MSFT", ["AAPL", "MSFT"])),
         *(('["AAPL","MSFT"]', ["AAPL", "MSFT"]), ("AAPL;MSFT\n", ["AAPL", "MSFT"])),
         *(("AAPL", ["AAPL"]), ("[]", []), (["AAPL,MSFT"], ["AAPL,MSFT"])),
+        *(("['AAPL', 'MSFT']", ["AAPL", "MSFT"]), ("[AAPL, MSFT]", ["AAPL", "MSFT"])),
+        *((each, each) for each in ('["AAPL", "MS]', '["AAPL", "MSFT"', "[['AAPL']]", "[a]b")),
     ],
 )
 def test_a_list_is_read_from_its_text(sent: object, taken: object) -> None:
@@ -131,6 +136,15 @@ def test_rest_reads_other_parameters_in_any_spelling(service: Service) -> None:
 
     assert sorted_["sort"] == "-expected_r"
     assert [each["symbol"] for each in put.json()["tickers"]] == before
+
+
+def test_a_text_is_read_without_the_quotes_of_json() -> None:
+    operation = OPERATIONS["get_pattern_history"]
+
+    for sent in ('"AAPL"', '["AAPL"]', ["AAPL"]):
+        assert spelled(operation, {"symbol": sent}) == {"symbol": "AAPL"}
+    for sent in ('["AAPL","MSFT"]', '"AAPL', "[AAPL]"):
+        assert spelled(operation, {"symbol": sent}) == {"symbol": sent}
 
 
 def test_what_is_read_is_still_held_to_the_rules() -> None:
