@@ -57,8 +57,9 @@ def _table(events: list[ChangeEvent]) -> Table:
     shown = Table(
         "symbol", "family", "direction", "start", "stop", "target", "quality", "how", "why"
     )
-    for event in events:
-        view, first = event.view, event.rows[0] if event.rows else {}
+    sides = ((one, view) for one in events for view in (one.view.sides if one.view else (None,)))
+    for event, view in sides:
+        first = event.rows[0] if event.rows else {}
         if view:
             plan = view.plan
             levels = (plan.start, plan.stop, plan.target)

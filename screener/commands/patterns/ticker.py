@@ -79,7 +79,7 @@ def _heading(book: Book, symbol: str) -> str:
 
 
 def _print_setup(setup: SetupView, lines: Fields) -> None:
-    kind = f"{setup.pattern}, {setup.direction}, {status_words(setup.status)}"
+    kind = f"{setup.pattern}, {setup.directions}, {status_words(setup.status)}"
     out.print_text(f"{kind} (setup {setup.setup_id})")
     _fact("drawn", "; ".join(filter(None, _times(setup))))
     _fact(

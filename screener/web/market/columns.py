@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any, Literal
 
@@ -19,6 +19,9 @@ from store.wire.scan_index import compact
 from store.wire.view import SetupView
 
 TONES = {"+": " up", "-": " down"}
+
+LINES = Markup("<br>")
+"""What is between the lines of a cell."""
 
 NONE = "\N{EN DASH}"
 """The cell of a value that there is not."""
@@ -41,9 +44,11 @@ class Row:
     def fields(self) -> dict[str, Any]:
         """Its values by the names that the API and the command line give them."""
         view, record = self.view, self.view.record
+        short = compact(view)
         return {
             **self.known,
-            **compact(view),
+            **short,
+            **{f"opposite_{name}": value for name, value in short.get("opposite_plan", {}).items()},
             "name": self.name,
             "as_of_session": view.as_of,
             "currency": view.currency,
@@ -74,6 +79,8 @@ class ScreenColumn:
     """Its columns of CSV, as `Row.fields` names them."""
     look: str = "number"
     """The class of its cells."""
+    by_plan: bool = False
+    """Whether it has a line for each plan of a setup that may break out either way."""
 
 
 def _change(value: float | None) -> str:
@@ -145,12 +152,12 @@ COLUMNS: Mapping[str, ScreenColumn] = {
     "pattern": ScreenColumn(
         "Pattern",
         "pattern",
-        lambda row: f"{row.view.pattern}, {row.view.direction}",
-        ("family", "pattern", "direction", "attempt"),
+        lambda row: f"{row.view.pattern}, {row.view.directions}",
+        ("family", "pattern", "direction", "attempt", "opposite_direction"),
         "pattern",
     ),
     "status": ScreenColumn(
-        "Status", "sessions", _status, ("status", "sessions_since_trigger"), "status"
+        "Status", "sessions", _status, ("status", "sessions_since_trigger"), "status", by_plan=True
     ),
     "quality": ScreenColumn(
         "Quality",
@@ -162,31 +169,39 @@ COLUMNS: Mapping[str, ScreenColumn] = {
         "Distance to trigger, or open P/L",
         "distance",
         _place,
-        ("distance_to_trigger_pct", "last_close_side", "gain_pct", "gain_r"),
+        (
+            *("distance_to_trigger_pct", "last_close_side", "gain_pct", "gain_r"),
+            "opposite_distance_to_trigger_pct",
+        ),
+        by_plan=True,
     ),
     "trigger": ScreenColumn(
         "Trigger or entry",
         "trigger",
         lambda row: money(row.view.plan.start, row.view.currency),
-        ("trigger_price", "entry_price"),
+        ("trigger_price", "entry_price", "opposite_trigger_price"),
+        by_plan=True,
     ),
     "stop": ScreenColumn(
         "Stop",
         "stop",
         lambda row: _level(row, "stop"),
-        ("stop_price", "stop_pct"),
+        ("stop_price", "stop_pct", "opposite_stop_price"),
+        by_plan=True,
     ),
     "target": ScreenColumn(
         "Target",
         "target",
         lambda row: _level(row, "target"),
-        ("target_price", "target_pct"),
+        ("target_price", "target_pct", "opposite_target_price"),
+        by_plan=True,
     ),
     "reward_to_risk": ScreenColumn(
         "Reward to risk",
         "reward_to_risk",
         lambda row: words.reward_words(row.view),
         ("reward_to_risk", "reward_to_risk_left"),
+        by_plan=True,
     ),
     "trades": ScreenColumn("Trades", "sample", _trades, ()),
     "loss": ScreenColumn("Avg loss", "", _loss, ()),
@@ -330,9 +345,10 @@ def _evidence(book: Book, column: str) -> Callable[[int], float | str | None]:
 
 def cells_of(row: Row, columns: Mapping[str, ScreenColumn]) -> list[Cell]:
     """The cells of a row; a number with a sign is coloured by it."""
-    cells = []
+    rows = [replace(row, view=side) for side in row.view.sides]
+    cells = list[Cell]()
     for name, column in columns.items():
-        text = column.text(row)
+        text = LINES.join(map(column.text, rows if column.by_plan else (row,)))
         tone = TONES.get(text[0], "") if column.look == "number" else ""
         cells.append((name, _attributes(column.label, column.look + tone), text))
     return cells
