@@ -225,7 +225,7 @@ def _levels(view: SetupView, plan: PlanView) -> str:
     return (
         f"{plan.start_name} {price(plan.start)}{entered}, stop {price(plan.stop)} "
         f"({change(plan.stop_pct)}), target {price(plan.target)} ({change(plan.target_pct)}), "
-        f"reward to risk {ratio(plan.reward_to_risk)}"
+        f"reward to risk {ratios_words(view, plan)}"
     )
 
 
@@ -321,6 +321,12 @@ def reward_words(view: SetupView) -> str:
     """Its reward to risk; of a running trade that it is what is left from the last close."""
     left = view.status != "forming" and view.reward_to_risk is not None
     return ratio(view.reward_to_risk) + (" left" if left else "")
+
+
+def ratios_words(view: SetupView, plan: PlanView) -> str:
+    """The reward to risk of a plan: `2.26`; of a trade `2.78 from the entry, 3.34 left`."""
+    left = "" if view.status == "forming" else f" from the entry, {reward_words(view)}"
+    return f"{ratio(plan.reward_to_risk)}{left}"
 
 
 def rule_words(rule: str, value: float, bound: float) -> tuple[str, str, str]:

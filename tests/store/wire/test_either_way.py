@@ -79,3 +79,15 @@ def test_a_table_of_the_terminal_has_a_row_for_each_plan(view: SetupView) -> Non
     assert ("bullish" in first, "$90.00" in first) == (True, True)
     assert ("bearish" in second, "$112.00" in second, "already passed" in second) == (True,) * 3
     assert "two rows of one triangle: it may break out either way" in shown.legend
+
+
+def test_a_trade_has_its_reward_to_risk_from_the_entry_and_what_is_left() -> None:
+    trade = {"status": "in_progress", "entry_price": 100.0, "entry_date": "2026-08-03"}
+
+    def entered(row: dict[str, Any]) -> None:
+        row |= trade
+        row["plans"][0] |= {"stop_price": 90.0, "target_price": 150.0}
+
+    view = forming(110.0, [("bullish", 99.0)], entered)
+
+    assert plan_words(view).endswith("reward to risk 5.00 from the entry, 2.00 left")
