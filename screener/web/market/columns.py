@@ -20,8 +20,8 @@ from store.wire.view import SetupView
 
 TONES = {"+": " up", "-": " down"}
 
-LINES = Markup("<br>")
-"""What is between the lines of a cell."""
+LINES = Markup('<span class="or"> or </span><br>')
+"""What is between the lines of a cell; a table breaks the line, a chart's facts read on."""
 
 NONE = "\N{EN DASH}"
 """The cell of a value that there is not."""
@@ -173,6 +173,7 @@ COLUMNS: Mapping[str, ScreenColumn] = {
             *("distance_to_trigger_pct", "last_close_side", "gain_pct", "gain_r"),
             "opposite_distance_to_trigger_pct",
         ),
+        "number place",
         by_plan=True,
     ),
     "trigger": ScreenColumn(
@@ -257,16 +258,21 @@ OF_KINDS: Mapping[str, str] = {
 }
 """The column that shows what a kind of condition looks at; the others have one of their own."""
 
-DRAWN = (
+SHOWN = (
     *("symbol", "price", "change", "pattern", "status", "quality", "place"),
-    "reward_to_risk",
+    *("trigger", "stop", "target", "reward_to_risk"),
     *RECORD,
 )
-USUAL: Mapping[str, Sequence[str]] = {
-    "table": (*DRAWN[:-4], "trigger", "stop", "target", *DRAWN[-4:]),
-    "charts": DRAWN,
+USUAL: Mapping[str, Sequence[str]] = {"table": SHOWN, "charts": SHOWN}
+"""By the view, the columns that it shows where nobody chose."""
+
+BY_STATUS: Mapping[tuple[str, str], str] = {
+    ("place", "forming"): "Distance to trigger",
+    ("place", "in_progress"): "Open P/L",
+    ("trigger", "forming"): "Trigger",
+    ("trigger", "in_progress"): "Entry",
 }
-"""By the view, the columns that it shows where nobody chose: a chart draws stop and target."""
+"""What a column is called among the setups of one status."""
 
 
 def read_columns(text: str, view: str) -> Sequence[str] | None:
@@ -348,9 +354,11 @@ def cells_of(row: Row, columns: Mapping[str, ScreenColumn]) -> list[Cell]:
     rows = [replace(row, view=side) for side in row.view.sides]
     cells = list[Cell]()
     for name, column in columns.items():
-        text = LINES.join(map(column.text, rows if column.by_plan else (row,)))
-        tone = TONES.get(text[0], "") if column.look == "number" else ""
-        cells.append((name, _attributes(column.label, column.look + tone), text))
+        lines = [column.text(one) for one in (rows if column.by_plan else (row,))]
+        text = LINES.join(lines if len(set(lines)) > 1 else lines[:1])
+        tone = TONES.get(text[0], "") if column.look.startswith("number") else ""
+        label = BY_STATUS.get((name, row.view.status), column.label)
+        cells.append((name, _attributes(label, column.look + tone), text))
     return cells
 
 

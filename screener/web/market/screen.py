@@ -18,6 +18,7 @@ from mcp_server.operations.screens import DEFAULTS, PATH
 from mcp_server.operations.services import Services
 from mcp_server.presentation.offer import Offer
 from screener.web.market.columns import (
+    BY_STATUS,
     COLUMNS,
     RECORD,
     USUAL,
@@ -49,8 +50,6 @@ NOT_ASKED = PageRefusal(400, "This scan cannot be run. The form shows why.")
 FAMILIES = (("", "All families"), *((str(family), family.label) for family in Family))
 LIMITS = tuple((size, size) for size in ("25", "50", "100", "200"))
 STATUSES = (("forming", "Forming"), ("in_progress", "Triggered"), ("all", "All"))
-PLACES = {"forming": "Distance to trigger", "in_progress": "Open P/L"}
-"""What the column `place` is called among the setups of one status."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +241,7 @@ def _heading(query: Query, name: str, column: ScreenColumn) -> SortHead:
     sort = "gain" if by_gain else column.sort
     order = {sort: "ascending", f"-{sort}": "descending"}.get(query.arguments.sort, "")
     turned = {"ascending": f"-{sort}", "descending": sort, "": f"{ORDERS[sort].first}{sort}"}[order]
-    label = PLACES.get(status, column.label) if name == "place" else column.label
+    label = BY_STATUS.get((name, status), column.label)
     return SortHead(label, query.address(sort=turned, offset="0"), order, column.look)
 
 

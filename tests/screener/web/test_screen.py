@@ -362,7 +362,7 @@ def test_a_heading_sorts_says_how_and_turns_round(market: Service) -> None:
     page = screen(market, sort="distance", offset="10").text
     headings = re.findall(r'<th scope="col"[^>]*?(?: aria-sort="(\w+)")?><a href="([^"]+)"', page)
 
-    assert {"Trigger or entry", "Quality"} <= set(re.findall('data-label="([^"]+)"', page))
+    assert {"Trigger", "Quality"} <= set(re.findall('data-label="([^"]+)"', page))
     assert [order for order, _ in headings if order] == ["ascending"]
     assert "/screen?sort=-distance" in [html.unescape(address) for _, address in headings]
     assert len(headings) == page.count('scope="col"') - 1 == len(USUAL["table"]) - 1, "of the loss"
@@ -396,11 +396,8 @@ def test_charts_are_another_view_of_the_same_setups(market: Service) -> None:
     assert "<img" not in table
     assert ids(charts) == ids(table)
     assert re.findall(r'class="thumbnail" src="[^"]*setup_id=([^&"]+)', charts) == ids(table)
-    assert [charts.count(f'data-label="{label}"') for label in ("Reward to risk", *PLAN)] == [
-        7,
-        0,
-        0,
-    ]
+    labels = ("Reward to risk", "Entry", "Open P/L", *PLAN)
+    assert [charts.count(f'data-label="{label}"') for label in labels] == [7] * 5
     assert screen(market, view="charts", columns="stop", limit="7").text.count(PLAN[0] + '">') == 7
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from screener.commands.patterns.tables import FORMING, setup_table
-from screener.web.market.columns import COLUMNS, Row, cells_of, sheet_of
+from screener.web.market.columns import COLUMNS, LINES, Row, cells_of, sheet_of
 from store.wire.view import SetupView
 from store.wire.words import caption, place_words, plan_words, setup_words
 from tests.store.wire.test_distance_words import forming
@@ -50,7 +50,7 @@ def test_a_row_of_the_screen_has_a_line_for_each_plan(view: SetupView) -> None:
 
     cells = cells_of(row, {name: COLUMNS[name] for name in names})
 
-    assert [text for _, _, text in cells] == [
+    assert [text.replace(LINES, "<br>") for _, _, text in cells] == [
         "forming<br>forming, beyond",
         "$110.00<br>$101.00",
         "$90.00 -18.18%<br>$112.00 +10.89%",
