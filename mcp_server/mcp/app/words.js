@@ -94,7 +94,7 @@ function factsText(data) {
 
 function ruleText(data) {
   const beyond = data.last_close_side === "beyond";
-  return data.trigger_rule + (beyond ? " The last close is already beyond the trigger." : "");
+  return data.trigger_rule + (beyond ? ` The last close is already beyond ${data.plans.length > 1 ? "a" : "the"} trigger.` : "");
 }
 
 /** The levels of each plan with their distance from the entry or, before one, the trigger. */
