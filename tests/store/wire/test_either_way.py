@@ -50,7 +50,7 @@ def test_a_row_of_the_screen_has_a_line_for_each_plan(view: SetupView) -> None:
 
     cells = cells_of(row, {name: COLUMNS[name] for name in names})
 
-    assert [text.replace(LINES, "<br>") for _, _, text in cells] == [
+    assert [str(text).replace(str(LINES), "<br>") for _, _, text in cells] == [
         "forming<br>forming, beyond",
         "$110.00<br>$101.00",
         "$90.00 -18.18%<br>$112.00 +10.89%",
