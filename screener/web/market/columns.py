@@ -351,13 +351,15 @@ def _evidence(book: Book, column: str) -> Callable[[int], float | str | None]:
 
 def cells_of(row: Row, columns: Mapping[str, ScreenColumn]) -> list[Cell]:
     """The cells of a row; a number with a sign is coloured by it."""
-    rows = [replace(row, view=side) for side in row.view.sides]
+    view, status = row.view, row.view.status
+    sides = [replace(row, view=side) for side in view.sides] if len(view.plans) > 1 else []
     cells = list[Cell]()
     for name, column in columns.items():
-        lines = [column.text(one) for one in (rows if column.by_plan else (row,))]
-        text = LINES.join(lines if len(set(lines)) > 1 else lines[:1])
+        by_plan = sides and column.by_plan
+        # What is the same of each plan is said once.
+        text = LINES.join(dict.fromkeys(map(column.text, sides))) if by_plan else column.text(row)
         tone = TONES.get(text[0], "") if column.look.startswith("number") else ""
-        label = BY_STATUS.get((name, row.view.status), column.label)
+        label = BY_STATUS.get((name, status), column.label)
         cells.append((name, _attributes(label, column.look + tone), text))
     return cells
 

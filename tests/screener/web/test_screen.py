@@ -387,6 +387,15 @@ def test_the_columns_that_are_chosen_are_shown_in_their_own_order_and_each_sorts
     assert len(sorts) == len(SHOWN) - 1, "the loss is not sorted by"
 
 
+def test_the_note_below_the_list_says_from_where_each_number_counts(market: Service) -> None:
+    note = words(screen(market, status="all").text)
+
+    assert (
+        "Stop and target are measured from the trigger or, in an open trade, from the entry; "
+        "reward to risk from the trigger or, in an open trade, what is left from the last close."
+    ) in note
+
+
 def test_charts_are_another_view_of_the_same_setups(market: Service) -> None:
     table = screen(market, status="all", sort="-gain", limit="7").text
     address = re.search(r'href="([^"]+)">Charts<', table)
