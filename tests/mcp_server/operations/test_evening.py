@@ -9,7 +9,7 @@ from typing import cast
 from mcp_server.operations.handlers.changes import evening, near_words
 from store.nights.book import Book
 from store.wire.view import SetupView
-from tests.store.wire.test_distance_words import forming
+from tests.store.wire.views import forming
 
 
 def setup(symbol: str, *triggers: tuple[str, float]) -> SetupView:

@@ -10,7 +10,7 @@ from screener.commands.patterns.tables import FORMING, setup_table
 from screener.web.market.columns import COLUMNS, LINES, Row, cells_of, sheet_of
 from store.wire.view import SetupView
 from store.wire.words import caption, place_words, plan_words, setup_words
-from tests.store.wire.test_distance_words import forming
+from tests.store.wire.views import forming
 
 PLANS = [("bullish", 110.0), ("bearish", 101.0)]
 """The close is 100: the first trigger is far, the second is passed."""
@@ -77,7 +77,7 @@ def test_a_table_of_the_terminal_has_a_row_for_each_plan(view: SetupView) -> Non
 
     _, first, second = shown.table.lines()
     assert ("bullish" in first, "$90.00" in first) == (True, True)
-    assert ("bearish" in second, "$112.00" in second, "already passed" in second) == (True,) * 3
+    assert ("bearish" in second, "$112.00" in second, "passed" in second) == (True,) * 3
     assert "two rows of one triangle: it may break out either way" in shown.legend
 
 
