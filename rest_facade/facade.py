@@ -221,7 +221,7 @@ def _conditions(fields: Mapping[bytes, bytes]) -> Conditions:
 async def _read_query(
     query: bytes, wanted: tuple[str, ...], names: Mapping[str, str], operation: Operation
 ) -> dict[str, Any]:
-    """The wanted parameters of a query and those of the path. Of a repeated one the last value
+    """The wanted parameters of a query and those of the path. The last value of a repeated one
     counts; a list has them all, since clients of the OpenAPI document repeat its name.
     """
     fields = input_schema(operation)["properties"]

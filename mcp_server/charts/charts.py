@@ -163,6 +163,7 @@ def chart_view(book: Book, subject: Subject, prices: Prices, name: str = "") -> 
         trigger=plan.trigger,
         stop=plan.stop,
         target=plan.target,
+        other=next(iter(view.plans[1:]), None),
         entry=entry_of(view),
         pole=pole_of(subject.evidence),
         attempt=view.attempt or 1,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mcp_server.drawing import axes
 from mcp_server.drawing.axes import PriceAxis, SessionAxis
@@ -73,6 +73,17 @@ def levels(view: ChartView, sheet: Sheet) -> tuple[Level, ...]:
         shown.append(Level("Trigger", view.trigger, Ink.TRIGGER))
     if plan is not None:
         shown.append(Level(named("Stop", plan.stop_pct), plan.stop, Ink.STOP))
+    if (other := view.other) is not None:
+        shown += [
+            Level(named("Target", other.target_pct), other.target, Ink.TARGET),
+            Level("Trigger", other.trigger, Ink.TRIGGER),
+            Level(named("Stop", other.stop_pct), other.stop, Ink.STOP),
+        ]
+        sides = (view.direction,) * 3 + (other.direction,) * 3
+        shown = [
+            replace(level, name=f"{side} {level.name.lower()}".capitalize())
+            for level, side in zip(shown, sides, strict=True)
+        ]
     if view.exit is not None:
         return (*shown, Level("Exit", view.exit[1], Ink.LAST, dashed=False))
     # Bars are float32: their seven digits are the price that sentences round, their value is not.

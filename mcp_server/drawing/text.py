@@ -16,6 +16,7 @@ from mcp_server.drawing.canvas import Box, Canvas, Ink, Pixels, steps
 from mcp_server.drawing.sheet import FactRow, Sheet
 from mcp_server.drawing.view import ChartView
 from store.wire.currency import currency_words
+from store.wire.view import PlanView
 from store.wire.words import age_words, attempt_words, change, percent, ratio, status_words, tenths
 
 Weight: TypeAlias = Literal["Regular", "SemiBold"]
@@ -136,21 +137,22 @@ def facts(view: ChartView, pack: int, since: int | None) -> dict[str, str]:
 
     `pack` is how many sessions a candle holds, `since` how many there were since the breakout.
     """
-    plan = view.plan
-    multiple = plan.reward_to_risk if plan else None
-    entered = plan is not None and plan.entry is not None
-    reward = "" if multiple is None else f"reward to risk {ratio(multiple)}"
-    moves = ""
-    if plan:
-        target, stop = map(change, (plan.target_pct, plan.stop_pct))
-        first = f"Entry to target {target}, to" if entered else f"Target {target},"
-        moves = f"{first} stop {stop}"
+    plans = view.plans
+    entered = any(plan.entry is not None for plan in plans)
+    reward = ", ".join(
+        f"{ratio(plan.reward_to_risk)}{f' {plan.direction}' if plans[1:] else ''}"
+        for plan in plans
+        if plan.reward_to_risk is not None
+    )
+    reward = reward and f"reward to risk {reward}"
+    moves = "" if plans[1:] else "".join(map(_moves, plans))  # there is no room for those of two
+    directions = " or ".join(plan.direction for plan in plans) or view.direction
     bars = "daily bars" if pack == 1 else f"{pack} sessions a candle"
     return {
         "symbol": view.symbol,
         "name": view.name,
         "pattern": view.pattern,
-        "status": view.note or f"{view.direction}, {status_words(view.status)}",
+        "status": view.note or f"{directions}, {status_words(view.status)}",
         "age": age_words(since),
         "quality": "" if view.quality is None else f"quality {tenths(view.quality)}",
         "attempt": attempt_words(view.attempt, view.attempts),
@@ -164,6 +166,12 @@ def facts(view: ChartView, pack: int, since: int | None) -> dict[str, str]:
         "disclaimer": view.disclaimer,
         "source": f"Source: {view.source}" if view.source else "",
     }
+
+
+def _moves(plan: PlanView) -> str:
+    target, stop = map(change, (plan.target_pct, plan.stop_pct))
+    first = f"Target {target}," if plan.entry is None else f"Entry to target {target}, to"
+    return f"{first} stop {stop}"
 
 
 def _record(view: ChartView, *, short: bool = False) -> str:

@@ -84,6 +84,7 @@ class ChartView:
     """Bars, at least one and oldest first, with a setup, a past trade, or neither; all prices
     positive, in one currency.
 
+    `other` is the second plan of a forming setup that may break out either way.
     `upper` and `lower` are both None where no lines are drawn. Without a stop and a target no level
     but the last close is. A trade has `entry`, its breakout session and the price it was entered
     at, and if it is past, `exit`. A `note` is said in place of direction and status. `marks` are
@@ -108,6 +109,7 @@ class ChartView:
     trigger: float | None = None
     stop: float | None = None
     target: float | None = None
+    other: PlanView | None = None
     entry: Point | None = None
     exit: Point | None = None
     marks: Sequence[TradeMark] = ()
@@ -128,6 +130,11 @@ class ChartView:
         """The bar of a point on a session; None where the bars begin later or end before."""
         at = round(session_index(self.dates, point[0]))
         return at if 0 <= at < len(self.dates) else None
+
+    @property
+    def plans(self) -> list[PlanView]:
+        """Its plans: none without levels, two if it may break out either way."""
+        return [plan for plan in (self.plan, self.other) if plan]
 
     @property
     def plan(self) -> PlanView | None:

@@ -12,7 +12,7 @@ import orjson
 from screener.data.columns import TableName, columns_of, described
 from store.nights.book import Book, company_names
 from store.wire.families import Family
-from store.wire.scan_index import compact, levels
+from store.wire.scan_index import compact
 from store.wire.view import SetupView
 
 Fields: TypeAlias = Mapping[str, Any]
@@ -43,15 +43,15 @@ def setup_rows(
     """A row for each row of the scan; views are by setup id, names of companies by symbol."""
     for row in rows:
         view = views[row["setup_id"]]
-        opposite = levels(view.plans[1]) if len(view.plans) > 1 else {}
+        short = compact(view)
         yield {
             **row,
-            **compact(view),
+            **short,
             "name": names.get(view.symbol),
             "currency": view.currency,
             "stop_pct": view.plan.stop_pct,
             "target_pct": view.plan.target_pct,
-            **{f"opposite_{name}": value for name, value in opposite.items()},
+            **{f"opposite_{name}": value for name, value in short.get("opposite_plan", {}).items()},
             **_lines(row["lines"]),
         }
 

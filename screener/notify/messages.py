@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from store.nights.book import Book
     from store.wire.view import SetupView
 
-MAX_CHANGES: Final = 10
+MAX_CHANGES: Final = 8
 """Changes that are listed one by one; the others are counted."""
 
 MAX_SYMBOLS: Final = 20

@@ -155,6 +155,11 @@ CLOSE: Final = 2.0
 """Percent from the last close to a trigger that is near."""
 
 
+def is_near(view: SetupView) -> bool:
+    """Whether a setup is forming and its nearer trigger is near."""
+    return view.status == "forming" and view.nearest.distance_pct(view.last_close) <= CLOSE
+
+
 def _nearness(view: SetupView) -> float:
     """The place of a setup in an evening's list: near its trigger, farther away, triggered (the
     newest first), each by quality.
@@ -162,7 +167,7 @@ def _nearness(view: SetupView) -> float:
     lacking = 100 - (view.quality_pct or 0.0)
     if view.status != "forming":
         return 3000.0 + 1000 * (view.sessions_running or 0) + lacking
-    return lacking if view.nearest.distance_pct(view.last_close) <= CLOSE else 1000 + lacking
+    return lacking if is_near(view) else 1000 + lacking
 
 
 NUMBERS: Mapping[str, Callable[[SetupView], float | None]] = {

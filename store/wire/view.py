@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -65,6 +65,11 @@ class PlanView:
     def distance_pct(self, last_close: float) -> float:
         """How far a last close is from the trigger, percent, without a sign."""
         return abs(percent_of(self.trigger, last_close))
+
+    def passed(self, last_close: float) -> bool:
+        """Whether a last close is already past the trigger."""
+        above = self.direction == "bullish"
+        return last_close > self.trigger if above else last_close < self.trigger
 
     def left(self, last_close: float) -> float | None:
         """The way from a last close to the target over that to the stop; None beyond the stop."""
@@ -208,6 +213,28 @@ class SetupView:
     def plan(self) -> PlanView:
         """The plan of the direction in which the setup is traded."""
         return self.plans[0]
+
+    @property
+    def sides(self) -> tuple[SetupView, ...]:
+        """The setup by each of its plans: where it may break out either way it is shown twice. Only
+        that of the first plan has a record.
+        """
+        if len(self.plans) == 1:
+            return (self,)
+        first, *others = (self._side(plan) for plan in self.plans)
+        bare = (replace(one, record=None, expected_r=None, typical_gain_pct=None) for one in others)
+        return (first, *bare)
+
+    def _side(self, plan: PlanView) -> SetupView:
+        move = percent_of(plan.trigger, self.last_close)
+        side: CloseSide = "beyond" if plan.passed(self.last_close) else "before"
+        return replace(
+            self,
+            direction=plan.direction,
+            plans=(plan,),
+            distance_pct=None if self.distance_pct is None else move,
+            last_close_side=self.last_close_side and side,
+        )
 
     @property
     def nearest(self) -> PlanView:

@@ -14,7 +14,6 @@ from store.wire.currency import DOLLARS, money
 from store.wire.families import QUALITY as QUALITY
 from store.wire.families import pattern_words as pattern_words
 from store.wire.labels import CHANGE_KINDS, CHANGE_REASONS, DRAWING_RULES, words_of
-from store.wire.view import percent_of
 
 if TYPE_CHECKING:
     from store.wire.records import Verdict
@@ -161,7 +160,7 @@ def state_words(view: SetupView) -> str:
 
 def setup_words(view: SetupView) -> str:
     """The setup in a line: `MSFT: Rising wedge, bearish, forming`."""
-    return f"{view.symbol}: {view.pattern}, {view.direction}, {status_words(view.status)}"
+    return f"{view.symbol}: {view.pattern}, {view.directions}, {status_words(view.status)}"
 
 
 def distance_words(view: SetupView) -> str:
@@ -170,12 +169,18 @@ def distance_words(view: SetupView) -> str:
     """
     if view.distance_pct is None:
         return ""
-    first = _from_close(view.distance_pct, view.plan, " the close")
-    others = (
-        f" or {_from_close(percent_of(plan.trigger, view.last_close), plan, ' it')}"
-        for plan in view.plans[1:]
+    first, *others = (
+        (f"{_way(view, side.plan)}trigger", side.distance_pct or 0.0, side.plan)
+        for side in view.sides
     )
-    return f"trigger {first}{''.join(others)}"
+    name, move, plan = first
+    rest = (f" or {also} {_from_close(far, other, ' it')}" for also, far, other in others)
+    return f"{name} {_from_close(move, plan, ' the close')}{''.join(rest)}"
+
+
+def _way(view: SetupView, plan: PlanView) -> str:
+    """The direction in front of a plan's levels, where there are plans of both."""
+    return f"{plan.direction} " if len(view.plans) > 1 else ""
 
 
 def away_words(view: SetupView) -> str:
@@ -214,14 +219,17 @@ def quality_words(view: SetupView) -> str:
 
 
 def plan_words(view: SetupView) -> str:
-    """The levels of its plan: entry or trigger, stop, target and reward to risk."""
-    plan = view.plan
+    """The levels of each of its plans: entry or trigger, stop, target and reward to risk."""
+    return "; ".join(f"{_way(view, plan)}{_levels(view, plan)}" for plan in view.plans)
+
+
+def _levels(view: SetupView, plan: PlanView) -> str:
     entered = f" on {view.entry_date}" if view.entry_date else ""
     price = partial(money, currency=view.currency)
     return (
         f"{plan.start_name} {price(plan.start)}{entered}, stop {price(plan.stop)} "
         f"({change(plan.stop_pct)}), target {price(plan.target)} ({change(plan.target_pct)}), "
-        f"reward to risk {ratio(plan.reward_to_risk)}"
+        f"reward to risk {ratios_words(view, plan)}"
     )
 
 
@@ -317,6 +325,12 @@ def reward_words(view: SetupView) -> str:
     """Its reward to risk; of a running trade that it is what is left from the last close."""
     left = view.status != "forming" and view.reward_to_risk is not None
     return ratio(view.reward_to_risk) + (" left" if left else "")
+
+
+def ratios_words(view: SetupView, plan: PlanView) -> str:
+    """The reward to risk of a plan: `2.26`; of a trade `2.78 from the entry, 3.34 left`."""
+    left = "" if view.status == "forming" else f" from the entry, {reward_words(view)}"
+    return f"{ratio(plan.reward_to_risk)}{left}"
 
 
 def rule_words(rule: str, value: float, bound: float) -> tuple[str, str, str]:

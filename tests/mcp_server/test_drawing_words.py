@@ -24,6 +24,7 @@ from mcp_server.drawing.tags import spread
 from mcp_server.drawing.text import amount, overlaps
 from mcp_server.drawing.view import WIDTHS, ChartStyle, ChartView, Width
 from store.wire.currency import money
+from store.wire.view import PlanView
 from tests.mcp_server.views import RECORD, boxes, pennant, picture, running, view
 
 LONG = "Educational chart analysis, not investment advice; every level may be wrong. " * 9
@@ -282,3 +283,20 @@ def test_a_running_trade_says_that_its_reward_counts_from_the_entry(width: Width
     assert from_entry in all_text(running(), width)
     assert from_entry not in all_text(view(), width)
     assert "reward to risk 1.2" in all_text(running(), width).lower()
+
+
+def test_a_chart_names_the_levels_of_both_plans() -> None:
+    other = PlanView("bearish", 90.0, 101.0, 70.0, None)
+    shown = view(direction="bullish", trigger=100.0, stop=91.0, target=130.0, other=other)
+
+    named = [(level.name, level.price) for level in layout(shown, PHONE).levels]
+
+    assert named[:-1] == [
+        ("Bullish target", 130.0),
+        ("Bullish trigger", 100.0),
+        ("Bullish stop", 91.0),
+        ("Bearish target", 70.0),
+        ("Bearish trigger", 90.0),
+        ("Bearish stop", 101.0),
+    ]
+    assert "Reward to risk 3.33 bullish, 1.82 bearish" in all_text(shown, 720)

@@ -94,7 +94,7 @@ function factsText(data) {
 
 function ruleText(data) {
   const beyond = data.last_close_side === "beyond";
-  return data.trigger_rule + (beyond ? " The last close is already beyond the trigger." : "");
+  return data.trigger_rule + (beyond ? ` The last close is already beyond ${data.plans.length > 1 ? "a" : "the"} trigger.` : "");
 }
 
 /** The levels of each plan with their distance from the entry or, before one, the trigger. */
@@ -103,7 +103,8 @@ function planElements(data, price) {
     element("div", kind, element("dt", "", name), element("dd", "", price(value), " ", element("small", "", note)));
   return data.plans.flatMap((plan) => {
     const { start_price: start, stop_price: stop, target_price: target } = plan;
-    const reward = plan.reward_to_risk === null ? "" : `, reward to risk ${plan.reward_to_risk.toFixed(2)}`;
+    const from = data.entry ? " from the entry" : "";
+    const reward = plan.reward_to_risk === null ? "" : `, reward to risk ${plan.reward_to_risk.toFixed(2)}${from}`;
     const list = element("dl", "levels");
     if (data.entry) {
       const entered = dateText(isoDate(data.entry.date), { weekday: undefined });

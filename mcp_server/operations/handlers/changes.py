@@ -20,8 +20,9 @@ from mcp_server.operations.handlers.scan import next_offset, select
 from store.nights.book import Book
 from store.wire.labels import CHANGE_HEADINGS, CHANGE_REASONS, words_of
 from store.wire.records import ChangeHeading
-from store.wire.scan_index import near_trigger
+from store.wire.scan_index import CLOSE, is_near, near_trigger
 from store.wire.view import SetupView
+from store.wire.words import named
 
 if TYPE_CHECKING:
     from mcp_server.operations.answers import Answer
@@ -67,8 +68,23 @@ def evening(book: Book) -> dict[str, list[ChangeEvent]]:
         heading = headings[formation]
         mine.sort(key=lambda row: _heading(row) != heading)
         events[heading].append(ChangeEvent(mine, _served(book, mine[0])))
-    events["near"] = [ChangeEvent((), view) for view in near(book, headings)]
+    close = sorted(filter(is_near, book.scan.rows), key=_distance)
+    still = [view for view in close if (view.symbol, view.lineage_id) not in headings]
+    events["near"] = [ChangeEvent((), view) for view in still]
     return {_heading_words(book, name, found): found for name, found in events.items() if found}
+
+
+def near_words(groups: Mapping[str, Sequence[ChangeEvent]]) -> str:
+    """What near means under these headings, and which are near that stand under another one."""
+    events = (event for found in groups.values() for event in found if event.rows)
+    also = dict.fromkeys(one.symbol for one in events if one.view and is_near(one.view))
+    names = named(list(also), most=len(also))
+    under = f" These are near too, but listed under another heading: {names}." if also else ""
+    return f"Near the trigger means within {CLOSE:g}% of it.{under}"
+
+
+def _distance(view: SetupView) -> float:
+    return view.nearest.distance_pct(view.last_close)
 
 
 def _heading_words(book: Book, heading: ChangeHeading, events: Sequence[ChangeEvent]) -> str:
@@ -97,12 +113,12 @@ def headings_of(rows: Sequence[Row]) -> dict[Formation, ChangeHeading]:
 def near(
     book: Book, changed: Mapping[Formation, ChangeHeading], asked: ScanArguments | None = None
 ) -> list[SetupView]:
-    """The forming setups near their trigger that did not change, the nearest first."""
+    """The forming setups of the phase `armed` that did not change, the nearest first."""
     query = (asked or ScanArguments()).model_copy(update={"filters": NEAR})
     rows = np.flatnonzero(select(book, query).forming).tolist()
     views = [book.scan.rows[row] for row in rows]
     still = [view for view in views if (view.symbol, view.lineage_id) not in changed]
-    return sorted(still, key=lambda view: view.nearest.distance_pct(view.last_close))
+    return sorted(still, key=_distance)
 
 
 async def changes(call: Call[ChangesArguments]) -> Answer:

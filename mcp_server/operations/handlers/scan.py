@@ -34,6 +34,9 @@ Mask = npt.NDArray[np.bool_]
 FULL_ROWS = 20
 """Most whole rows of a page for agents: each is some 700 tokens."""
 
+EITHER_WAY: Final = "May break either way"
+"""How a note on rows begins that match by their second plan, which people are shown anyway."""
+
 MAX_NAMED = 10
 """Most setups or symbols that a note names."""
 
@@ -332,7 +335,7 @@ def _opposites(
         why = f"is the {wanted} one" if wanted else "has the nearer trigger"
         more = " and others" if len(found) > MAX_NAMED else ""
         yield (
-            f"May break either way, and the opposite_plan {why} (its distance to the trigger): "
+            f"{EITHER_WAY}, and the opposite_plan {why} (its distance to the trigger): "
             f"{', '.join(found[:MAX_NAMED])}{more}. Other numbers of these rows count their first "
             "plan."
         )

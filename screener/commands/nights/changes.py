@@ -6,7 +6,14 @@ from collections import Counter
 from functools import partial
 from typing import Any
 
-from mcp_server.operations.handlers.changes import ChangeEvent, evening, headings_of, near, told
+from mcp_server.operations.handlers.changes import (
+    ChangeEvent,
+    evening,
+    headings_of,
+    near,
+    near_words,
+    told,
+)
 from screener.settings.console import Table, or_dash, out
 from store.nights.book import Book
 from store.wire.currency import DOLLARS, money
@@ -27,6 +34,8 @@ def print_changes(book: Book) -> None:
     if book.detector_changed:
         out.print_text(NEW_DETECTOR)
     groups = evening(book)
+    if groups:
+        out.print_text(near_words(groups))
     for heading, events in groups.items():
         out.print()
         out.print(f"{heading}: {len(events):,}")
@@ -57,8 +66,9 @@ def _table(events: list[ChangeEvent]) -> Table:
     shown = Table(
         "symbol", "family", "direction", "start", "stop", "target", "quality", "how", "why"
     )
-    for event in events:
-        view, first = event.view, event.rows[0] if event.rows else {}
+    sides = ((one, view) for one in events for view in (one.view.sides if one.view else (None,)))
+    for event, view in sides:
+        first = event.rows[0] if event.rows else {}
         if view:
             plan = view.plan
             levels = (plan.start, plan.stop, plan.target)

@@ -13,7 +13,7 @@ import orjson
 
 from mcp_server.filters.scan_order import NEARNESS, SORTS
 from mcp_server.operations.arguments import ScanArguments
-from mcp_server.operations.handlers.scan import scan_body, select
+from mcp_server.operations.handlers.scan import EITHER_WAY, scan_body, select
 from mcp_server.presentation.age import Age
 from screener.commands.patterns.scan_arguments import refusing, scan_arguments
 from screener.commands.patterns.tables import FORMING, RUNNING, SetupTable, setup_table
@@ -110,7 +110,8 @@ def _print_page(book: Book, arguments: ScanArguments, answer: Row) -> None:
     for kind, number in answer["without_evidence"].items():
         out.print_text(f"{kind}: {plural(number, 'setup')} without a value cannot match.")
     for note in answer["notes"]:
-        out.print_text(note)
+        if not note.startswith(EITHER_WAY):
+            out.print_text(note)
     tables = list(_tables(_views(book, answer), company_names(book)))
     for title, shown in tables:
         out.print()

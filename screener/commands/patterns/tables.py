@@ -60,6 +60,9 @@ LEGEND: Final = {
 }
 """What the columns mean, as far as their names are short."""
 
+EITHER_WAY: Final = "two rows of one triangle: it may break out either way"
+"""What a second row means."""
+
 _FIRST = ("rank", "symbol", "name", "pattern", "direction", "quality")
 _RECORD = ("win rate", "trades", "avg loss", "exp R", "record of", "attempt")
 FORMING: Final = (*_FIRST, "distance", "trigger", "stop", "target", "r/r", *_RECORD)
@@ -113,7 +116,8 @@ def setup_table(
 
     def rows(most: int) -> list[Cells]:
         shortened = {setup.symbol: clipped(names.get(setup.symbol, ""), most) for setup in setups}
-        return [setup_cells(setup, shortened[setup.symbol]) for setup in setups]
+        sides = (side for setup in setups for side in setup.sides)
+        return [setup_cells(side, shortened[side.symbol]) for side in sides]
 
     cells = rows(MIN_NAME)
     named = any(row["name"] for row in cells)
@@ -122,6 +126,8 @@ def setup_table(
         others = _filled([name for name in shown if name != "name"], cells)
         cells = rows(min(width - others.width - 2, MAX_NAME))
     legend = [LEGEND[name] for name in shown if name in LEGEND]
+    if any(len(setup.plans) > 1 for setup in setups):
+        legend.append(EITHER_WAY)
     return SetupTable(_filled(shown, cells), legend)
 
 

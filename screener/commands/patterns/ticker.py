@@ -28,7 +28,7 @@ from store.wire.words import (
     expected_words,
     loss_words,
     place_words,
-    ratio,
+    ratios_words,
     sample_words,
     short,
     status_words,
@@ -79,7 +79,7 @@ def _heading(book: Book, symbol: str) -> str:
 
 
 def _print_setup(setup: SetupView, lines: Fields) -> None:
-    kind = f"{setup.pattern}, {setup.direction}, {status_words(setup.status)}"
+    kind = f"{setup.pattern}, {setup.directions}, {status_words(setup.status)}"
     out.print_text(f"{kind} (setup {setup.setup_id})")
     _fact("drawn", "; ".join(filter(None, _times(setup))))
     _fact(
@@ -92,7 +92,7 @@ def _print_setup(setup: SetupView, lines: Fields) -> None:
         _fact(f"{side} line", _line(lines[side], setup.currency))
     _fact("trigger", setup.trigger_rule)
     for plan in setup.plans:
-        _fact("plan", _plan(plan, setup.currency))
+        _fact("plan", _plan(setup, plan))
     if record := setup.record:
         _fact("record", f"{win_words(record)}, {loss_words(record)}: {sample_words(setup, record)}")
         _fact("", "; ".join(filter(None, (chance_words(record), expected_words(setup)))))
@@ -117,12 +117,12 @@ def _line(line: Fields, currency: str) -> str:
     )
 
 
-def _plan(plan: PlanView, currency: str) -> str:
-    price = partial(money, currency=currency)
+def _plan(setup: SetupView, plan: PlanView) -> str:
+    price = partial(money, currency=setup.currency)
     stop = f"stop {price(plan.stop)} ({change(plan.stop_pct)})"
     target = f"target {price(plan.target)} ({change(plan.target_pct)})"
     start = f"{plan.direction} from the {plan.start_name}, {price(plan.start)}"
-    return f"{start}: {stop}, {target}; reward to risk {ratio(plan.reward_to_risk)}"
+    return f"{start}: {stop}, {target}; reward to risk {ratios_words(setup, plan)}"
 
 
 def _own(setups: Sequence[Fields]) -> list[Fields]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from starlette.responses import RedirectResponse
 
 from mcp_server.charts.past import trades_of
-from mcp_server.operations.handlers.changes import ChangeEvent, evening
+from mcp_server.operations.handlers.changes import ChangeEvent, evening, near_words
 from mcp_server.operations.watchlist import tracked_by
 from screener.web.site.access import sees_scan, sees_ticker
 from screener.web.site.pages import Context, Page
@@ -64,6 +64,7 @@ def _context(book: Book, tracked: Set[str], seen: Set[str]) -> Context:
         "since": since,
         "detector_changed": book.detector_changed,
         "groups": groups_of(book, tracked, seen),
+        "near": near_words(evening(book)),
     }
 
 

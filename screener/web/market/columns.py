@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any, Literal
 
@@ -22,6 +22,9 @@ TONES = {"+": " up", "-": " down"}
 
 KNOWN = ("daily_change", "market_cap")
 """Columns of the evidence that every row has."""
+
+LINES = Markup('<span class="or"> or </span><br>')
+"""What is between the lines of a cell; a table breaks the line, a chart's facts read on."""
 
 NONE = "\N{EN DASH}"
 """The cell of a value that there is not."""
@@ -43,9 +46,11 @@ class Row:
     def fields(self) -> dict[str, Any]:
         """Its values by the names that the API and the command line give them."""
         view, record = self.view, self.view.record
+        short = compact(view)
         return {
             **self.known,
-            **compact(view),
+            **short,
+            **{f"opposite_{name}": value for name, value in short.get("opposite_plan", {}).items()},
             "name": self.name,
             "as_of_session": view.as_of,
             "currency": view.currency,
@@ -74,6 +79,8 @@ class ScreenColumn:
     """Its columns of CSV, as `Row.fields` names them."""
     look: str = "number"
     """The class of its cells."""
+    by_plan: bool = False
+    """Whether it has a line for each plan of a setup that may break out either way."""
 
 
 def _or_none(value: Any, write: Callable[[Any], str]) -> str:  # noqa: ANN401 - to write
@@ -142,12 +149,12 @@ COLUMNS: Mapping[str, ScreenColumn] = {
     "pattern": ScreenColumn(
         "Pattern",
         "pattern",
-        lambda row: f"{row.view.pattern}, {row.view.direction}",
-        ("family", "pattern", "direction", "attempt"),
+        lambda row: f"{row.view.pattern}, {row.view.directions}",
+        ("family", "pattern", "direction", "attempt", "opposite_direction"),
         "pattern",
     ),
     "status": ScreenColumn(
-        "Status", "sessions", _status, ("status", "sessions_since_trigger"), "status"
+        "Status", "sessions", _status, ("status", "sessions_since_trigger"), "status", by_plan=True
     ),
     "quality": ScreenColumn(
         "Quality",
@@ -159,31 +166,40 @@ COLUMNS: Mapping[str, ScreenColumn] = {
         "Distance to trigger, or open P/L",
         "distance",
         _place,
-        ("distance_to_trigger_pct", "last_close_side", "gain_pct", "gain_r"),
+        (
+            *("distance_to_trigger_pct", "last_close_side", "gain_pct", "gain_r"),
+            "opposite_distance_to_trigger_pct",
+        ),
+        "number place",
+        by_plan=True,
     ),
     "trigger": ScreenColumn(
         "Trigger or entry",
         "trigger",
         lambda row: money(row.view.plan.start, row.view.currency),
-        ("trigger_price", "entry_price"),
+        ("trigger_price", "entry_price", "opposite_trigger_price"),
+        by_plan=True,
     ),
     "stop": ScreenColumn(
         "Stop",
         "stop",
         lambda row: _level(row, "stop"),
-        ("stop_price", "stop_pct"),
+        ("stop_price", "stop_pct", "opposite_stop_price"),
+        by_plan=True,
     ),
     "target": ScreenColumn(
         "Target",
         "target",
         lambda row: _level(row, "target"),
-        ("target_price", "target_pct"),
+        ("target_price", "target_pct", "opposite_target_price"),
+        by_plan=True,
     ),
     "reward_to_risk": ScreenColumn(
         "Reward to risk",
         "reward_to_risk",
         lambda row: words.reward_words(row.view),
         ("reward_to_risk", "reward_to_risk_left"),
+        by_plan=True,
     ),
     "trades": ScreenColumn("Trades", "sample", lambda row: _or_none(row.view.record, _trades), ()),
     "loss": ScreenColumn("Avg loss", "", lambda row: _or_none(row.view.record, _loss), ()),
@@ -239,16 +255,21 @@ OF_KINDS: Mapping[str, str] = {
 }
 """The column that shows what a kind of condition looks at; the others have one of their own."""
 
-DRAWN = (
+SHOWN = (
     *("symbol", "price", "change", "pattern", "status", "quality", "place"),
-    "reward_to_risk",
+    *("trigger", "stop", "target", "reward_to_risk"),
     *RECORD,
 )
-USUAL: Mapping[str, Sequence[str]] = {
-    "table": (*DRAWN[:-4], "trigger", "stop", "target", *DRAWN[-4:]),
-    "charts": DRAWN,
+USUAL: Mapping[str, Sequence[str]] = {"table": SHOWN, "charts": SHOWN}
+"""By the view, the columns that it shows where nobody chose."""
+
+BY_STATUS: Mapping[tuple[str, str], str] = {
+    ("place", "forming"): "Distance to trigger",
+    ("place", "in_progress"): "Open P/L",
+    ("trigger", "forming"): "Trigger",
+    ("trigger", "in_progress"): "Entry",
 }
-"""By the view, the columns that it shows where nobody chose: a chart draws stop and target."""
+"""What a column is called among the setups of one status."""
 
 
 def read_columns(text: str, view: str) -> Sequence[str] | None:
@@ -325,11 +346,16 @@ def _evidence(book: Book, column: str) -> Callable[[int], float | str | None]:
 
 def cells_of(row: Row, columns: Mapping[str, ScreenColumn]) -> list[Cell]:
     """The cells of a row; a number with a sign is coloured by it."""
-    cells = []
+    view, status = row.view, row.view.status
+    sides = [replace(row, view=side) for side in view.sides] if len(view.plans) > 1 else []
+    cells = list[Cell]()
     for name, column in columns.items():
-        text = column.text(row)
-        tone = TONES.get(text[0], "") if column.look == "number" else ""
-        cells.append((name, _attributes(column.label, column.look + tone), text))
+        by_plan = sides and column.by_plan
+        # What is the same of each plan is said once.
+        text = LINES.join(dict.fromkeys(map(column.text, sides))) if by_plan else column.text(row)
+        tone = TONES.get(text[0], "") if column.look.startswith("number") else ""
+        label = BY_STATUS.get((name, status), column.label)
+        cells.append((name, _attributes(label, column.look + tone), text))
     return cells
 
 

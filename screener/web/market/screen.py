@@ -13,11 +13,12 @@ from starlette.responses import RedirectResponse
 
 from mcp_server.filters.scan_order import COLUMNS as ORDERS
 from mcp_server.filters.scan_order import SORTS
-from mcp_server.operations.handlers.scan import Matches, notes, page, select
+from mcp_server.operations.handlers.scan import EITHER_WAY, Matches, notes, page, select
 from mcp_server.operations.screens import DEFAULTS, PATH, parameter_text
 from mcp_server.operations.services import Services
 from mcp_server.presentation.offer import Offer
 from screener.web.market.columns import (
+    BY_STATUS,
     COLUMNS,
     RECORD,
     USUAL,
@@ -49,8 +50,6 @@ NOT_ASKED = PageRefusal(400, "This scan cannot be run. The form shows why.")
 FAMILIES = (("", "All families"), *((str(family), family.label) for family in Family))
 LIMITS = tuple((size, size) for size in ("25", "50", "100", "200"))
 STATUSES = (("forming", "Forming"), ("in_progress", "Triggered"), ("all", "All"))
-PLACES = {"forming": "Distance to trigger", "in_progress": "Open P/L"}
-"""What the column `place` is called among the setups of one status."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +185,7 @@ def _results(book: Book, query: Query, found: Matches, name: Callable[[str], str
     if near or sizes["forming"] or not sizes["in_progress"]:
         addresses["forming"] = ""  # it is the tab of who chose none
     first, limit = arguments.offset, arguments.limit
+    told = dict.fromkeys(notes(book, arguments, found, positions))
     records = map(book.family_record, dict.fromkeys(row.view.family for row in rows))
     return {
         "lines": _lines(query, rows),
@@ -193,7 +193,7 @@ def _results(book: Book, query: Query, found: Matches, name: Callable[[str], str
         "abroad": any(row.view.currency != DOLLARS for row in rows),
         "count": count,
         "counts": _counts(sizes, query),
-        "notes": list(dict.fromkeys(notes(book, arguments, found, positions))),
+        "notes": [note for note in told if not note.startswith(EITHER_WAY)],
         "without_evidence": {LABELS[k]: n for k, n in found.without_evidence.items()},
         "tabs": [
             Tab(status, label, sizes[status], query.address(status=addresses[status], offset="0"))
@@ -241,7 +241,7 @@ def _heading(query: Query, name: str, column: ScreenColumn) -> SortHead:
     sort = "gain" if by_gain else column.sort
     order = {sort: "ascending", f"-{sort}": "descending"}.get(query.arguments.sort, "")
     turned = {"ascending": f"-{sort}", "descending": sort, "": f"{ORDERS[sort].first}{sort}"}[order]
-    label = PLACES.get(status, column.label) if name == "place" else column.label
+    label = BY_STATUS.get((name, status), column.label)
     return SortHead(label, query.address(sort=turned, offset="0"), order, column.look)
 
 

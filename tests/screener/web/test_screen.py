@@ -355,7 +355,7 @@ def test_a_heading_sorts_says_how_and_turns_round(market: Service) -> None:
     page = screen(market, sort="distance", offset="10").text
     headings = re.findall(r'<th scope="col"[^>]*?(?: aria-sort="(\w+)")?><a href="([^"]+)"', page)
 
-    assert {"Trigger or entry", "Quality"} <= set(re.findall('data-label="([^"]+)"', page))
+    assert {"Trigger", "Quality"} <= set(re.findall('data-label="([^"]+)"', page))
     assert [order for order, _ in headings if order] == ["ascending"]
     assert "/screen?sort=-distance" in [html.unescape(address) for _, address in headings]
     assert len(headings) == page.count('scope="col"') - 1 == len(USUAL["table"]) - 1, "of the loss"
@@ -380,6 +380,15 @@ def test_the_columns_that_are_chosen_are_shown_in_their_own_order_and_each_sorts
     assert len(sorts) == len(SHOWN) - 1, "the loss is not sorted by"
 
 
+def test_the_note_below_the_list_says_from_where_each_number_counts(market: Service) -> None:
+    note = words(screen(market, status="all").text)
+
+    assert (
+        "Stop and target are measured from the trigger or, in an open trade, from the entry; "
+        "reward to risk from the trigger or, in an open trade, what is left from the last close."
+    ) in note
+
+
 def test_charts_are_another_view_of_the_same_setups(market: Service) -> None:
     table = screen(market, status="all", sort="-gain", limit="7").text
     address = re.search(r'href="([^"]+)">Charts<', table)
@@ -389,11 +398,8 @@ def test_charts_are_another_view_of_the_same_setups(market: Service) -> None:
     assert "<img" not in table
     assert ids(charts) == ids(table)
     assert re.findall(r'class="thumbnail" src="[^"]*setup_id=([^&"]+)', charts) == ids(table)
-    assert [charts.count(f'data-label="{label}"') for label in ("Reward to risk", *PLAN)] == [
-        7,
-        0,
-        0,
-    ]
+    labels = ("Reward to risk", "Entry", "Open P/L", *PLAN)
+    assert [charts.count(f'data-label="{label}"') for label in labels] == [7] * 5
     assert screen(market, view="charts", columns="stop", limit="7").text.count(PLAN[0] + '">') == 7
 
 
