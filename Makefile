@@ -58,9 +58,10 @@ install: $(DEV) ## Install everything into .venv, at the locked versions
 install-providers: $(PROVIDERS) ## Install the clients of providers of bars, yfinance and ccxt
 
 # By the environment, in which make puts what it was given: a path may have any character.
-up: $(RUN) ## Serve on port 8000, with patterns of BARS=PATH (and EXCHANGE=MIC, CURRENCY=CODE, REFERENCE=TABLE, SESSION=DAY) or of the sample
+up: $(RUN) ## Serve on port 8000, with patterns of BARS=PATH (and EXCHANGE=MIC, CURRENCY=CODE, ADJUSTMENT=KIND, REFERENCE=TABLE, SESSION=DAY) or of the sample
 	@$(BIN)/screener up $(if $(BARS),--bars "$$BARS") $(if $(REFERENCE),--reference "$$REFERENCE") $(if $(SESSION),--session "$$SESSION") \
-		$(if $(EXCHANGE),--exchange "$$EXCHANGE") $(if $(CURRENCY),--currency "$$CURRENCY")
+		$(if $(EXCHANGE),--exchange "$$EXCHANGE") $(if $(CURRENCY),--currency "$$CURRENCY") \
+		$(if $(ADJUSTMENT),--adjustment "$$ADJUSTMENT")
 
 # What is installed on a server; the names of skipped rules have their reasons in pyproject.toml.
 PACKAGES = mcp_server oauth rest_facade screener store
