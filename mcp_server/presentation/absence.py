@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import orjson
+
+from mcp_server.operations.handlers.patterns import LETTERS
 from store.nights.book import Book
 from store.wire.labels import LEFT_OUT, words_of
-from store.wire.words import drawing_words
+from store.wire.words import drawing_words, named
 
 
 def absence(book: Book, symbol: str) -> str:
@@ -17,7 +22,20 @@ def absence(book: Book, symbol: str) -> str:
         return ""
     nearest = book.nearest(symbol)
     found = f": {drawing_words(nearest)}" if nearest else ""
+    if days := list(_open_since(book, symbol)):
+        trades = f"{'a trade' if len(days) == 1 else 'trades'} of {named(days)}"
+        found += f". Still open, but too old to be listed: {trades}"
+        return f"No pattern on {symbol} right now{found}."
     return f"No pattern on {symbol} right now, and no trade in progress{found}."
+
+
+def _open_since(book: Book, symbol: str) -> Iterator[str]:
+    """The days of entry of a symbol's trades that have not ended, newest first."""
+    if (stored := book.history(symbol)) is None:
+        return
+    for outcome, trade in zip(stored.outcomes, stored.rows, strict=True):
+        if outcome == LETTERS["open"]:
+            yield orjson.loads(trade)["entry_date"]
 
 
 def _reason(book: Book, symbol: str, code: str) -> str:

@@ -22,9 +22,11 @@ from store.ledger.ledger import Ledger
 from store.ledger.served import ServedSetup, TradeKey
 from store.nights.book import Book, Prices
 from store.wire.currency import money
+from tests.books import Content
 from tests.conftest import CROWDED, seal_night
 from tests.contract.market import active_book
 from tests.resealed import forget_lines, reseal
+from tests.screener.command import run
 from tests.screener.web.browser import Browser
 from tests.screener.web.people import new_person, signed_in
 from tests.service import Service, serving
@@ -74,6 +76,22 @@ def test_a_symbol_without_a_setup_has_a_chart_of_its_bars(data_dir: Path) -> Non
         for width in (320, 720, 1200):
             answer = Browser(live).get(f"/symbols/FB/chart.png?theme=dark&width={width}")
             assert Image.open(io.BytesIO(answer.content)).width == width
+
+
+def test_a_trade_that_is_too_old_to_be_listed_is_not_denied(data_dir: Path) -> None:
+    def keep_open(content: Content) -> None:
+        content.nearest.clear()
+        content.histories["FB"] = ("o", content.histories["AAPL"][1][:1])
+
+    reseal(data_dir, keep_open)
+    with closing(active_book(data_dir)) as book:
+        entered = trades(book, "FB")[0]["entry_date"]
+    said = (
+        f"No pattern on FB right now. Still open, but too old to be listed: a trade of {entered}."
+    )
+    with serving(data_dir, demo_symbols=("FB",)) as live:
+        assert said in Browser(live).get("/symbols/FB").text
+    assert said in " ".join(run(data_dir, "show", "FB").stdout.split())
 
 
 def test_who_may_only_scan_sees_the_thumbnail_of_a_symbol_and_no_past_trade(

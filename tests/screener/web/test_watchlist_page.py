@@ -8,7 +8,7 @@ from contextlib import closing
 
 from store.accounts.accounts import AccountPlan
 from store.wire.currency import money
-from store.wire.words import change, place_words, state_words
+from store.wire.words import change, place_words, plan_words, state_words
 from tests.contract.market import active_book
 from tests.screener.web.browser import Browser
 from tests.screener.web.people import new_member, new_person, signed_in, tracked_by
@@ -44,7 +44,8 @@ def test_the_list_stands_in_the_users_order_with_name_setup_and_distance(
         views = [view for view in book.scan.rows if view.symbol in tracked_symbols]
     assert {view.status for view in views} == {"in_progress"}
     for view in views:
-        shown = f"{view.pattern} {view.direction}, {state_words(view)} {place_words(view)}"
+        place = f"{place_words(view)} {plan_words(view)}"
+        shown = f"{view.pattern} {view.direction}, {state_words(view)} {place}"
         assert shown in found[view.symbol]
         assert "open P/L" in shown
     assert "4 of 200" in page
