@@ -93,9 +93,14 @@ def test_midnight_of_an_exchange_in_utc_is_the_day_that_begins(
     assert kept(look(tmp_path / "bars")) == {name: (260, LAST)}
 
 
-def test_the_closing_time_of_new_york_in_utc_is_of_its_own_day(tmp_path: Path) -> None:
-    rows = lines(sessions(), dated=lambda day: f"{day}T20:00:00Z")
-    write(tmp_path / "bars" / "IBM.csv", rows)
+@pytest.mark.parametrize("hour", [16, 17, 18])
+def test_an_evening_of_new_york_in_utc_is_of_its_own_day(hour: int, tmp_path: Path) -> None:
+    york = zoneinfo.ZoneInfo("America/New_York")
+
+    def moment(day: dt.date) -> str:
+        return dt.datetime.combine(day, dt.time(hour), york).astimezone(dt.UTC).isoformat()
+
+    write(tmp_path / "bars" / "IBM.csv", lines(sessions(), dated=moment))
     assert kept(look(tmp_path / "bars")) == {"IBM": (260, LAST)}
 
 
@@ -247,6 +252,13 @@ def test_a_bar_of_any_year_stops_no_night(year: str, calendar: str, tmp_path: Pa
     assert kept(look(tmp_path / "bars"))["IBM"] == (260, LAST)
 
 
+def test_years_of_persia_are_no_dates_of_bars(tmp_path: Path) -> None:
+    rows = lines(sessions(), dated=lambda day: f"{day.year - 621}/{day:%m/%d}")
+    write(tmp_path / "bars" / "FOLD.csv", rows)
+    write(tmp_path / "bars" / "IBM.csv", lines(sessions(), 1))
+    assert list(kept(look(tmp_path / "bars"))) == ["IBM"]
+
+
 def test_a_night_older_than_the_last_session_says_how_many_series_end_before_it(
     tmp_path: Path,
 ) -> None:
@@ -373,6 +385,7 @@ def test_a_file_of_an_unread_form_is_named(tmp_path: Path) -> None:
     [
         ("日期,开盘,最高,最低,收盘,成交量", "gb18030"),
         ("日付け,始値,高値,安値,終値,出来高", "shift_jis"),
+        ("2330 台積電 各日成交資訊\n日期,開盤價,最高價,最低價,收盤價,成交股數", "big5"),
         ("날짜,시가,고가,저가,종가,거래량", "cp949"),
         ("TradDt,OpnPric,HghPric,LwPric,ClsPric,TtlTradgVol", "utf-8"),
         ("<DTYYYYMMDD>,<OPEN>,<HIGH>,<LOW>,<CLOSE>,<VOL>", "utf-8"),
