@@ -20,6 +20,7 @@ from screener.nightly.errors import SourceError
 from screener.nightly.markets.calendars import calendar_of
 from screener.nightly.plan import Order
 from screener.nightly.reading import open_source
+from screener.nightly.reading.formats import read_bars
 from store.wire.exchanges import exchange_named
 from tests.screener.nightly.workbooks import workbook
 
@@ -314,28 +315,49 @@ def test_packed_text_is_read(suffix: str, pack: Callable[[bytes], bytes], tmp_pa
     assert kept(look(tmp_path / "bars")) == {"IBM": (260, LAST)}
 
 
-@pytest.mark.parametrize("form", ["records", "lines", "columns", "data", "coinbase"])
-def test_json_is_read(form: str, tmp_path: Path) -> None:
-    names = HEADER.split(",")
+ROWS: list[dict[str, object]] = [
+    {"date": str(day), **dict(zip(HEADER.split(",")[1:], numbers, strict=True))}
+    for day, numbers in bars(sessions())
+]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        json.dumps(ROWS),
+        "\n".join(map(json.dumps, ROWS)),
+        json.dumps({name: [row[name] for row in ROWS] for name in ROWS[0]}),
+        json.dumps({"status": "ok", "data": ROWS}),
+        json.dumps({"meta": {"symbol": "IBM"}, "days": {str(row["date"]): row for row in ROWS}}),
+        json.dumps({name: {str(row["date"]): row[name] for row in ROWS} for name in ROWS[0]}),
+    ],
+    ids=["records", "lines", "columns", "data", "by date", "columns by date"],
+)
+def test_json_is_read(written: str, tmp_path: Path) -> None:
+    (tmp_path / "IBM.json").write_text(written, encoding="utf-8")
+    assert kept(look(tmp_path / "IBM.json")) == {"IBM": (260, LAST)}
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        "open high low close volume more",
+        "low high open close volume",
+        "open close high low volume more",
+        "open high low close mean volume more",
+    ],
+)
+def test_candles_are_read_in_the_order_of_their_exchange(order: str) -> None:
     rows = [
-        dict(zip(names, [str(day), *numbers], strict=True)) for day, numbers in bars(sessions())
-    ]
-    candles = [
         [int(dt.datetime.fromisoformat(str(row["date"])).replace(tzinfo=dt.UTC).timestamp())]
-        + [row[name] for name in ("low", "high", "open", "close", "volume")]
-        for row in rows
+        + [{**row, "mean": row["close"], "more": 1}[name] for name in order.split()]
+        for row in ROWS
     ]
-    texts = {
-        "records": json.dumps(rows),
-        "lines": "\n".join(map(json.dumps, rows)),
-        "columns": json.dumps({name: [row[name] for row in rows] for name in names}),
-        "data": json.dumps({"status": "ok", "data": rows}),
-        "coinbase": json.dumps(candles),
-    }
-    path = tmp_path / "bars" / "IBM.json"
-    path.parent.mkdir()
-    path.write_text(texts[form], encoding="utf-8")
-    assert kept(look(tmp_path / "bars")) == {"IBM": (260, LAST)}
+    written = json.dumps({"error": [], "result": {"list": rows, "last": 5}})
+    read = read_bars(written.encode(), label="BTC-USD.json").frame
+    assert read["date"][-1] == to_day(LAST)
+    for name in HEADER.split(",")[1:]:
+        assert read[name].to_list() == [row[name] for row in ROWS]
 
 
 def test_a_quotation_mark_that_is_not_closed_refuses_a_table_of_many(tmp_path: Path) -> None:
