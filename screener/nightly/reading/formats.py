@@ -61,14 +61,18 @@ MAX_RECODED: Final = 64 << 20
 """The largest file of an unusual encoding, which must be read into memory."""
 
 
-def read_bars(data: bytes, *, label: str) -> BarsTable:
-    """The bars of one file in any known form, in memory. Every error begins with its label.
+def read_bars(data: bytes, *, label: str, date: str = "") -> BarsTable:
+    """The bars of one file in any known form, in memory, of one `date` if it has no column of them.
+    Every error begins with its label.
 
     Raises:
         SourceError: the form is unknown, or the columns cannot be read.
     """
     try:
-        table = lay_out(_raw_of(data, label))
+        raw = _raw_of(data, label)
+        if date and "date" not in bar_columns(raw.names):
+            raw = replace(raw, rows=raw.rows.with_columns(pl.lit(date).alias("date")))
+        table = lay_out(raw)
         return replace(table, rows=table.rows.collect().lazy())
     except (*BROKEN, ValueError) as error:
         raise SourceError(f"{label} cannot be read ({type(error).__name__}).") from error

@@ -175,6 +175,11 @@ def test_a_date_with_two_prices_is_used_from_no_row(
         ["year=2023/IBM.csv", "year=2024/IBM.csv"],
         ["IBM_2023.csv", "IBM_2024.csv"],
         ["IBM/2023.csv", "IBM/2024.csv"],
+        ["IBM.csv", "IBM_update.csv"],
+        ["IBM_1.csv", "IBM_2.csv"],
+        ["IBM-2023-06-05-2023-12-29.csv", "IBM-2024-01-02-2024-06-14.csv"],
+        ["IBM_2023H2.csv", "IBM_2024H1.csv"],
+        ["IBM.csv/part-00000-1f2e.csv", "IBM.csv/part-00001-1f2e.csv"],
     ],
 )
 def test_folders_and_years_are_one_series(files: list[str], tmp_path: Path) -> None:
@@ -222,6 +227,22 @@ def test_a_leap_that_a_stock_is_used_to_is_no_seam(tmp_path: Path) -> None:
         rows[place:] = lines(sessions(), scale=3 * 1.2 ** (place / 40))[place:]
     write(tmp_path / "bars" / "IBM_2023.csv", rows[:80])
     write(tmp_path / "bars" / "IBM_2024.csv", rows[80:])
+    assert kept(look(tmp_path / "bars")) == {"IBM": (260, LAST)}
+
+
+def test_a_newer_file_with_other_prices_is_not_passed_over(tmp_path: Path) -> None:
+    write(tmp_path / "bars" / "IBM.csv", lines(sessions())[:-9])
+    write(tmp_path / "bars" / "IBM_new.csv", lines(sessions(), scale=0.5))
+    (one,) = look(tmp_path / "bars").symbols
+    assert one.refusal is not None
+    assert "IBM_new.csv ends later than IBM.csv" in one.refusal.reason
+
+
+def test_a_folder_may_name_the_date_of_its_rows(tmp_path: Path) -> None:
+    for row in lines(sessions()):
+        day, _, numbers = row.partition(",")
+        header = f"symbol,{HEADER.partition(',')[2]}"
+        write(tmp_path / "bars" / f"date={day}" / "part-0.csv", [f"IBM,{numbers}"], header)
     assert kept(look(tmp_path / "bars")) == {"IBM": (260, LAST)}
 
 

@@ -345,6 +345,10 @@ def test_no_damaged_file_ends_in_anything_but_bars_or_one_sentence(seed: int) ->
         ("aapl_us_d.csv", "aapl", "1d"),
         ("BTCUSDT-1d-2024-01.zip", "BTCUSDT", "1d"),
         ("brk-b.us.txt", "brk-b", "1d"),
+        ("BSE_TCS.csv", "XBOM:TCS", "1d"),
+        ("ASX_daily.csv", "ASX", "1d"),
+        ("%5EFTSE.csv", "^FTSE", "1d"),
+        ("IBM_2024Q3.csv", "IBM", "1d"),
     ],
 )
 def test_a_file_s_name_gives_symbol_and_interval(name: str, symbol: str, interval: str) -> None:
