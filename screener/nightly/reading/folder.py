@@ -29,7 +29,6 @@ Fact = TypeVar("Fact")
 
 AT_HOME: Final = ("US", "V")
 """Stooq's suffixes for American listings and for crypto."""
-HOME: Final = f".{AT_HOME[0]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,13 +278,7 @@ def holds_many(table: BarsTable, named: FileName) -> bool:
         return True
     if table.symbol is None:
         return bool(table.frame["symbol"].drop_nulls().n_unique() > 1)
-    own = normalise(at_home(table.symbol) if table.form == STOOQ else table.symbol)
-    return own not in (None, normalise(named.symbol), normalise(at_home(named.symbol)))
-
-
-def at_home(name: str) -> str:
-    """A Stooq symbol without the country, if that is the United States."""
-    return name[: -len(HOME)] if name.upper().endswith(HOME) else name
+    return normalise(table.symbol) not in (None, normalise(named.symbol))
 
 
 def stooq_refusal(name: str) -> RefusedInput | None:

@@ -72,8 +72,7 @@ def read_bars(data: bytes, *, label: str, date: str = "") -> BarsTable:
         raw = _raw_of(data, label)
         if date and "date" not in bar_columns(raw.names):
             raw = replace(raw, rows=raw.rows.with_columns(pl.lit(date).alias("date")))
-        table = lay_out(raw)
-        return replace(table, rows=table.rows.collect().lazy())
+        return lay_out(raw).loaded()
     except (*BROKEN, ValueError) as error:
         raise SourceError(f"{label} cannot be read ({type(error).__name__}).") from error
 

@@ -108,10 +108,7 @@ def evening_of(raw: RawTable, day: pl.Expr, column: str, symbol: str | None) -> 
     midnight elsewhere if its evenings are an hour apart in summer and winter. Each symbol is
     decided by its own moments.
     """
-    dtype = raw.schema[column]
-    if dtype == pl.Date or not _timed(raw, column):
-        return None
-    minute = _minute(column, dtype)
+    minute = _minute(column, raw.schema[column])
     if minute is None or (raw.head.select(minute.max()).item() or 0) < EVENING:
         return None
     key = pl.lit("") if symbol is None else pl.col(symbol).cast(pl.String)
@@ -135,17 +132,17 @@ def evening_of(raw: RawTable, day: pl.Expr, column: str, symbol: str | None) -> 
     return ((minute >= EVENING) & key.is_in(found)).fill_null(value=False) if found else None
 
 
-def _timed(raw: RawTable, column: str) -> bool:
+def is_timed(raw: RawTable, column: str) -> bool:
+    """Whether a column of dates or of times may have a time in it."""
     first = raw.head[column]
-    return first.dtype != pl.String or not first.str.contains(_DATE_ALONE).all()
+    if first.dtype == pl.String:
+        return not first.str.contains(_DATE_ALONE).all()
+    return first.dtype != pl.Date
 
 
 def time_of(raw: RawTable, column: str) -> pl.Expr | None:
     """The time of day of each row; None if the first rows have no time, or all have the same."""
-    dtype = raw.schema[column]
-    if dtype == pl.Date:
-        return None
-    first = raw.head[column]
+    first, dtype = raw.head[column], raw.schema[column]
     if dtype == pl.String:
         first = first.filter(~first.str.contains(_DATE_ALONE))
     minute = _minute(column, dtype) if len(first) else None

@@ -7,73 +7,18 @@ import datetime as dt
 import json
 import lzma
 import zoneinfo
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 import zstandard
 
 from screener.nightly.bars import to_day
-from screener.nightly.check import Check, check
 from screener.nightly.errors import SourceError
-from screener.nightly.markets.calendars import calendar_of
-from screener.nightly.plan import Order
 from screener.nightly.reading import open_source
 from screener.nightly.reading.formats import read_bars
-from store.wire.exchanges import exchange_named
+from tests.screener.nightly.kinds import HEADER, LAST, bars, kept, lines, look, sessions, write
 from tests.screener.nightly.workbooks import workbook
-
-NOW = dt.datetime(2024, 6, 15, tzinfo=dt.UTC)
-LAST = dt.date(2024, 6, 14)
-HEADER = "date,open,high,low,close,volume"
-
-
-def sessions(name: str = "XNYS", number: int = 260) -> list[dt.date]:
-    days = calendar_of(name, LAST).sessions
-    mine = days[days <= to_day(LAST)][-number:]
-    return [dt.date(1970, 1, 1) + dt.timedelta(int(day)) for day in mine]
-
-
-def bars(
-    days: list[dt.date], seed: int = 0, scale: float = 1.0
-) -> Iterator[tuple[dt.date, list[float]]]:
-    random = np.random.default_rng(seed)
-    closes = 100 * np.exp(np.cumsum(random.normal(0, 0.015, len(days))))
-    for day, close in zip(days, closes, strict=True):
-        prices = [round(scale * close * by, 4) for by in (1.001, 1.01, 0.99, 1.0)]
-        yield day, [*prices, int(random.integers(100_000, 999_999))]
-
-
-def lines(
-    days: list[dt.date], seed: int = 0, dated: Callable[[dt.date], str] = str, scale: float = 1.0
-) -> list[str]:
-    rows = bars(days, seed, scale)
-    return [f"{dated(day)},{','.join(map(str, numbers))}" for day, numbers in rows]
-
-
-def write(path: Path, rows: list[str], header: str = HEADER) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join([header, *rows, ""]), encoding="utf-8")
-    return path
-
-
-def look(path: Path, exchange: str = "") -> Check:
-    opened = open_source(
-        path, path.parent / f"work{len(list(path.parent.iterdir()))}", unusable=True
-    )
-    order = Order(
-        opened.source,
-        "bars",
-        left=opened.left,
-        rows=opened.rows,
-        exchange=exchange_named(exchange) if exchange else None,
-    )
-    return check(order, NOW)
-
-
-def kept(checked: Check) -> dict[str, tuple[int, dt.date | None]]:
-    return {one.symbol: (one.bars, one.last) for one in checked.symbols if not one.refusal}
 
 
 @pytest.mark.parametrize(
@@ -164,86 +109,6 @@ def test_a_date_with_two_prices_is_used_from_no_row(
     (one,) = look(tmp_path / "bars").symbols
     assert (one.refusal is not None and one.refusal.code == "differing_rows") == refused
     assert one.bars == (0 if refused else 259)
-
-
-@pytest.mark.parametrize(
-    "files",
-    [
-        ["symbol=IBM/part-00000-1f2e.snappy.parquet.csv"],
-        ["IBM/table.csv"],
-        ["IBM/daily/data_0.csv"],
-        ["year=2023/IBM.csv", "year=2024/IBM.csv"],
-        ["IBM_2023.csv", "IBM_2024.csv"],
-        ["IBM/2023.csv", "IBM/2024.csv"],
-        ["IBM.csv", "IBM_update.csv"],
-        ["IBM_1.csv", "IBM_2.csv"],
-        ["IBM-2023-06-05-2023-12-29.csv", "IBM-2024-01-02-2024-06-14.csv"],
-        ["IBM_2023H2.csv", "IBM_2024H1.csv"],
-        ["IBM.csv/part-00000-1f2e.csv", "IBM.csv/part-00001-1f2e.csv"],
-    ],
-)
-def test_folders_and_years_are_one_series(files: list[str], tmp_path: Path) -> None:
-    rows = lines(sessions())
-    cut = next(place for place, row in enumerate(rows) if row.startswith("2024"))
-    for name, some in zip(files, (rows[:cut], rows[cut:]) if files[1:] else (rows,), strict=True):
-        write(tmp_path / "bars" / name, some)
-    assert kept(look(tmp_path / "bars")) == {"IBM": (260, LAST)}
-
-
-@pytest.mark.parametrize("ratio", [3 / 2, 5 / 4, 4 / 3, 2 / 3, 2, 1.17, 0.87])
-@pytest.mark.parametrize("common", [0, 3])
-def test_years_of_other_shares_are_refused_with_the_names_of_their_files(
-    ratio: float, common: int, tmp_path: Path
-) -> None:
-    rows, other = lines(sessions()), lines(sessions(), scale=ratio)
-    cut = next(place for place, row in enumerate(rows) if row.startswith("2024"))
-    write(tmp_path / "bars" / "IBM_2023.csv", rows[:cut])
-    write(tmp_path / "bars" / "IBM_2024.csv", other[cut - common :])
-    (one,) = look(tmp_path / "bars").symbols
-    assert one.refusal is not None
-    assert one.refusal.code == "parted_files"
-    assert "IBM_2023.csv" in one.refusal.reason
-    assert "IBM_2024.csv" in one.refusal.reason
-
-
-def test_parts_that_take_turns_are_one_series(tmp_path: Path) -> None:
-    rows = lines(sessions())
-    rows[130:] = lines(sessions(), scale=1.4)[130:]
-    write(tmp_path / "bars" / "symbol=IBM" / "part-0.csv", rows[::2])
-    write(tmp_path / "bars" / "symbol=IBM" / "part-1.csv", rows[1::2])
-    assert kept(look(tmp_path / "bars")) == {"IBM": (260, LAST)}
-
-
-def test_years_with_common_dates_that_agree_are_one_series(tmp_path: Path) -> None:
-    rows = lines(sessions())
-    write(tmp_path / "bars" / "IBM_2023.csv", rows[:150])
-    write(tmp_path / "bars" / "IBM_2024.csv", rows[140:])
-    assert kept(look(tmp_path / "bars")) == {"IBM": (260, LAST)}
-
-
-def test_a_leap_that_a_stock_is_used_to_is_no_seam(tmp_path: Path) -> None:
-    rows = lines(sessions(), scale=3)
-    for place in (40, 80, 120, 160):
-        rows[place:] = lines(sessions(), scale=3 * 1.2 ** (place / 40))[place:]
-    write(tmp_path / "bars" / "IBM_2023.csv", rows[:80])
-    write(tmp_path / "bars" / "IBM_2024.csv", rows[80:])
-    assert kept(look(tmp_path / "bars")) == {"IBM": (260, LAST)}
-
-
-def test_a_newer_file_with_other_prices_is_not_passed_over(tmp_path: Path) -> None:
-    write(tmp_path / "bars" / "IBM.csv", lines(sessions())[:-9])
-    write(tmp_path / "bars" / "IBM_new.csv", lines(sessions(), scale=0.5))
-    (one,) = look(tmp_path / "bars").symbols
-    assert one.refusal is not None
-    assert "IBM_new.csv ends later than IBM.csv" in one.refusal.reason
-
-
-def test_a_folder_may_name_the_date_of_its_rows(tmp_path: Path) -> None:
-    for row in lines(sessions()):
-        day, _, numbers = row.partition(",")
-        header = f"symbol,{HEADER.partition(',')[2]}"
-        write(tmp_path / "bars" / f"date={day}" / "part-0.csv", [f"IBM,{numbers}"], header)
-    assert kept(look(tmp_path / "bars")) == {"IBM": (260, LAST)}
 
 
 def test_of_minutes_and_days_the_days_are_read(tmp_path: Path) -> None:
