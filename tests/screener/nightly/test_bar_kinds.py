@@ -246,6 +246,12 @@ def test_candles_are_read_in_the_order_of_their_exchange(order: str) -> None:
         assert read[name].to_list() == [row[name] for row in ROWS]
 
 
+@pytest.mark.parametrize("name", ["Volume (000)", "Volume, thousands"])
+def test_a_volume_in_thousands_is_not_read(name: str) -> None:
+    written = f"date;open;high;low;close;{name}\n2024-01-02;1;2;1;2;500\n"
+    assert read_bars(written.encode(), label="IBM.csv").frame["volume"].is_nan().all()
+
+
 def test_a_quotation_mark_that_is_not_closed_refuses_a_table_of_many(tmp_path: Path) -> None:
     days = sessions()
     rows = [f"{symbol},{row}" for row in lines(days) for symbol in ("IBM", "KO", "PEP")]
