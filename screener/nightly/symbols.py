@@ -25,7 +25,9 @@ QUOTES: Final = frozenset(
 """Currencies at the end of a pair: `BTC-USD` is a pair, but `BRK-B` is a class of shares."""
 
 _SEPARATOR: Final = re.compile(r"[-/_ &]")
-_SERIES: Final = re.compile(r"-(EQ|INDEX)$")
+_SERIES: Final = re.compile(r"-(EQ|INDEX)$| EQUITY$")
+"""Bloomberg's kind of security, and the series of shares behind Indian tickers."""
+_HOME: Final = re.compile(r"(\.US)+$")
 _SYMBOL: Final = re.compile(r"[A-Z0-9]+(\.[A-Z0-9]+)*")
 
 COINS: Final = frozenset({"USDT", "USDC", "BUSD", "FDUSD", "TUSD", "DAI"})
@@ -51,14 +53,16 @@ def normalise(raw: str) -> str | None:
     `NSE:INFY`.
 
     A separator before a quote currency is removed (`BTC/USD` becomes `BTCUSD`); any other becomes a
-    dot (`BRK-B` becomes `BRK.B`). The mark of an index (`^NSEI`) and the series of shares behind
+    dot (`BRK-B` becomes `BRK.B`). The mark of an index (`^NSEI`) or of MetaTrader (`#AAPL`), the
+    country of American listings (`AAPL.US`, `AAPL US Equity`), and the series of shares behind
     Indian tickers (`INFY-EQ`) are left out.
     """
-    named = _SERIES.sub("", placed(raw)[1].strip().upper().removeprefix("^"))
+    named = _SERIES.sub("", placed(raw)[1].strip().upper().lstrip("^#"))
     first, *rest = _SEPARATOR.split(named)
     symbol = first
     for part in rest:
         symbol += part if part.split(".", 1)[0] in QUOTES else f".{part}"
+    symbol = _HOME.sub("", symbol)
     return symbol if len(symbol) <= MAX_SYMBOL and _SYMBOL.fullmatch(symbol) else None
 
 

@@ -17,7 +17,7 @@ from screener.nightly.errors import RefusedInput, SourceError
 from screener.nightly.reading.files import file_digest
 from screener.nightly.reading.formats import read_bars
 from screener.nightly.reading.pieces import Piece, PieceReader, pieces_of
-from screener.nightly.reading.seams import parted
+from screener.nightly.reading.seams import goes_on, parted
 from screener.nightly.reading.source import to_bars
 from screener.nightly.symbols import normalise
 from screener.nightly.tables.layout import BarsTable
@@ -29,7 +29,6 @@ Fact = TypeVar("Fact")
 
 AT_HOME: Final = ("US", "V")
 """Stooq's suffixes for American listings and for crypto."""
-HOME: Final = f".{AT_HOME[0]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ class SymbolFiles:
     """Its files that were not read and why, by label."""
 
     def add(self, file: BarsFile, table: BarsTable) -> None:
-        """Add every period, and the first file without one."""
+        """Add every period, the first file without one, and each that goes on from it."""
         label = file.piece.label
         if not file.named.symbol:
             reason = file.named.unnamed or f"{label} gives no symbol; {_NAME_IT}"
@@ -64,9 +63,23 @@ class SymbolFiles:
             self.tables.append(table)
             reason = f"{other.label} is not daily; {label} is read in its place."
             self.left[other.label] = RefusedInput("duplicate_symbol", reason, len(other.frame))
+        elif goes_on(self.tables, table) and not _intraday(table):
+            self.tables.append(table)
         else:
-            reason = f"{label} is another file for {self.name}; {_REMOVE}"
-            self.left[label] = RefusedInput("duplicate_symbol", reason, len(table.frame))
+            self._leave(label, table)
+
+    def _leave(self, label: str, table: BarsTable) -> None:
+        """Leave out another file; what is newer than the first must not be passed over."""
+        reason = f"{label} is another file for {self.name}; {_REMOVE}"
+        self.left[label] = RefusedInput("duplicate_symbol", reason, len(table.frame))
+        last = self.frame["date"].max()
+        newer = table.frame.filter(pl.col("date") > last)
+        if len(newer) and not _intraday(table):
+            reason = (
+                f"{label} ends later than {self.label}, and their prices differ on common dates; "
+                "remove one of them."
+            )
+            self.refusal = RefusedInput("parted_files", reason)
 
     @property
     def label(self) -> str:
@@ -166,7 +179,7 @@ class BarsFolder:
             found.findings["other_interval"] = others
         if found.tables and found.left:
             found.findings["second_file"] = len(found.left)
-        found.refusal = _refusal(found, daily)
+        found.refusal = found.refusal or _refusal(found, daily)
         yield found
 
     def _files(self) -> dict[str, list[BarsFile]]:
@@ -248,7 +261,7 @@ def _read(file: BarsFile, reader: PieceReader) -> BarsTable:
     label = file.piece.label
     data = reader.read(file.piece)
     try:
-        return read_bars(data, label=label)
+        return read_bars(data, label=label, date=file.named.date)
     except SourceError as error:
         raise error if label in str(error) else SourceError(f"{label}: {error}") from error
     # The file is a stranger's, and the libraries that read it may raise anything.
@@ -265,13 +278,7 @@ def holds_many(table: BarsTable, named: FileName) -> bool:
         return True
     if table.symbol is None:
         return bool(table.frame["symbol"].drop_nulls().n_unique() > 1)
-    own = normalise(at_home(table.symbol) if table.form == STOOQ else table.symbol)
-    return own not in (None, normalise(named.symbol), normalise(at_home(named.symbol)))
-
-
-def at_home(name: str) -> str:
-    """A Stooq symbol without the country, if that is the United States."""
-    return name[: -len(HOME)] if name.upper().endswith(HOME) else name
+    return normalise(table.symbol) not in (None, normalise(named.symbol))
 
 
 def stooq_refusal(name: str) -> RefusedInput | None:

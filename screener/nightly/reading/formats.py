@@ -14,14 +14,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import orjson
 import polars as pl
 
 from screener.nightly.errors import SourceError
 from screener.nightly.reading.files import magic
-from screener.nightly.tables.dialect import HEAD, encoding_of, is_text, recode, tell_dialect
+from screener.nightly.tables.columns import bar_columns
+from screener.nightly.tables.dialect import ENOUGH, HEAD, encoding_of, is_text, recode, tell_dialect
 from screener.nightly.tables.layout import BarsTable, lay_out
 from screener.nightly.tables.raw import BROKEN, RawTable
 
@@ -40,26 +41,38 @@ PAGES: Final[Mapping[bytes, str]] = {
     b"{": "a JSON object; write a CSV file, or a list of rows of time, prices and volume.",
     b"[": "JSON; write one CSV or Parquet table.",
 }
-CANDLE: Final = ("date", "open", "high", "low", "close", "volume")
-"""What stands in a row of the lists of numbers that freqtrade and the exchanges write as JSON."""
+CANDLES: Final = tuple(
+    ("date", *names.split())
+    for names in (
+        "open high low close vwap volume",  # Kraken
+        "open high low close volume",
+        "low high open close volume",  # Coinbase
+        "open close high low volume",  # Bitfinex, KuCoin
+    )
+)
+"""What stands in a row of the lists that exchanges write as JSON; the order that fits the most rows
+counts.
+"""
 END: Final = 1 << 16
 """Bytes at the end of a text in which its last rows are."""
-COINBASE: Final = ("date", "low", "high", "open", "close", "volume")
 _UNCLOSED: Final = "{} cannot be read as a table; look for a quotation mark that is not closed."
 MAX_ROWS: Final = 20_000_000
 MAX_RECODED: Final = 64 << 20
 """The largest file of an unusual encoding, which must be read into memory."""
 
 
-def read_bars(data: bytes, *, label: str) -> BarsTable:
-    """The bars of one file in any known form, in memory. Every error begins with its label.
+def read_bars(data: bytes, *, label: str, date: str = "") -> BarsTable:
+    """The bars of one file in any known form, in memory, of one `date` if it has no column of them.
+    Every error begins with its label.
 
     Raises:
         SourceError: the form is unknown, or the columns cannot be read.
     """
     try:
-        table = lay_out(_raw_of(data, label))
-        return replace(table, rows=table.rows.collect().lazy())
+        raw = _raw_of(data, label)
+        if date and "date" not in bar_columns(raw.names):
+            raw = replace(raw, rows=raw.rows.with_columns(pl.lit(date).alias("date")))
+        return lay_out(raw).loaded()
     except (*BROKEN, ValueError) as error:
         raise SourceError(f"{label} cannot be read ({type(error).__name__}).") from error
 
@@ -243,46 +256,75 @@ def _json(data: bytes, label: str) -> RawTable:
             found = [orjson.loads(line) for line in data.splitlines() if line.strip()]
         except orjson.JSONDecodeError:
             raise SourceError(f"{label} is broken JSON; fetch it again.") from error
-    inner = [rows for rows in found.values() if isinstance(rows, list)] if _is_object(found) else []
-    columns = len(inner) > 1 and len({len(rows) for rows in inner}) == 1
-    if _is_object(found) and columns and len(inner) == len(found):
-        found = [dict(zip(found, row, strict=True)) for row in zip(*inner, strict=True)]
-    elif len(inner) == 1:
-        found = inner[0]  # as {"data": [...]}
-    if not isinstance(found, list):
+    rows = _rows(found)
+    if rows is None:
         raise SourceError(f"{label} is {PAGES[b'{']}")
-    if found and all(map(_is_object, found)):
-        frame = pl.DataFrame([_flat(row) for row in found], infer_schema_length=None, strict=False)
+    if rows and all(isinstance(row, dict) for row in rows):
+        records = [
+            {name: value for name, value in row.items() if not isinstance(value, dict | list)}
+            for row in rows
+        ]
+        frame = pl.DataFrame(records, infer_schema_length=None, strict=False)
         return RawTable(label, frame.lazy(), "JSON", whole=True)
-    return RawTable(label, _candles(found, label).lazy(), "JSON candles", whole=True)
+    return RawTable(label, _candles(rows, label).lazy(), "JSON candles", whole=True)
 
 
-def _is_object(value: object) -> bool:
-    return isinstance(value, dict)
+def _rows(found: object) -> list[Any] | None:
+    """The rows in JSON, wherever they are in it: a list, columns by name, or records by date."""
+    if isinstance(found, list):
+        return found
+    if not isinstance(found, dict):
+        return None
+    within = {name: each for name, each in found.items() if each and isinstance(each, dict | list)}
+    if len(bar_columns(list(within))) >= ENOUGH:
+        return _across(within)
+    dated = [
+        {"date": date, **each}
+        for date, each in within.items()
+        if isinstance(each, dict) and len(bar_columns(list(each))) >= ENOUGH
+    ]
+    if dated:
+        return dated if len(dated) == len(within) else None
+    inner = [rows for each in within.values() if (rows := _rows(each)) is not None]
+    return inner[0] if len(inner) == 1 else None
 
 
-def _flat(row: Mapping[str, object]) -> dict[str, object]:
-    return {name: value for name, value in row.items() if not isinstance(value, dict | list)}
+def _across(columns: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+    """The rows of columns of equal length, or of columns with a value for each date."""
+    if all(isinstance(column, dict) for column in columns.values()):
+        dates = dict.fromkeys(date for column in columns.values() for date in column)
+        return [
+            {"date": date, **{name: column.get(date) for name, column in columns.items()}}
+            for date in dates
+        ]
+    if len({len(column) for column in columns.values()}) > 1:
+        return None
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def _low_first(row: Sequence[object]) -> bool:
-    low, high, *others = (price if isinstance(price, int | float) else 0.0 for price in row[1:5])
-    return low <= min(others) and max(others) <= high and low < high
-
-
-def _candles(rows: list[object], label: str) -> pl.DataFrame:
+def _candles(rows: list[Any], label: str) -> pl.DataFrame:
     """The raw table of candles, each a list of a time, prices and a volume.
-
-    Coinbase writes the low and the high before the open.
 
     Raises:
         SourceError: the rows are something else.
     """
-    if not all(isinstance(row, list) and len(row) >= len(CANDLE) for row in rows):
+    width = min((len(row) if isinstance(row, list) else 0 for row in rows), default=0)
+    orders = {names: len(names) for names in CANDLES if len(names) <= width}
+    if not orders:
         raise SourceError(
             f"{label} is JSON, but not a list of candles; write rows of time, prices and volume."
         )
-    cut = [row[: len(CANDLE)] for row in rows if isinstance(row, list)]
-    names = list(COINBASE if all(map(_low_first, cut)) else CANDLE)
-    frame = pl.DataFrame(cut, schema=names, orient="row", strict=False)
-    return frame.with_columns(pl.col("date").cast(pl.Int64, strict=False))
+    cells = [row[: max(orders.values())] for row in rows]
+    frame = pl.DataFrame(cells, orient="row", strict=False, infer_schema_length=None)
+    frame = frame.with_columns(pl.first().cast(pl.Int64, strict=False))
+    names = max(orders, key=lambda each: _fitting(frame, each))
+    return frame.select(pl.nth(place).alias(name) for place, name in enumerate(names))
+
+
+def _fitting(frame: pl.DataFrame, names: Sequence[str]) -> int:
+    """How many rows have no price above the high or below the low, by an order of their cells."""
+    price = {name: pl.nth(place).cast(pl.Float64, strict=False) for place, name in enumerate(names)}
+    low, high = price.pop("low"), price.pop("high")
+    others = [one for name, one in price.items() if name not in ("date", "volume")]
+    inside = pl.all_horizontal(low <= high, *(one.is_between(low, high) for one in others))
+    return int(frame.select(inside.sum()).item())

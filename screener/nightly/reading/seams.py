@@ -16,9 +16,10 @@ import polars as pl
 
 from screener.nightly.bars import to_date
 from screener.nightly.errors import RefusedInput
+from screener.nightly.reading.source import ALIKE
 from screener.nightly.tables.layout import BarsTable
 
-ALIKE: Final = math.log(1.005)
+LEVEL: Final = math.log(1.005)
 """Closes of dates that two files have differ by less, in the median."""
 LONG: Final = 20
 """Rows of a file that show what its sessions do; of shorter ones only dates are compared."""
@@ -46,6 +47,14 @@ def parted(tables: Sequence[BarsTable]) -> RefusedInput | None:
     return next((RefusedInput("parted_files", reason) for reason in reasons if reason), None)
 
 
+def goes_on(tables: Sequence[BarsTable], other: BarsTable) -> bool:
+    """Whether a file adds dates to those of some, and has their prices on common dates."""
+    rows = _priced(other)
+    both = rows.join(pl.concat(map(_priced, tables)), on="date")
+    alike = ((both["close_right"] / both["close"]).log().abs() <= ALIKE).all()
+    return alike and both["date"].n_unique() < len(rows)
+
+
 def _priced(table: BarsTable) -> pl.DataFrame:
     rows = table.frame.select("date", "open", "close")
     return rows.filter((pl.col("date") >= 0) & (pl.col("open") > 0) & (pl.col("close") > 0)).sort(
@@ -66,7 +75,7 @@ def _reason(label: str, rows: pl.DataFrame, other: str, later: pl.DataFrame) -> 
         day = to_date(both["date"][-1])
         said = f"On dates that both have, such as {day}, the prices of {other} are"
         said += f" {math.exp(apart):.4g} times those of {label}"
-        return f"{said}; {_SAID}" if abs(apart) > ALIKE and not _is_unit(apart) else ""
+        return f"{said}; {_SAID}" if abs(apart) > LEVEL and not _is_unit(apart) else ""
     if (days := later["date"][0] - rows["date"][-1]) < 1:
         return ""  # parts of a table have rows of all dates
     step = math.log(later["open"][0] / rows["close"][-1])

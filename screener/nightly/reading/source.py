@@ -239,7 +239,8 @@ def _conflicts(frame: pl.DataFrame, order: np.ndarray, rank: np.ndarray) -> np.n
     other = np.zeros(len(days) - 1, np.bool_)
     for name in PRICES:
         price = frame[name].to_numpy()[order]
-        other |= np.abs(np.diff(price)) > ALIKE * np.abs(price[1:])
+        with np.errstate(invalid="ignore"):  # of prices without end
+            other |= np.abs(np.diff(price)) > ALIKE * np.abs(price[1:])
     return np.flatnonzero(same & other)
 
 

@@ -88,6 +88,8 @@ SCALED: Final = "adjustedclose"
 IGNORED: Final[Mapping[str, str]] = {
     "adjclose": "ignored: prices come from Close, adjusted for splits and not for dividends",
 }
+_VOLUME: Final = re.compile(r"volume(?!.*(000|thousand))")
+"""A volume in some unit. One in thousands is not read, since it would count too little."""
 _NUMBERED: Final = re.compile(r"\d\. (?=\w)")
 
 
@@ -137,7 +139,7 @@ def bar_columns(names: Sequence[str]) -> dict[str, str]:
         index = next((name for name in names if squeeze(name) in UNNAMED), None)
         found |= {"date": index} if index is not None else {}
     if "volume" not in found:
-        named = next((name for name in names if squeeze(name).startswith("volume")), None)
+        named = next((name for name in names if _VOLUME.match(squeeze(name))), None)
         found |= {"volume": named} if named is not None else {}
     if found.get("clock") == found.get("date"):
         found.pop("clock", None)

@@ -26,6 +26,7 @@ TWO_NUMBERS: Final = (
 """A date of which either number may be the day."""
 DAY_FIRST: Final = TWO_NUMBERS.replace("first", "day").replace("second", "month")
 MONTH_FIRST: Final = TWO_NUMBERS.replace("first", "month").replace("second", "day")
+YEAR_FIRST: Final = r"^(?<year>\d\d)[-./ ](?<month>\d{1,2})[-./ ](?<day>\d\d)(?:[^\d:]|$)"
 _ITS_DATE: Final = r"^(\d{1,2}[-./ ]\d{1,2}[-./ ](?:\d{4}|\d\d))(?:[^\d:]|$)"
 _WEEKDAY: Final = r"^(?:\p{L}{2,9}\.?,? )?"
 _MONTH: Final = r"(?<month>\p{L}{3,10})\.?"
@@ -53,7 +54,8 @@ _MICROSECONDS_A_DAY: Final = 86_400_000_000
 _NANOSECONDS_A_MINUTE: Final = 60_000_000_000
 _FOUR_DIGITS: Final = to_day(dt.date(1000, 1, 1))
 """Polars reads 01-02-24 as a day of the year 1."""
-_CALENDAR: Final = (to_day(dt.date.min), to_day(dt.date.max))
+_CALENDAR: Final = (to_day(dt.date(1700, 1, 1)), to_day(dt.date.max))
+"""Days on which there may be bars. The years of Persia are earlier."""
 _SERIAL: Final = (30_000, 80_000)
 """Days as spreadsheets count them, from 1982 to 2119; as an epoch they would be one day of 1970."""
 _SERIAL_ZERO: Final = to_day(dt.date(1899, 12, 30))
@@ -106,10 +108,7 @@ def evening_of(raw: RawTable, day: pl.Expr, column: str, symbol: str | None) -> 
     midnight elsewhere if its evenings are an hour apart in summer and winter. Each symbol is
     decided by its own moments.
     """
-    dtype = raw.schema[column]
-    if dtype == pl.Date or not _timed(raw, column):
-        return None
-    minute = _minute(column, dtype)
+    minute = _minute(column, raw.schema[column])
     if minute is None or (raw.head.select(minute.max()).item() or 0) < EVENING:
         return None
     key = pl.lit("") if symbol is None else pl.col(symbol).cast(pl.String)
@@ -126,24 +125,24 @@ def evening_of(raw: RawTable, day: pl.Expr, column: str, symbol: str | None) -> 
         )
     )
     first, last = pl.col("minutes").list.first(), pl.col("minutes").list.last()
-    eves = (pl.col("sundays") > 0) & (pl.col("others") <= STRAY * pl.col("all"))
+    eves = pl.col("others") <= STRAY * pl.col("all")
     clocks = (first >= MIDNIGHTS) & (last - first == 60) & (pl.col("minutes").list.len() == 2)
-    few = pl.col("minutes").list.len() <= 2
+    few = (pl.col("minutes").list.len() <= 2) & (pl.col("sundays") > 0)
     found = late.filter(few & (eves | clocks)).collect()["key"].to_list()
     return ((minute >= EVENING) & key.is_in(found)).fill_null(value=False) if found else None
 
 
-def _timed(raw: RawTable, column: str) -> bool:
+def is_timed(raw: RawTable, column: str) -> bool:
+    """Whether a column of dates or of times may have a time in it."""
     first = raw.head[column]
-    return first.dtype != pl.String or not first.str.contains(_DATE_ALONE).all()
+    if first.dtype == pl.String:
+        return not first.str.contains(_DATE_ALONE).all()
+    return first.dtype != pl.Date
 
 
 def time_of(raw: RawTable, column: str) -> pl.Expr | None:
     """The time of day of each row; None if the first rows have no time, or all have the same."""
-    dtype = raw.schema[column]
-    if dtype == pl.Date:
-        return None
-    first = raw.head[column]
+    first, dtype = raw.head[column], raw.schema[column]
     if dtype == pl.String:
         first = first.filter(~first.str.contains(_DATE_ALONE))
     minute = _minute(column, dtype) if len(first) else None
@@ -217,7 +216,7 @@ def _format(dates: pl.Series, order: str) -> str | None:
     """The one format of dates of two numbers, which polars reads faster than a pattern."""
     marks = dates.str.extract(r"(\D)").unique()
     widths = dates.str.extract(r"(\d+)$").str.len_bytes().unique()
-    if len(marks) > 1 or len(widths) > 1:
+    if len(marks) > 1 or len(widths) > 1 or order == YEAR_FIRST:
         return None
     first = "%d{0}%m{0}" if order == DAY_FIRST else "%m{0}%d{0}"
     return first.format(marks[0]) + ("%y" if widths[0] == len("24") else "%Y")
@@ -239,14 +238,17 @@ def _assembled(text: pl.Expr, pattern: str) -> pl.Expr:
 
 
 def _day_order(dates: pl.Series, column: str, label: str) -> str:
-    """The pattern by which dates of two numbers are read: the day first, or the month first.
+    """The pattern by which dates of two numbers are read: the day, the month or a short year first.
 
-    A number over 12 is a day. Else dates in order, and on weekdays, show how they are meant; and
-    where numbers are separated by points, nobody writes the month first.
+    A number over 12 is a day, unless the last ones are days: there are more of them than years.
+    Else dates in order, and on weekdays, show how they are meant; and where numbers are separated
+    by points, nobody writes the month first.
     """
     readings = [DAY_FIRST, MONTH_FIRST]
     cells = dates.str.extract_groups(TWO_NUMBERS).struct
-    first, second = cells.field("first").cast(pl.Int32), cells.field("second").cast(pl.Int32)
+    first, second, last = (cells.field(name).cast(pl.Int32) for name in ("first", "second", "year"))
+    if last.is_between(1, 31).all() and (second <= 12).all() and last.n_unique() > first.n_unique():
+        return YEAR_FIRST
     over = [((first > 12) & (second <= 12)).any(), ((second > 12) & (first <= 12)).any()]
     if all(over):
         raise SourceError(

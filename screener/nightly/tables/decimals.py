@@ -29,14 +29,15 @@ UNITS: Final[Mapping[str, float]] = {
 _GROUPS: Final = r"\s'\x{2019}\x{00A0}\x{202F}"
 _NUMBER: Final = (
     r"^(?:[A-Za-z]{3}|\p{Sc})?\s*(?<sign>[-+\x{2212}]?)\s*\p{Sc}?"
-    r"(?<whole>\d{1,3}(?:[GROUPS]\d{2,3})+|\d*)"
+    r"(?<whole>\d{1,3}(?:[GROUPS]\d{2,3})*[GROUPS]\d{3}|\d*)"
     r"(?:[MARK](?<part>\d*))?(?<power>[eE][-+]?\d+)?\s*(?:(?<unit>\p{L}{1,3})\.?|\p{Sc})?$"
 )
 # What shows that a mark is the decimal one: the other stands before it or groups digits, or the
 # digits around it are no group of three. The last digits of 1.5e-05 are not those of a fraction.
 _EVIDENCE: Final = (
     r"[OTHER]\d+[MARK]\d|\d[OTHER]\d+[OTHER]\d"
-    r"|^\D*\d*[MARK](?:\d{1,2}|\d{4,})(?:[eE][-+]?\d+)?\D*$|^\D*0[MARK]\d|\d{4}[MARK]\d"
+    rf"|^\D*[\d{_GROUPS}]*[MARK](?:\d{{1,2}}|\d{{4,}})(?:[eE][-+]?\d+)?\D*$"
+    r"|^\D*0[MARK]\d|\d{4}[MARK]\d"
 )
 
 

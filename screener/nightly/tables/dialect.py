@@ -96,8 +96,9 @@ def encoding_of(head: bytes) -> str:
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
-        line = head.split(b"\n", 1)[0]
-        return next((each for each in EASTERN if _is_header(line, each)), "cp1252")
+        lines = head.split(b"\n", MAX_LINES)[:MAX_LINES]
+        tried = ((line, each) for line in lines for each in EASTERN)
+        return next((each for line, each in tried if _is_header(line, each)), "cp1252")
     return "utf-8"
 
 

@@ -16,7 +16,14 @@ import polars as pl
 from screener.nightly.bars import Adjustment
 from screener.nightly.errors import RefusedInput, SourceError
 from screener.nightly.tables.columns import BARS, PRICES, squeeze
-from screener.nightly.tables.dates import CRYPTO_TICKER, day_of, evening_of, session_of, time_of
+from screener.nightly.tables.dates import (
+    CRYPTO_TICKER,
+    day_of,
+    evening_of,
+    is_timed,
+    session_of,
+    time_of,
+)
 from screener.nightly.tables.decimals import number_columns
 from screener.nightly.tables.keys import told_apart
 from screener.nightly.tables.mapping import ColumnMapping, map_columns
@@ -59,6 +66,11 @@ class BarsTable:
     def frame(self) -> pl.DataFrame:
         """The rows in memory."""
         return self.rows.collect()
+
+    def loaded(self) -> BarsTable:
+        """Itself, once its rows are in memory."""
+        _ = self.frame
+        return self
 
     @property
     def symbol(self) -> str | None:
@@ -107,9 +119,10 @@ def _keys(raw: RawTable, roles: ColumnMapping, day: pl.Expr) -> Iterator[pl.Expr
         yield pl.col(symbol).cast(pl.String).str.strip_prefix(CRYPTO_TICKER).alias("symbol")
         return
     clock = roles.used.get("clock", date)
-    evening = evening_of(raw, day, clock, symbol)
+    timed = is_timed(raw, clock)
+    evening = evening_of(raw, day, clock, symbol) if timed else None
     yield (day if evening is None else day + evening.cast(pl.Int32)).alias("date")
-    time = time_of(raw, clock)
+    time = time_of(raw, clock) if timed else None
     if time is not None:
         yield time.alias(TIME)
     if symbol is not None:

@@ -101,8 +101,10 @@ WORDS: Final = re.compile(
     re.IGNORECASE,
 )
 """What stands beside a symbol in names."""
-_NUMBER: Final = re.compile(r"\d+(d|days?|h|m|min|mo|s|w|y|yrs?|years?)?|[dhmw]\d+", re.IGNORECASE)
-"""A date, an interval or a length, as 20240102, 1d or 5yr."""
+_NUMBER: Final = re.compile(
+    r"\d+(d|days?|h|m|min|mo|s|w|y|yrs?|years?)?|[dhmqw]\d+|\d{4}[hq]\d", re.IGNORECASE
+)
+"""A date, an interval or a length, as 20240102, 2024H1, 1d or 5yr."""
 _INDEX: Final = re.compile(
     r"(nifty|sensex|bse|s&p|sp|nasdaq|dow|russell|ftse|stoxx|dax|cac|nikkei|topix|csi|kospi|hang"
     r"|omx|tsx|asx|msci|set|wig)( \w+){1,4}",
@@ -143,6 +145,8 @@ class FileName:
     """Whether the bars are traded prices, not funding rates or mark prices."""
     unnamed: str = ""
     """Why the name gives no symbol, in one sentence that says what to do; else empty."""
+    date: str = ""
+    """The date of all its rows, if a folder names it: date=2024-01-02."""
 
 
 def read_name(path: str) -> FileName | None:
@@ -156,18 +160,19 @@ def read_name(path: str) -> FileName | None:
     suffix = _suffix(base)
     if suffix is None or base.startswith(".") or base == suffix:
         return None
-    stem = unaccented(_COPY.sub("", base[: -len(suffix)]))
+    stem = unquote(unaccented(_COPY.sub("", base[: -len(suffix)])))
     keys = {squeeze(k["key"]): unquote(k["value"]) for k in map(_KEYED.fullmatch, folders) if k}
     period = "/".join(_dated(folders))
+    date = next((keys[key] for key in ("dt", *SPELLINGS["date"]) if key in keys), "")
     if own := next((keys[key] for key in SPELLINGS["symbol"] if key in keys), None):
         said = _interval(keys.get("interval", ""))
-        return FileName(own, suffix, said, "/".join(filter(None, (period, stem))))
+        return FileName(own, suffix, said, "/".join(filter(None, (period, stem))), date=date)
     named = _read_stem(stem, base, suffix, folders)
     if not named.symbol and (above := _above(stem, folders, suffix)):
         return above
     if _FIXED.fullmatch(stem):
-        return FileName("", suffix, unnamed=f"{base} {GIVES_NONE}; {_RENAME}")
-    return replace(named, period=named.period or period)
+        return FileName("", suffix, unnamed=f"{base} {GIVES_NONE}; {_RENAME}", date=date)
+    return replace(named, period=named.period or period, date=date)
 
 
 def _suffix(base: str) -> str | None:
@@ -189,9 +194,10 @@ def _above(stem: str, folders: Sequence[str], suffix: str) -> FileName | None:
     """What the folder of a file says that gives no symbol itself, if it is named after one."""
     said = (_KEYED, _YEAR, WORDS)
     inner = [name for name in folders if not any(each.fullmatch(name) for each in said)]
-    if not inner or exchange_named(inner[-1]) or inner[-1] != inner[-1].upper():
+    place = inner[-1].removesuffix(_suffix(inner[-1]) or "") if inner else ""
+    if not place or exchange_named(place) or place != place.upper():
         return None
-    above = read_name("/".join([*inner[:-1], inner[-1] + suffix]))
+    above = read_name("/".join([*inner[:-1], place + suffix]))
     if above is None or not above.symbol:
         return None
     age = stem if _AGE.fullmatch(stem) else ""
@@ -211,9 +217,8 @@ def _read_stem(stem: str, base: str, suffix: str, folders: Sequence[str]) -> Fil
         return FileName("", suffix, unnamed=f"{base} {GIVES_NONE}; {_RENAME}")
     symbol = _symbol(parts.get("symbol") or stem, parts.get("kind"))
     where = parts.get("exchange") or (folders[-1] if folders else "")
-    ticker, _, last = symbol.rpartition("_")
-    if ticker and len(last) > 2 and last.isupper() and _at(last, "") and not parts.get("interval"):
-        symbol, where = ticker, last  # as RELIANCE_NSE
+    if not parts.get("interval") and (placed := _placed(symbol)):
+        symbol, where = placed
     found = [symbol] if parts.get("kind") else _tickers(symbol)
     said = f"may be of {' or '.join(found[:3])}" if found else GIVES_NONE
     return FileName(
@@ -224,6 +229,16 @@ def _read_stem(stem: str, base: str, suffix: str, folders: Sequence[str]) -> Fil
         parts.get("kind") in TRADED,
         unnamed="" if len(found) == 1 else f"{base} {said}; {_RENAME}",
     )
+
+
+def _placed(name: str) -> tuple[str, str] | None:
+    """The ticker and the exchange abroad beside it, as in RELIANCE_NSE and NSE_RELIANCE."""
+    head, _, last = name.rpartition("_")
+    first, _, rest = name.partition("_")
+    for ticker, place in ((head, last), (rest, first)):
+        if len(place) > 2 and place.isupper() and _at(place, "") and len(_tickers(ticker)) == 1:
+            return ticker, place
+    return None
 
 
 def _at(where: str, ticker: str) -> str:

@@ -7,72 +7,18 @@ import datetime as dt
 import json
 import lzma
 import zoneinfo
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 import zstandard
 
 from screener.nightly.bars import to_day
-from screener.nightly.check import Check, check
 from screener.nightly.errors import SourceError
-from screener.nightly.markets.calendars import calendar_of
-from screener.nightly.plan import Order
 from screener.nightly.reading import open_source
-from store.wire.exchanges import exchange_named
+from screener.nightly.reading.formats import read_bars
+from tests.screener.nightly.kinds import HEADER, LAST, bars, kept, lines, look, sessions, write
 from tests.screener.nightly.workbooks import workbook
-
-NOW = dt.datetime(2024, 6, 15, tzinfo=dt.UTC)
-LAST = dt.date(2024, 6, 14)
-HEADER = "date,open,high,low,close,volume"
-
-
-def sessions(name: str = "XNYS", number: int = 260) -> list[dt.date]:
-    days = calendar_of(name, LAST).sessions
-    mine = days[days <= to_day(LAST)][-number:]
-    return [dt.date(1970, 1, 1) + dt.timedelta(int(day)) for day in mine]
-
-
-def bars(
-    days: list[dt.date], seed: int = 0, scale: float = 1.0
-) -> Iterator[tuple[dt.date, list[float]]]:
-    random = np.random.default_rng(seed)
-    closes = 100 * np.exp(np.cumsum(random.normal(0, 0.015, len(days))))
-    for day, close in zip(days, closes, strict=True):
-        prices = [round(scale * close * by, 4) for by in (1.001, 1.01, 0.99, 1.0)]
-        yield day, [*prices, int(random.integers(100_000, 999_999))]
-
-
-def lines(
-    days: list[dt.date], seed: int = 0, dated: Callable[[dt.date], str] = str, scale: float = 1.0
-) -> list[str]:
-    rows = bars(days, seed, scale)
-    return [f"{dated(day)},{','.join(map(str, numbers))}" for day, numbers in rows]
-
-
-def write(path: Path, rows: list[str], header: str = HEADER) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join([header, *rows, ""]), encoding="utf-8")
-    return path
-
-
-def look(path: Path, exchange: str = "") -> Check:
-    opened = open_source(
-        path, path.parent / f"work{len(list(path.parent.iterdir()))}", unusable=True
-    )
-    order = Order(
-        opened.source,
-        "bars",
-        left=opened.left,
-        rows=opened.rows,
-        exchange=exchange_named(exchange) if exchange else None,
-    )
-    return check(order, NOW)
-
-
-def kept(checked: Check) -> dict[str, tuple[int, dt.date | None]]:
-    return {one.symbol: (one.bars, one.last) for one in checked.symbols if not one.refusal}
 
 
 @pytest.mark.parametrize(
@@ -93,9 +39,14 @@ def test_midnight_of_an_exchange_in_utc_is_the_day_that_begins(
     assert kept(look(tmp_path / "bars")) == {name: (260, LAST)}
 
 
-def test_the_closing_time_of_new_york_in_utc_is_of_its_own_day(tmp_path: Path) -> None:
-    rows = lines(sessions(), dated=lambda day: f"{day}T20:00:00Z")
-    write(tmp_path / "bars" / "IBM.csv", rows)
+@pytest.mark.parametrize("hour", [16, 17, 18])
+def test_an_evening_of_new_york_in_utc_is_of_its_own_day(hour: int, tmp_path: Path) -> None:
+    york = zoneinfo.ZoneInfo("America/New_York")
+
+    def moment(day: dt.date) -> str:
+        return dt.datetime.combine(day, dt.time(hour), york).astimezone(dt.UTC).isoformat()
+
+    write(tmp_path / "bars" / "IBM.csv", lines(sessions(), dated=moment))
     assert kept(look(tmp_path / "bars")) == {"IBM": (260, LAST)}
 
 
@@ -160,65 +111,6 @@ def test_a_date_with_two_prices_is_used_from_no_row(
     assert one.bars == (0 if refused else 259)
 
 
-@pytest.mark.parametrize(
-    "files",
-    [
-        ["symbol=IBM/part-00000-1f2e.snappy.parquet.csv"],
-        ["IBM/table.csv"],
-        ["IBM/daily/data_0.csv"],
-        ["year=2023/IBM.csv", "year=2024/IBM.csv"],
-        ["IBM_2023.csv", "IBM_2024.csv"],
-        ["IBM/2023.csv", "IBM/2024.csv"],
-    ],
-)
-def test_folders_and_years_are_one_series(files: list[str], tmp_path: Path) -> None:
-    rows = lines(sessions())
-    cut = next(place for place, row in enumerate(rows) if row.startswith("2024"))
-    for name, some in zip(files, (rows[:cut], rows[cut:]) if files[1:] else (rows,), strict=True):
-        write(tmp_path / "bars" / name, some)
-    assert kept(look(tmp_path / "bars")) == {"IBM": (260, LAST)}
-
-
-@pytest.mark.parametrize("ratio", [3 / 2, 5 / 4, 4 / 3, 2 / 3, 2, 1.17, 0.87])
-@pytest.mark.parametrize("common", [0, 3])
-def test_years_of_other_shares_are_refused_with_the_names_of_their_files(
-    ratio: float, common: int, tmp_path: Path
-) -> None:
-    rows, other = lines(sessions()), lines(sessions(), scale=ratio)
-    cut = next(place for place, row in enumerate(rows) if row.startswith("2024"))
-    write(tmp_path / "bars" / "IBM_2023.csv", rows[:cut])
-    write(tmp_path / "bars" / "IBM_2024.csv", other[cut - common :])
-    (one,) = look(tmp_path / "bars").symbols
-    assert one.refusal is not None
-    assert one.refusal.code == "parted_files"
-    assert "IBM_2023.csv" in one.refusal.reason
-    assert "IBM_2024.csv" in one.refusal.reason
-
-
-def test_parts_that_take_turns_are_one_series(tmp_path: Path) -> None:
-    rows = lines(sessions())
-    rows[130:] = lines(sessions(), scale=1.4)[130:]
-    write(tmp_path / "bars" / "symbol=IBM" / "part-0.csv", rows[::2])
-    write(tmp_path / "bars" / "symbol=IBM" / "part-1.csv", rows[1::2])
-    assert kept(look(tmp_path / "bars")) == {"IBM": (260, LAST)}
-
-
-def test_years_with_common_dates_that_agree_are_one_series(tmp_path: Path) -> None:
-    rows = lines(sessions())
-    write(tmp_path / "bars" / "IBM_2023.csv", rows[:150])
-    write(tmp_path / "bars" / "IBM_2024.csv", rows[140:])
-    assert kept(look(tmp_path / "bars")) == {"IBM": (260, LAST)}
-
-
-def test_a_leap_that_a_stock_is_used_to_is_no_seam(tmp_path: Path) -> None:
-    rows = lines(sessions(), scale=3)
-    for place in (40, 80, 120, 160):
-        rows[place:] = lines(sessions(), scale=3 * 1.2 ** (place / 40))[place:]
-    write(tmp_path / "bars" / "IBM_2023.csv", rows[:80])
-    write(tmp_path / "bars" / "IBM_2024.csv", rows[80:])
-    assert kept(look(tmp_path / "bars")) == {"IBM": (260, LAST)}
-
-
 def test_of_minutes_and_days_the_days_are_read(tmp_path: Path) -> None:
     write(tmp_path / "bars" / "IBM_1d.csv", lines(sessions()))
     minutes = [f"2024-06-14 {9 + n // 60:02}:{n % 60:02}:00,1,2,1,2,{n}" for n in range(300)]
@@ -245,6 +137,13 @@ def test_a_bar_of_any_year_stops_no_night(year: str, calendar: str, tmp_path: Pa
     write(tmp_path / "bars" / "AAA.csv", [*lines(sessions(calendar)), f"{year}-05-02,1,2,1,2,3"])
     write(tmp_path / "bars" / "IBM.csv", lines(sessions(), 1))
     assert kept(look(tmp_path / "bars"))["IBM"] == (260, LAST)
+
+
+def test_years_of_persia_are_no_dates_of_bars(tmp_path: Path) -> None:
+    rows = lines(sessions(), dated=lambda day: f"{day.year - 621}/{day:%m/%d}")
+    write(tmp_path / "bars" / "FOLD.csv", rows)
+    write(tmp_path / "bars" / "IBM.csv", lines(sessions(), 1))
+    assert list(kept(look(tmp_path / "bars"))) == ["IBM"]
 
 
 def test_a_night_older_than_the_last_session_says_how_many_series_end_before_it(
@@ -302,28 +201,55 @@ def test_packed_text_is_read(suffix: str, pack: Callable[[bytes], bytes], tmp_pa
     assert kept(look(tmp_path / "bars")) == {"IBM": (260, LAST)}
 
 
-@pytest.mark.parametrize("form", ["records", "lines", "columns", "data", "coinbase"])
-def test_json_is_read(form: str, tmp_path: Path) -> None:
-    names = HEADER.split(",")
+ROWS: list[dict[str, object]] = [
+    {"date": str(day), **dict(zip(HEADER.split(",")[1:], numbers, strict=True))}
+    for day, numbers in bars(sessions())
+]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        json.dumps(ROWS),
+        "\n".join(map(json.dumps, ROWS)),
+        json.dumps({name: [row[name] for row in ROWS] for name in ROWS[0]}),
+        json.dumps({"status": "ok", "data": ROWS}),
+        json.dumps({"meta": {"symbol": "IBM"}, "days": {str(row["date"]): row for row in ROWS}}),
+        json.dumps({name: {str(row["date"]): row[name] for row in ROWS} for name in ROWS[0]}),
+    ],
+    ids=["records", "lines", "columns", "data", "by date", "columns by date"],
+)
+def test_json_is_read(written: str, tmp_path: Path) -> None:
+    (tmp_path / "IBM.json").write_text(written, encoding="utf-8")
+    assert kept(look(tmp_path / "IBM.json")) == {"IBM": (260, LAST)}
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        "open high low close volume more",
+        "low high open close volume",
+        "open close high low volume more",
+        "open high low close mean volume more",
+    ],
+)
+def test_candles_are_read_in_the_order_of_their_exchange(order: str) -> None:
     rows = [
-        dict(zip(names, [str(day), *numbers], strict=True)) for day, numbers in bars(sessions())
-    ]
-    candles = [
         [int(dt.datetime.fromisoformat(str(row["date"])).replace(tzinfo=dt.UTC).timestamp())]
-        + [row[name] for name in ("low", "high", "open", "close", "volume")]
-        for row in rows
+        + [{**row, "mean": row["close"], "more": 1}[name] for name in order.split()]
+        for row in ROWS
     ]
-    texts = {
-        "records": json.dumps(rows),
-        "lines": "\n".join(map(json.dumps, rows)),
-        "columns": json.dumps({name: [row[name] for row in rows] for name in names}),
-        "data": json.dumps({"status": "ok", "data": rows}),
-        "coinbase": json.dumps(candles),
-    }
-    path = tmp_path / "bars" / "IBM.json"
-    path.parent.mkdir()
-    path.write_text(texts[form], encoding="utf-8")
-    assert kept(look(tmp_path / "bars")) == {"IBM": (260, LAST)}
+    written = json.dumps({"error": [], "result": {"list": rows, "last": 5}})
+    read = read_bars(written.encode(), label="BTC-USD.json").frame
+    assert read["date"][-1] == to_day(LAST)
+    for name in HEADER.split(",")[1:]:
+        assert read[name].to_list() == [row[name] for row in ROWS]
+
+
+@pytest.mark.parametrize("name", ["Volume (000)", "Volume, thousands"])
+def test_a_volume_in_thousands_is_not_read(name: str) -> None:
+    written = f"date;open;high;low;close;{name}\n2024-01-02;1;2;1;2;500\n"
+    assert read_bars(written.encode(), label="IBM.csv").frame["volume"].is_nan().all()
 
 
 def test_a_quotation_mark_that_is_not_closed_refuses_a_table_of_many(tmp_path: Path) -> None:
@@ -373,6 +299,7 @@ def test_a_file_of_an_unread_form_is_named(tmp_path: Path) -> None:
     [
         ("日期,开盘,最高,最低,收盘,成交量", "gb18030"),
         ("日付け,始値,高値,安値,終値,出来高", "shift_jis"),
+        ("2330 台積電 各日成交資訊\n日期,開盤價,最高價,最低價,收盤價,成交股數", "big5"),
         ("날짜,시가,고가,저가,종가,거래량", "cp949"),
         ("TradDt,OpnPric,HghPric,LwPric,ClsPric,TtlTradgVol", "utf-8"),
         ("<DTYYYYMMDD>,<OPEN>,<HIGH>,<LOW>,<CLOSE>,<VOL>", "utf-8"),

@@ -41,11 +41,12 @@ def closes(cells: list[str], separator: str = ";", volume: str = "5") -> list[fl
     return read(rows, header).frame["close"].to_list()
 
 
+_FORMS = ["%m/%d/%Y", "%d/%m/%Y", "%m-%d-%y", "%d/%m/%Y 16:00", "%y-%m-%d", "%y.%m.%d"]
 JANUARY = [dt.date(2024, 1, day) for day in (2, 3, 4, 5, 8, 9, 10, 11)]
 
 
 @pytest.mark.parametrize("newest_first", [False, True])
-@pytest.mark.parametrize("form", ["%m/%d/%Y", "%d/%m/%Y", "%m-%d-%y", "%d/%m/%Y 16:00"])
+@pytest.mark.parametrize("form", _FORMS)
 def test_weekdays_in_order_show_whether_the_day_or_the_month_comes_first(
     form: str, newest_first: bool
 ) -> None:
@@ -84,6 +85,7 @@ def test_a_date_is_read_as_people_write_it(written: str) -> None:
         (["1.234,50", "2,5"], [1234.5, 2.5]),
         (["1 234,5", "1.234.567"], [1234.5, 1234567]),
         (["1'234.5", "-"], [1234.5, None]),
+        (["1 205,03", "1\N{NARROW NO-BREAK SPACE}310,50"], [1205.03, 1310.5]),
         (["$1.25", "1,23,456.75"], [1.25, 123456.75]),
         (["1,5 €", "USD 2,25"], [1.5, 2.25]),
         (["1.5M", "2.25K", "3.5B"], [1.5e6, 2250, 3.5e9]),
@@ -343,6 +345,10 @@ def test_no_damaged_file_ends_in_anything_but_bars_or_one_sentence(seed: int) ->
         ("aapl_us_d.csv", "aapl", "1d"),
         ("BTCUSDT-1d-2024-01.zip", "BTCUSDT", "1d"),
         ("brk-b.us.txt", "brk-b", "1d"),
+        ("BSE_TCS.csv", "XBOM:TCS", "1d"),
+        ("ASX_daily.csv", "ASX", "1d"),
+        ("%5EFTSE.csv", "^FTSE", "1d"),
+        ("IBM_2024Q3.csv", "IBM", "1d"),
     ],
 )
 def test_a_file_s_name_gives_symbol_and_interval(name: str, symbol: str, interval: str) -> None:

@@ -26,6 +26,9 @@ from screener.nightly.symbols import normalise, quote_of, resolve
         ("BTC_USDT.P", "BTCUSDT.P"),
         ("BTC-USDT.P", "BTCUSDT.P"),
         ("1000PEPEUSDT.P", "1000PEPEUSDT.P"),
+        ("#IBM", "IBM"),
+        ("BRK-B.US", "BRK.B"),
+        ("BF/B US Equity", "BF.B"),
     ],
 )
 def test_a_name_becomes_the_symbol_that_is_served(raw: str, symbol: str) -> None:
