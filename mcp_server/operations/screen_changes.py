@@ -19,7 +19,7 @@ from mcp_server.operations.handlers.scan import page, select
 from store.nights.book import Book, PerBook
 from store.wire.labels import CHANGE_KINDS, CHANGE_REASONS
 from store.wire.view import SetupView
-from store.wire.words import state_words
+from store.wire.words import place_words, state_words
 
 Key = tuple[str, int]
 """A lineage and an attempt."""
@@ -150,7 +150,7 @@ def _reasons(book: Book, left: Set[Key]) -> dict[Key, str]:
         for row in changes
         if (key := _key(row)) in left
     } | {
-        key: f"No longer matches: {state_words(view)}"
+        key: f"No longer matches: now {state_words(view)}, {place_words(view)}"
         for key in left
         for view in book.scan.formations.get(key[0], ())
         if (view.attempt or 1) == key[1]

@@ -27,7 +27,7 @@ from store.accounts.screens import Screens
 from store.nights.nights import Nights
 from store.wire.currency import money
 from store.wire.view import SetupView
-from store.wire.words import state_words
+from store.wire.words import place_words, state_words
 from tests.books import Content, Fields
 from tests.contract.market import active_book
 from tests.resealed import reseal_next, withdraw
@@ -147,7 +147,7 @@ def test_a_screen_tells_which_setups_entered_and_left_since_the_night_before(
     assert re.search(rf"{views[0].as_of} .*2 entered and 3 left", text)
     assert f"As of {SESSION}" in text
     assert "Stopped: " in text
-    assert f"No longer matches: {state_words(lost)}" in text
+    assert f"No longer matches: now {state_words(lost)}, {place_words(lost)}" in text
     assert "No longer listed" in text
     assert "not investment advice" in text
 
