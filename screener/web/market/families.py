@@ -27,7 +27,8 @@ SHAPES: Mapping[Family, str] = {
     Family.BEARISH_PENNANT: "A short pause between converging lines after a steep fall, the pole. "
     "It is traded when the price closes below the lower line.",
     Family.TRIANGLE: "Converging lines of which at most one is level: symmetrical, ascending or "
-    "descending. It is traded in the direction in which the price closes beyond a line.",
+    "descending. An ascending one is traded when the price closes above the upper line, a "
+    "descending one when it closes below the lower line, and a symmetrical one either way.",
 }
 """What each family looks like."""
 
