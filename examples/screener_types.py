@@ -441,7 +441,8 @@ class TrackRecord(TypedDict):
     expected_r: float
     """Expectancy: average R, each trade capped to -3 and 10, shrunk with the weight of 60 trades. A
     family is shrunk toward zero, a ticker toward its family in the direction of its setup. It
-    includes market drift: compare placebo_avg_r.
+    includes market drift: lift_r compares with random entries, not the difference to
+    placebo_avg_r.
     """
     profit_factor: float | None
     """Null when there was no loss."""

@@ -117,10 +117,10 @@ SEVEN = _named(
         "target, gain_pct and gain_r are measured from entry_price. R is the distance from entry "
         "to stop. `track_record.family` and `.ticker`: win_rate_pct with sample_size and "
         "avg_loss_pct. expected_r is avg_r shrunk by 60 trades and includes market drift: give it "
-        "only beside placebo_avg_r, the R of random entries. lift_r is the excess R over random "
-        "entries; verdict judges it. For a triangle quote by_direction, not the whole record. "
-        "attempt.number above 1: a later attempt, not counted in records. last_close_side beyond: "
-        "one more close there fires the trigger.",
+        "only with lift_r, the excess R over random entries, and its verdict, and do not subtract "
+        "placebo_avg_r, the R of random entries, from it. For a triangle quote by_direction, not "
+        "the whole record. attempt.number above 1: a later attempt, not counted in records. "
+        "last_close_side beyond: one more close there fires the trigger.",
         "symbol",
     ),
     _tool(
@@ -224,9 +224,9 @@ _MORE = _named(
         "The current setups of the whole market, filtered, sorted and paged; no ticker needs to be "
         "tracked. Rank 1 has the largest expected_gain_pct (median winning trade, which may exceed "
         "target_move_pct, the move to this target). Rank is not about odds: for those sort by "
-        "-expected_r, and give it only with its scope, sample and placebo_avg_r (random entries). "
-        "Entry is the daily close beyond the moving trigger, not a touch. Open trades are listed "
-        "only if `status` asks for them; `counts` counts them.",
+        "-expected_r, and give it only with its scope and sample; placebo_avg_r (random entries) "
+        "and verdict are the family's, so do not subtract. Entry is the daily close beyond the "
+        "moving trigger, not a touch. Open trades are listed only if `status` asks for them; `counts` counts them.",
         *("family", "direction", "status", "max_distance_pct", "filters", "sort"),
         *("symbols", "tracked", "min_sample", "limit", "offset"),
         "rows",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 import orjson
 
-from mcp_server.operations.handlers.patterns import LETTERS
 from store.nights.book import Book
 from store.wire.labels import LEFT_OUT, words_of
 from store.wire.words import drawing_words, named
+
+OPEN: Final = "o"
+"""The letter of a trade that has not ended, in a `StoredHistory`."""
 
 
 def absence(book: Book, symbol: str) -> str:
@@ -34,7 +37,7 @@ def _open_since(book: Book, symbol: str) -> Iterator[str]:
     if (stored := book.history(symbol)) is None:
         return
     for outcome, trade in zip(stored.outcomes, stored.rows, strict=True):
-        if outcome == LETTERS["open"]:
+        if outcome == OPEN:
             yield orjson.loads(trade)["entry_date"]
 
 

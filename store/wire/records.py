@@ -217,12 +217,13 @@ class TrackRecord(Record):
     expected_r: Number = Field(
         json_schema_extra=short(
             "avg_r shrunk with the weight of 60 trades: a family toward zero, a ticker toward its "
-            "family in the setup's direction. It includes market drift: compare placebo_avg_r."
+            "family in the setup's direction. It includes market drift: lift_r compares with "
+            "random entries."
         )
     )
     """Expectancy: average R, each trade capped to -3 and 10, shrunk with the weight of 60 trades. A
     family is shrunk toward zero, a ticker toward its family in the direction of its setup. It
-    includes market drift: compare placebo_avg_r.
+    includes market drift: lift_r compares with random entries, not the difference to placebo_avg_r.
     """
     profit_factor: Number | None = Field(json_schema_extra=short())
     """Null when there was no loss."""
