@@ -226,7 +226,8 @@ _MORE = _named(
         "target_move_pct, the move to this target). Rank is not about odds: for those sort by "
         "-expected_r, and give it only with its scope and sample; placebo_avg_r (random entries) "
         "and verdict are the family's, so do not subtract. Entry is the daily close beyond the "
-        "moving trigger, not a touch. Open trades are listed only if `status` asks for them; `counts` counts them.",
+        "moving trigger, not a touch. Open trades are listed only if `status` asks for them; "
+        "`counts` counts them.",
         *("family", "direction", "status", "max_distance_pct", "filters", "sort"),
         *("symbols", "tracked", "min_sample", "limit", "offset"),
         "rows",
