@@ -29,8 +29,8 @@ MAX_NAMED = 20
 LIKE = 0.75
 """The least similarity of a name that is nearly another: one edit in 4 letters, two in 8."""
 
-SHORT = ("min", "max", "as_of", "within", "near", "last", "latest")
-"""Conditions whose words also stand in what hosts add."""
+WHOLE = ("min", "max", "as_of", "within", "near", "last", "latest")
+"""Names that are conditions only as a whole: their words also stand in what hosts add."""
 
 BRIEF = 3
 """The least letters of a name that is short for another."""
@@ -133,7 +133,7 @@ def _parts(name: str) -> list[str]:
 
 
 def _is_condition(name: str) -> bool:
-    return not CONDITIONS.isdisjoint(_parts(name)) or _plain(name) in {*MEANT, *SHORT}
+    return not CONDITIONS.isdisjoint(_parts(name)) or _plain(name) in {*MEANT, *WHOLE}
 
 
 def _plain(name: str) -> str:

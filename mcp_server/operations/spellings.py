@@ -87,9 +87,10 @@ def _text(raw: Any) -> Any:  # noqa: ANN401 - any JSON
     read = _json(raw) if isinstance(raw, str) and raw.strip()[:1] in ('"', "[") else raw
     if isinstance(read, list) and len(read) == 1:
         read = read[0]
-    raw = read if isinstance(read, str) or not isinstance(raw, str) else raw
+    if isinstance(raw, str) and not isinstance(read, str):
+        return raw  # JSON of something else, which is refused as it was sent
     # A symbol may be digits only.
-    return str(raw) if isinstance(raw, int) and not isinstance(raw, bool) else raw
+    return str(read) if isinstance(read, int) and not isinstance(read, bool) else read
 
 
 def number(raw: Any) -> Any:  # noqa: ANN401

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 import orjson
 
 from store.nights.book import Book
 from store.wire.labels import LEFT_OUT, words_of
 from store.wire.words import drawing_words, named
-
-OPEN: Final = "o"
-"""The letter of a trade that has not ended, in a `StoredHistory`."""
 
 
 def absence(book: Book, symbol: str) -> str:
@@ -34,11 +30,9 @@ def absence(book: Book, symbol: str) -> str:
 
 def _open_since(book: Book, symbol: str) -> Iterator[str]:
     """The days of entry of a symbol's trades that have not ended, newest first."""
-    if (stored := book.history(symbol)) is None:
-        return
-    for outcome, trade in zip(stored.outcomes, stored.rows, strict=True):
-        if outcome == OPEN:
-            yield orjson.loads(trade)["entry_date"]
+    stored = book.history(symbol)
+    for trade in stored.having("o") if stored else ():
+        yield orjson.loads(trade)["entry_date"]
 
 
 def _reason(book: Book, symbol: str, code: str) -> str:

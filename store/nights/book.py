@@ -66,6 +66,12 @@ class StoredHistory:
     outcomes: str
     rows: list[bytes]
 
+    def having(self, letters: str) -> list[bytes]:
+        """The bodies of the occurrences with one of some outcomes."""
+        return [
+            row for outcome, row in zip(self.outcomes, self.rows, strict=True) if outcome in letters
+        ]
+
 
 @dataclass(frozen=True, slots=True)
 class StoredSetup:

@@ -189,14 +189,16 @@ def away_words(view: SetupView) -> str:
     """
     if view.distance_pct is None:
         return ""
-    return _from_close(view.distance_pct, view.plan).replace(", already passed", ", passed")
+    return _from_close(view.distance_pct, view.plan, passed="passed")
 
 
-def _from_close(move: float, plan: PlanView, close: str = "") -> str:
+def _from_close(
+    move: float, plan: PlanView, close: str = "", passed: str = "already passed"
+) -> str:
     """The move in percent that leads from the last close to the trigger of a plan, in words."""
     side = "above" if move > 0 else "below" if move < 0 else "off"
-    passed = move < 0 if plan.direction == "bullish" else move > 0
-    return f"{percent(abs(move))} {side}{close}{', already passed' if passed else ''}"
+    is_passed = move < 0 if plan.direction == "bullish" else move > 0
+    return f"{percent(abs(move))} {side}{close}{f', {passed}' if is_passed else ''}"
 
 
 def gain_words(view: SetupView) -> str:

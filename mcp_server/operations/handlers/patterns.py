@@ -47,9 +47,7 @@ async def get_pattern_history(call: Call[HistoryArguments]) -> Answer:
 def history_body(book: Book, arguments: HistoryArguments) -> bytes:
     """The History body of a symbol: its matching occurrences, newest entry first."""
     stored = book.history(arguments.symbol)
-    letters, rows = (stored.outcomes, stored.rows) if stored else ("", [])
-    kept = LETTERS[arguments.outcome]
-    matches = [row for letter, row in zip(letters, rows, strict=True) if letter in kept]
+    matches = stored.having(LETTERS[arguments.outcome]) if stored else []
     if arguments.family or arguments.since or arguments.until:
         matches = [row for row in matches if _is_asked_for(orjson.loads(row), arguments)]
     page = matches[: arguments.limit]
