@@ -24,6 +24,9 @@ Fields: TypeAlias = Mapping[str, Any]
 
 NOTHING: Fields = MappingProxyType({})
 
+NEAR_STOP = 0.25
+"""The part of a trade's risk that is left, R, up to which no reward to risk is told of it."""
+
 
 @dataclass(frozen=True, slots=True)
 class PlanView:
@@ -72,10 +75,14 @@ class PlanView:
         return last_close > self.trigger if above else last_close < self.trigger
 
     def left(self, last_close: float) -> float | None:
-        """The way from a last close to the target over that to the stop; None beyond the stop."""
+        """The way from a last close to the target over that to the stop; None from `NEAR_STOP` on,
+        where the ratio is large because the trade is nearly lost.
+        """
         sign = 1 if self.direction == "bullish" else -1
         risk = sign * (last_close - self.stop)
-        return round(sign * (self.target - last_close) / risk, 2) if risk > 0 else None
+        if risk <= NEAR_STOP * abs(self.start - self.stop):
+            return None
+        return round(sign * (self.target - last_close) / risk, 2)
 
     @property
     def reward_to_risk(self) -> float | None:

@@ -22,7 +22,7 @@ from store.nights.book import Book
 from store.nights.feature_table import FeatureTable
 from store.wire.labels import ASSET_TYPES
 from store.wire.scan_index import compact
-from store.wire.view import SetupView
+from store.wire.view import NEAR_STOP, SetupView
 from store.wire.words import NO_QUALITY
 
 if TYPE_CHECKING:
@@ -310,7 +310,10 @@ def _of_running(arguments: ScanArguments) -> Iterator[str]:
     if arguments.max_distance_pct is not None:
         yield "max_distance_pct filters forming setups only, not open trades."
     if "reward_to_risk" in _sorted_by(arguments):
-        yield "reward_to_risk_left counts from the last close: it is large where the stop is near."
+        yield (
+            "reward_to_risk_left counts from the last close; trades within "
+            f"{NEAR_STOP:g} R of their stop have none and stand last."
+        )
 
 
 def _opposites(

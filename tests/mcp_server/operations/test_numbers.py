@@ -61,6 +61,9 @@ def test_extremes_are_counted_without_a_sign() -> None:
         ("bullish", 90, 120, 100, 2.0),
         ("bullish", 90, 120, 118, 0.07),
         ("bullish", 90, 120, 90, None),
+        ("bullish", 90, 120, 92.5, None),
+        ("bullish", 90, 120, 92.6, 10.54),
+        ("bearish", 110, 80, 108, None),
         ("bearish", 110, 80, 100, 2.0),
         ("bearish", 110, 80, 75, -0.14),
     ],
@@ -83,7 +86,7 @@ async def test_rows_show_what_their_numbers_are_of(service: Service) -> None:
             assert f"({row['direction']})" in row["record_summary"]
     answer = service.get("/scan?status=all&sort=-reward_to_risk").json()
     rest = answer["setups"]
-    assert "it is large where the stop is near" in " ".join(answer["notes"])
+    assert "within 0.25 R of their stop have none and stand last" in " ".join(answer["notes"])
     ratios = {row["setup_id"]: row for row in found["setups"]}
     shown = [ratios[row["setup_id"]] for row in rest]
     order = [row.get("reward_to_risk_left", row["reward_to_risk"]) for row in shown]
