@@ -10,7 +10,7 @@ import numpy.typing as npt
 import orjson
 
 from store.wire.currency import DOLLARS
-from store.wire.view import PlanView, SetupView
+from store.wire.view import EVIDENCE_SAMPLE, PlanView, RecordView, SetupView
 
 Numbers = npt.NDArray[np.float64]
 """One number a row, in the order of rank; NaN where there is none."""
@@ -51,19 +51,12 @@ def compact(view: SetupView, others: Sequence[SetupView] = ()) -> dict[str, Any]
         **levels(plan),
         "reward_to_risk": plan.reward_to_risk,
         **({} if view.status == "forming" else {"reward_to_risk_left": view.left}),
-        "expected_r": view.expected_r,
-        "expected_r_scope": view.expected_r_scope,
-        "expected_r_trades": view.expected_r_trades,
-        "placebo_avg_r": view.placebo_avg_r,
-        "verdict": view.verdict,
+        **_expected(view),
         "expected_gain_pct": view.typical_gain_pct,
         "target_move_pct": abs(plan.target_pct),
-        "win_rate_scope": record and record.scope,
-        "win_rate_pct": record and record.win_rate_pct,
-        "win_rate_trades": record and record.sample_size,
-        "avg_loss_pct": record and record.avg_loss_pct,
+        **_won(view),
         **({"record_summary": record.summary} if record and record.sided else {}),
-        **({"opposite_plan": _opposite(view)} if len(view.plans) > 1 else {}),
+        **({"opposite_plan": _opposite(view.opposite)} if view.opposite else {}),
         **({"other_attempts": [each.setup_id for each in others]} if others else {}),
     }
 
@@ -92,9 +85,50 @@ def levels(plan: PlanView) -> dict[str, Any]:
 
 
 def _opposite(view: SetupView) -> dict[str, Any]:
-    plan = view.plans[1]
-    distance = plan.distance_pct(view.last_close)
-    return {**levels(plan), "distance_to_trigger_pct": distance}
+    plan = view.plan
+    return {
+        **levels(plan),
+        "distance_to_trigger_pct": plan.distance_pct(view.last_close),
+        "reward_to_risk": plan.reward_to_risk,
+        **_expected(view),
+        "target_move_pct": abs(plan.target_pct),
+        **_won(view),
+    }
+
+
+def _expected(view: SetupView) -> dict[str, Any]:
+    """What trades are expected to bring, and whose the numbers beside it are."""
+    return {
+        "expected_r": view.expected_r,
+        "expected_r_scope": view.expected_r_scope,
+        "expected_r_trades": view.expected_r_trades,
+        "placebo_avg_r": view.placebo_avg_r,
+        "placebo_scope": None if view.placebo_avg_r is None else "family",
+        "verdict": view.verdict,
+        "verdict_scope": view.verdict and view.record and view.record.scope,
+    }
+
+
+def _won(view: SetupView) -> dict[str, Any]:
+    """A win rate, with whose it is, its sample and the average loss."""
+    record = view.record
+    return {
+        "win_rate_scope": record and record.scope,
+        "win_rate_pct": record and record.win_rate_pct,
+        "win_rate_trades": record and record.sample_size,
+        "avg_loss_pct": record and record.avg_loss_pct,
+    }
+
+
+def own_record(view: SetupView) -> dict[str, Any]:
+    """What `min_win_rate` and `min_avg_r` look at: the record of the ticker in the direction."""
+    own = view.own
+    return {
+        "ticker_win_rate_pct": own and own.win_rate_pct,
+        "ticker_avg_r": own and own.avg_r,
+        "ticker_trades": own.sample_size if own else 0,
+        "ticker_avg_loss_pct": own and own.avg_loss_pct,
+    }
 
 
 def _running(view: SetupView, names: Iterable[str]) -> dict[str, Any]:
@@ -129,6 +163,11 @@ class ScanIndex(NamedTuple):
         for attempts in formations.values():
             attempts.sort(key=lambda view: view.attempt or 1)
         columns = {name: [number(view) for view in rows] for name, number in NUMBERS.items()}
+        for name, number in OF_A_PLAN.items():
+            columns[f"{OPPOSITE}{name}"] = [
+                number(view.opposite) if view.opposite and view.status == "forming" else None
+                for view in rows
+            ]
         columns["symbol"] = _places([view.symbol for view in rows])
         columns["pattern"] = _places([view.pattern for view in rows])
         return cls(
@@ -171,11 +210,6 @@ def _nearness(view: SetupView) -> float:
 
 
 NUMBERS: Mapping[str, Callable[[SetupView], float | None]] = {
-    "opposite_distance": lambda view: (
-        view.plans[1].distance_pct(view.last_close)
-        if view.status == "forming" and len(view.plans) > 1
-        else None
-    ),
     "reward_to_risk": lambda view: view.reward_to_risk,
     "min_rr": lambda view: view.plan.reward_to_risk,
     "gain": lambda view: view.gain_pct,
@@ -191,3 +225,30 @@ NUMBERS: Mapping[str, Callable[[SetupView], float | None]] = {
     "nearness": _nearness,
 }
 """The columns that are numbers of a view."""
+
+
+def _evident(view: SetupView) -> RecordView | None:
+    return view.own if view.own and view.own.sample_size >= EVIDENCE_SAMPLE else None
+
+
+OPPOSITE: Final = "opposite_"
+"""What the name of a column begins with that counts the second plan of a forming setup."""
+
+OF_A_PLAN: Mapping[str, Callable[[SetupView], float | None]] = {
+    **{
+        name: NUMBERS[name]
+        for name in (
+            *("distance", "reward_to_risk", "min_rr", "win_rate", "sample"),
+            *("start", "stop_way", "target_way"),
+        )
+    },
+    "dist_to_entry": NUMBERS["distance"],
+    "target_move": NUMBERS["target_way"],
+    "min_win_rate": lambda view: own.win_rate_pct if (own := _evident(view)) else None,
+    "min_avg_r": lambda view: own.avg_r if (own := _evident(view)) else None,
+    "min_expected_r": lambda view: view.expected_r,
+    "typical_return": lambda view: view.typical_gain_pct,
+}
+"""The columns that count one plan, or the record of its direction; of the first plan some are
+sealed.
+"""

@@ -298,6 +298,7 @@ def test_rows_without_a_number_for_a_condition_are_counted(service: Service) -> 
     assert every["without_evidence"] == {}
     assert [note for note in every["notes"] if "win_rate" in note] == []
     added = [note for note in answer["notes"] if note not in every["notes"]]
-    assert [note.split(":")[0] for note in added] == ["min_win_rate"]
+    assert added[0].startswith("min_win_rate: ")
+    assert "in track_record.ticker, of a triangle in its by_direction" in " ".join(added)
     count = "1 setup" if without == 1 else f"{without} setups"
     assert f"Win rate of this ticker: {count} without a value" in page
