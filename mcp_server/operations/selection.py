@@ -14,7 +14,7 @@ import numpy.typing as npt
 from mcp_server.filters.filters import Mask, Predicate
 from mcp_server.filters.scan_order import COLUMNS, RANK
 from mcp_server.operations.arguments import ScanArguments
-from store.nights.book import Book
+from store.nights.book import Book, PerBook
 from store.nights.feature_table import FeatureTable, Labels
 from store.wire.scan_index import OF_A_PLAN, OPPOSITE
 
@@ -70,29 +70,23 @@ def select(book: Book, arguments: ScanArguments) -> Matches:
     if not len(evidence.bodies):
         none = np.zeros(0, bool)
         return Matches(none, none, none, {})
-    forming = evidence.labels["status"].equal("forming")
-    of_status = {"forming": forming, "in_progress": ~forming}.get(
-        arguments.status, np.ones(len(forming), bool)
-    )
-    sides = _sides(book, arguments)
+    sides, forming = _sides(book, arguments), evidence.labels["status"].equal("forming")
+    running, every = ~forming, sides[0].rows
+    of_status = {"forming": forming, "in_progress": running}.get(arguments.status, every)
     found = [side.all_of(side.conditions) for side in sides]
-    matching, by_second = reduce(or_, found), np.zeros(len(forming), bool)
+    matching, by_second = reduce(or_, found), ~every
     if sides[1:]:
         is_nearer = is_about_distance(arguments) & _is_second_nearer(evidence)
         by_second = found[1] & (~found[0] | is_nearer)
     missing = {p.kind.name: _lacking(sides, p, of_status) for p in arguments.filters}
     without = {kind: count for kind, count in missing.items() if count}
     alone = () if (matching & of_status).any() else list(_alone(sides, of_status))
-    return Matches(matching & forming, matching & ~forming, by_second, without, alone)
+    return Matches(matching & forming, matching & running, by_second, without, alone)
 
 
 def _sides(book: Book, arguments: ScanArguments) -> list[Side]:
     """The setups by each of their plans; by one if all have one."""
-    first, second = book.evidence, _has_second(book.evidence)
-    tables = [(first, np.ones(len(second), bool))]
-    if second.any():
-        tables.append((_by_second_plan(first), second))
-    wanted = wanted_of(arguments)
+    tables, wanted = TABLES.of(book), wanted_of(arguments)
     rest = [p for p in arguments.filters if p.kind.name != "direction"]
     return [
         Side(
@@ -191,6 +185,16 @@ def size(rows: Mask) -> int:
 
 
 OTHER: Final = {"bullish": "bearish", "bearish": "bullish"}
+
+
+def _tables(book: Book) -> list[tuple[FeatureTable, Mask]]:
+    """The evidence by each plan, and the rows that have it."""
+    first, second = book.evidence, _has_second(book.evidence)
+    tables = [(first, np.ones(len(second), bool))]
+    return [*tables, (_by_second_plan(first), second)] if second.any() else tables
+
+
+TABLES: Final = PerBook(_tables)
 
 
 def _by_second_plan(evidence: FeatureTable) -> FeatureTable:

@@ -353,10 +353,13 @@ class Book:
         return self.currencies.get(symbol, DOLLARS)
 
     @cached_property
-    def markets(self) -> Mapping[str, Counter[str | None]]:
+    def markets(self) -> Mapping[str, Counter[str]]:
         """How many covered symbols have each label, by the kind of filter that asks for it."""
         entries = orjson.loads(b"{%b}" % self.universe())["symbols"]
-        return {kind: Counter(entry.get(kind) for entry in entries) for kind in MARKETS}
+        return {
+            kind: Counter(label for entry in entries if (label := entry.get(kind)))
+            for kind in MARKETS
+        }
 
     def examples(self) -> Mapping[str, Any]:
         """By family `trades`, `wins` and those `shown` as examples; empty in a night sealed

@@ -105,7 +105,6 @@ def _expected(view: SetupView) -> dict[str, Any]:
         "placebo_avg_r": view.placebo_avg_r,
         "placebo_scope": None if view.placebo_avg_r is None else "family",
         "verdict": view.verdict,
-        "verdict_scope": view.verdict and view.record and view.record.scope,
     }
 
 

@@ -77,7 +77,7 @@ async def scan_setups(call: Call[ScanSetupsArguments]) -> Answer:
     head["next_offset"] = next_offset(head, len(rows))
     head["counts"] = {"forming": size(matches.forming), "in_progress": size(matches.in_progress)}
     if call.arguments.rows == "full":
-        return call.answer(_full(head, book.evidence.bodies.at(rows[:FULL_ROWS])))
+        return call.answer(_full(head, book.evidence.bodies.at(rows)))
     industries = book.evidence.labels["industry"].words() if rows else ()
     bodies, of_ticker = [], _asks_of_ticker(call.arguments)
     for row in rows:
@@ -111,6 +111,8 @@ def _scanned(book: Book, arguments: ScanArguments) -> tuple[Matches, list[int], 
     """The matches of a scan, the rows of its page, and the fields in front of them."""
     matches = select(book, arguments)
     count, rows = page(book.evidence, matches, arguments)
+    if isinstance(arguments, ScanSetupsArguments) and arguments.rows == "full":
+        rows = rows[:FULL_ROWS]
     told = [write(book, arguments, matches, rows) for write in (notes, row_notes)]
     head = {
         "available": book.session is not None,
@@ -151,9 +153,7 @@ def notes(
             "min_sample counts win_rate_trades: the ticker's where win_rate_scope is ticker (20 or "
             "more), otherwise its family's."
         )
-    yield from _emptied(book, arguments, matches)
-    if uncovered := [s for s in arguments.symbols or () if not is_covered(book, s)]:
-        yield f"The night does not cover {named(uncovered, MAX_NAMED)}."
+    yield from _missing(book, arguments, matches)
     views = [book.scan.rows[row] for row in rows]
     if any((view.attempt or 1) > 1 for view in views):
         yield "Rows with an attempt above 1 are later attempts; records count first attempts only."
@@ -192,7 +192,7 @@ def row_notes(
     if book.session is None:
         yield "There is no night yet."
     elif not book.scan.rows:
-        symbols = plural(book.markets["asset_type"].total(), "symbol")
+        symbols = plural(book.counts.covered if book.counts else 0, "symbol")
         yield f"This night covers {symbols} and found no setup."
     opposites = (book.scan.rows[row].opposite for row in rows if matches.by_second[row])
     found = [f"{v.symbol} ({v.direction}, {abs(v.distance_pct or 0):.2f}%)" for v in opposites if v]
@@ -219,18 +219,25 @@ def _asks_of_ticker(arguments: ScanArguments) -> bool:
     return any(predicate.kind.name in OF_TICKER for predicate in arguments.filters)
 
 
-def _emptied(book: Book, arguments: ScanArguments, matches: Matches) -> Iterator[str]:
-    """Why nothing is left: what the night lacks, and which conditions keep how many."""
-    if any(mask.any() for mask in matches.groups(arguments.status)):
+def _missing(book: Book, arguments: ScanArguments, matches: Matches) -> Iterator[str]:
+    """The symbols that the night does not cover and, where nothing is left, why: the markets that
+    it does not cover, and how many setups each condition keeps.
+    """
+    if uncovered := [s for s in arguments.symbols or () if not is_covered(book, s)]:
+        yield f"The night does not cover {named(uncovered, MAX_NAMED)}."
+    if book.session is None or any(mask.any() for mask in matches.groups(arguments.status)):
         return
     for predicate in arguments.filters:
         known = book.markets.get(predicate.kind.name)
         if known is not None and not known[str(predicate.value)]:
-            yield _uncovered_words(predicate)
-    if not all(is_covered(book, symbol) for symbol in arguments.symbols or ()):
-        covered = book.markets["asset_type"]
-        types = (f"{covered[name]:,} {words}" for name, words in TYPE_WORDS.items())
-        yield f"This night covers {', '.join(types)}."
+            yield _uncovered_words(predicate, bool(known))
+    if uncovered:
+        numbers = book.markets["asset_type"]
+        stocks, etfs, crypto = (
+            f"{numbers[name]:,} {words}" if numbers[name] else f"no {words}"
+            for name, words in TYPE_WORDS.items()
+        )
+        yield f"This night covers {stocks}, {etfs} and {crypto}."
     kept = [f"{words} keeps {count}" for words, count in matches.alone]
     if kept:
         yield (
@@ -239,9 +246,11 @@ def _emptied(book: Book, arguments: ScanArguments, matches: Matches) -> Iterator
         )
 
 
-def _uncovered_words(predicate: Predicate) -> str:
-    """That a night has no symbol with a label: `This night covers no crypto.`"""
+def _uncovered_words(predicate: Predicate, is_known: bool) -> str:
+    """That a night has no symbol with a label, or no such label: `This night covers no crypto.`"""
     name, value = predicate.kind.name, str(predicate.value)
+    if not is_known:
+        return f"This night knows the {name} of no symbol."
     what = TYPE_WORDS[value] if name == "asset_type" else f"symbol whose {name} is {value}"
     return f"This night covers no {what}."
 

@@ -42,6 +42,13 @@ SECOND = {"dist_to_entry": 0.8, "distance": 0.8, "min_rr": 3.0, "win_rate": 30.0
 """Those of the second plan of row 0."""
 
 
+class Night(SimpleNamespace):
+    """What a selection reads of a book, of which something is kept."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return id(self)
+
+
 @pytest.fixture
 def book() -> Book:
     """Row 0: bullish, 5 % away, its bearish plan 0.8 % away; row 1: bullish alone, 0.5 % away; row
@@ -61,7 +68,7 @@ def book() -> Book:
     two_way = view("SCS", "bullish", view("SCS", "bearish"))
     scan = SimpleNamespace(rows=[two_way, view("ABC", "bullish"), view("XYZ", "bearish")])
     facts = {"evidence": evidence, "scan": scan, "currencies": {}, "session": "2026-08-03"}
-    return cast("Book", SimpleNamespace(**facts))
+    return cast("Book", Night(**facts))
 
 
 def condition(kind: str, op: str, value: float) -> str:
