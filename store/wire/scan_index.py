@@ -35,12 +35,17 @@ def brief(view: SetupView) -> dict[str, Any]:
     }
 
 
-def compact(view: SetupView, others: Sequence[SetupView] = ()) -> dict[str, Any]:
-    """A row of the scan in short. Its win rate stands with whose it is, its sample and the average
-    loss; what trades are expected to bring stands before what a winning one does. `others` are the
-    other attempts of its formation.
+def compact(
+    view: SetupView, others: Sequence[SetupView] = (), *, with_own: bool = False
+) -> dict[str, Any]:
+    """A row of the scan in short. `others` are the other attempts of its formation; `with_own` adds
+    the record of its ticker.
     """
-    plan, record = view.plan, view.record
+    record, opposite = view.record, view.opposite
+    second = opposite and {
+        **_of_plan(opposite, with_own),
+        "distance_to_trigger_pct": opposite.plan.distance_pct(view.last_close),
+    }
     return {
         "rank": view.rank,
         "symbol": view.symbol,
@@ -48,16 +53,41 @@ def compact(view: SetupView, others: Sequence[SetupView] = ()) -> dict[str, Any]
         **_running(view, ("entry_price", "entry_date")),
         **({} if view.currency == DOLLARS else {"currency": view.currency}),
         "last_close": view.last_close,
+        **_of_plan(view, with_own),
+        **({"record_summary": record.summary} if record and record.sided else {}),
+        **({"opposite_plan": second} if second else {}),
+        **({"other_attempts": [each.setup_id for each in others]} if others else {}),
+    }
+
+
+def _of_plan(view: SetupView, with_own: bool) -> dict[str, Any]:
+    """What a row says of one plan. Its win rate stands with whose it is, its sample and the average
+    loss; what trades are expected to bring stands before what a winning one does.
+    """
+    plan, record, own = view.plan, view.record, view.own
+    of_ticker = {
+        "ticker_win_rate_pct": own and own.win_rate_pct,
+        "ticker_avg_r": own and own.avg_r,
+        "ticker_trades": own.sample_size if own else 0,
+        "ticker_avg_loss_pct": own and own.avg_loss_pct,
+    }
+    return {
         **levels(plan),
         "reward_to_risk": plan.reward_to_risk,
         **({} if view.status == "forming" else {"reward_to_risk_left": view.left}),
-        **_expected(view),
+        "expected_r": view.expected_r,
+        "expected_r_scope": view.expected_r_scope,
+        "expected_r_trades": view.expected_r_trades,
+        "placebo_avg_r": view.placebo_avg_r,
+        "placebo_scope": None if view.placebo_avg_r is None else "family",
+        "verdict": view.verdict,
         "expected_gain_pct": view.typical_gain_pct,
         "target_move_pct": abs(plan.target_pct),
-        **_won(view),
-        **({"record_summary": record.summary} if record and record.sided else {}),
-        **({"opposite_plan": _opposite(view.opposite)} if view.opposite else {}),
-        **({"other_attempts": [each.setup_id for each in others]} if others else {}),
+        "win_rate_scope": record and record.scope,
+        "win_rate_pct": record and record.win_rate_pct,
+        "win_rate_trades": record and record.sample_size,
+        "avg_loss_pct": record and record.avg_loss_pct,
+        **(of_ticker if with_own else {}),
     }
 
 
@@ -81,52 +111,6 @@ def levels(plan: PlanView) -> dict[str, Any]:
         "trigger_price": plan.trigger,
         "stop_price": plan.stop,
         "target_price": plan.target,
-    }
-
-
-def _opposite(view: SetupView) -> dict[str, Any]:
-    plan = view.plan
-    return {
-        **levels(plan),
-        "distance_to_trigger_pct": plan.distance_pct(view.last_close),
-        "reward_to_risk": plan.reward_to_risk,
-        **_expected(view),
-        "target_move_pct": abs(plan.target_pct),
-        **_won(view),
-    }
-
-
-def _expected(view: SetupView) -> dict[str, Any]:
-    """What trades are expected to bring, and whose the numbers beside it are."""
-    return {
-        "expected_r": view.expected_r,
-        "expected_r_scope": view.expected_r_scope,
-        "expected_r_trades": view.expected_r_trades,
-        "placebo_avg_r": view.placebo_avg_r,
-        "placebo_scope": None if view.placebo_avg_r is None else "family",
-        "verdict": view.verdict,
-    }
-
-
-def _won(view: SetupView) -> dict[str, Any]:
-    """A win rate, with whose it is, its sample and the average loss."""
-    record = view.record
-    return {
-        "win_rate_scope": record and record.scope,
-        "win_rate_pct": record and record.win_rate_pct,
-        "win_rate_trades": record and record.sample_size,
-        "avg_loss_pct": record and record.avg_loss_pct,
-    }
-
-
-def own_record(view: SetupView) -> dict[str, Any]:
-    """What `min_win_rate` and `min_avg_r` look at: the record of the ticker in the direction."""
-    own = view.own
-    return {
-        "ticker_win_rate_pct": own and own.win_rate_pct,
-        "ticker_avg_r": own and own.avg_r,
-        "ticker_trades": own.sample_size if own else 0,
-        "ticker_avg_loss_pct": own and own.avg_loss_pct,
     }
 
 

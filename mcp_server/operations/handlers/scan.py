@@ -27,7 +27,7 @@ from mcp_server.operations.selection import (
 )
 from store.nights.book import Book
 from store.wire.labels import ASSET_TYPES
-from store.wire.scan_index import compact, own_record
+from store.wire.scan_index import compact
 from store.wire.view import NEAR_STOP
 from store.wire.words import NO_QUALITY, named, plural
 
@@ -82,12 +82,8 @@ async def scan_setups(call: Call[ScanSetupsArguments]) -> Answer:
     bodies, of_ticker = [], _asks_of_ticker(call.arguments)
     for row in rows:
         view = book.scan.rows[row]
-        brief = compact(view, book.scan.others(view)) | {"industry": industries[row]}
-        if of_ticker:
-            brief |= own_record(view)
-            if view.opposite:
-                brief["opposite_plan"] |= own_record(view.opposite)
-        bodies.append(orjson.dumps(brief))
+        brief = compact(view, book.scan.others(view), with_own=of_ticker)
+        bodies.append(orjson.dumps(brief | {"industry": industries[row]}))
     return call.answer(_body(head, bodies))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from screener.commands.patterns.tables import FORMING, setup_table
 from screener.web.market.columns import COLUMNS, LINES, Row, cells_of, sheet_of
-from store.wire.scan_index import ScanIndex, compact, own_record
+from store.wire.scan_index import ScanIndex, compact
 from store.wire.view import SetupView
 from store.wire.words import caption, place_words, plan_words, setup_words
 from tests.store.wire.views import forming
@@ -121,7 +121,7 @@ def test_the_second_plan_has_the_record_of_its_direction(
         row |= {"win_rate_pct": 60.0, "win_rate_trades": 900}
 
     view = forming(100.0, PLANS, recorded)
-    row = compact(view)
+    row = compact(view, with_own=True)
     second = row["opposite_plan"]
     index = ScanIndex.of([view])
 
@@ -130,7 +130,7 @@ def test_the_second_plan_has_the_record_of_its_direction(
     assert second["expected_r"] == (own["expected_r"] if own else -0.2)
     assert second["expected_r_trades"] == (own["sample_size"] if own else 0)
     assert (second["placebo_avg_r"], second["placebo_scope"]) == (0.05, "family")
-    assert own_record(view.sides[1])["ticker_trades"] == (own["sample_size"] if own else 0)
-    assert own_record(view)["ticker_trades"] == 0
+    assert second["ticker_trades"] == (own["sample_size"] if own else 0)
+    assert row["ticker_trades"] == 0
     known = [index.columns[f"opposite_{name}"][0] for name in ("min_win_rate", "min_avg_r")]
     assert tuple(None if number != number else number for number in known) == evidence
