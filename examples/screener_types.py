@@ -552,7 +552,9 @@ class Scan(TypedDict):
     and so cannot match.
     """
     notes: NotRequired[list[str]]
-    """What filters mean that count another number than rows show."""
+    """What a reader could take for something else: filters that count another number than rows
+    show, rows that match by their opposite_plan, open trades, what the night does not cover.
+    """
     count: int
     """Matches before paging."""
     limit: int

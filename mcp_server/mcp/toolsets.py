@@ -225,9 +225,10 @@ _MORE = _named(
         "tracked. Rank 1 has the largest expected_gain_pct (median winning trade, which may exceed "
         "target_move_pct, the move to this target). Rank is not about odds: for those sort by "
         "-expected_r, and give it only with its scope and sample; placebo_avg_r (random entries) "
-        "and verdict are the family's, so do not subtract. Entry is the daily close beyond the "
-        "moving trigger, not a touch. Open trades are listed only if `status` asks for them; "
-        "`counts` counts them.",
+        "is of placebo_scope, verdict of win_rate_scope, so do not subtract. A triangle that may "
+        "break either way matches if one plan fulfils every condition; `notes` tells if it is the "
+        "opposite_plan. Entry is the daily close beyond the moving trigger, not a touch. Open "
+        "trades are listed only if `status` asks for them; `counts` counts them.",
         *("family", "direction", "status", "max_distance_pct", "filters", "sort"),
         *("symbols", "tracked", "min_sample", "limit", "offset"),
         "rows",

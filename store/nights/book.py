@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
@@ -43,6 +44,9 @@ COMMON = " Common Stock"
 
 MAX_NAME = 120
 """Characters of a name that people are shown."""
+
+MARKETS: Final = ("asset_type", "exchange", "industry", "country")
+"""Labels of a covered symbol."""
 
 Made = TypeVar("Made")
 
@@ -138,9 +142,6 @@ class Book:
         sealed = FeatureTable.read(connection)
         self.scan = ScanIndex.of(map(self._view, sealed.bodies))
         numbers = {**sealed.numbers, **self.scan.columns, "new": self._new()}
-        if "dist_to_entry" in numbers:  # of the plan whose trigger is nearer
-            distances = numbers["dist_to_entry"], numbers["opposite_distance"]
-            numbers["dist_to_entry"] = np.fmin(*distances)
         self.evidence = replace(sealed, numbers=numbers)
         self.source = source
         self.disclaimer = disclaimer
@@ -350,6 +351,15 @@ class Book:
     def currency(self, symbol: str) -> str:
         """The currency of a symbol's prices."""
         return self.currencies.get(symbol, DOLLARS)
+
+    @cached_property
+    def markets(self) -> Mapping[str, Counter[str]]:
+        """How many covered symbols have each label, by the kind of filter that asks for it."""
+        entries = orjson.loads(b"{%b}" % self.universe())["symbols"]
+        return {
+            kind: Counter(label for entry in entries if (label := entry.get(kind)))
+            for kind in MARKETS
+        }
 
     def examples(self) -> Mapping[str, Any]:
         """By family `trades`, `wins` and those `shown` as examples; empty in a night sealed

@@ -625,7 +625,10 @@ WITHOUT_EVIDENCE: Final = (
     "By kind of filter: how many setups of this status, family and direction have no number for it "
     "and so cannot match."
 )
-NOTES: Final = "What filters mean that count another number than rows show."
+NOTES: Final = (
+    "What a reader could take for something else: filters that count another number than rows "
+    "show, rows that match by their opposite_plan, open trades, what the night does not cover."
+)
 
 
 class Scan(Record):
@@ -671,11 +674,13 @@ class ScanRows(Record):
     """Compact rows: rank, symbol, setup_id, family, direction, status, attempt, quality_pct,
     distance_to_trigger_pct, last_close_side (forming), gain_pct, gain_r, entry_price and
     entry_date (in_progress), last_close, trigger_price, stop_price, target_price, reward_to_risk
-    (from the trigger or entry) and reward_to_risk_left (from the last close, in_progress),
-    expected_r with its scope, sample and placebo_avg_r, the R of random entries, verdict,
-    expected_gain_pct (median winning trade; may exceed target_move_pct), and win_rate_pct with
-    win_rate_scope, win_rate_trades and avg_loss_pct. other_attempts: setup_ids of the same pattern.
-    opposite_plan: the second plan of a triangle that may break either way. currency: if not USD.
+    (from the trigger or entry) and reward_to_risk_left (from the last close, in_progress; null
+    within 0.25 R of the stop), expected_r with its scope and sample, placebo_avg_r, the R of random
+    entries, with placebo_scope, expected_gain_pct (median winning trade; may exceed
+    target_move_pct), and win_rate_pct and verdict with win_rate_scope, win_rate_trades and
+    avg_loss_pct. ticker_...: the ticker's own record, if a filter looks at it.
+    other_attempts: setup_ids of the same pattern. opposite_plan: the second plan of a triangle that
+    may break either way, with its numbers. currency: if not USD.
     """
 
 

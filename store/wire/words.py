@@ -331,8 +331,10 @@ def reward_words(view: SetupView) -> str:
 
 def ratios_words(view: SetupView, plan: PlanView) -> str:
     """The reward to risk of a plan: `2.26`; of a trade `2.78 from the entry, 3.34 left`."""
-    left = "" if view.status == "forming" else f" from the entry, {reward_words(view)}"
-    return f"{ratio(plan.reward_to_risk)}{left}"
+    if view.status == "forming":
+        return ratio(plan.reward_to_risk)
+    left = "near its stop" if view.left is None else reward_words(view)
+    return f"{ratio(plan.reward_to_risk)} from the entry, {left}"
 
 
 def rule_words(rule: str, value: float, bound: float) -> tuple[str, str, str]:

@@ -16,7 +16,8 @@ import orjson
 
 from mcp_server.filters.filters import read_filters
 from mcp_server.operations.arguments import ChangesArguments, ScanArguments
-from mcp_server.operations.handlers.scan import next_offset, select
+from mcp_server.operations.handlers.scan import next_offset
+from mcp_server.operations.selection import select
 from store.nights.book import Book
 from store.wire.labels import CHANGE_HEADINGS, CHANGE_REASONS, words_of
 from store.wire.records import ChangeHeading
