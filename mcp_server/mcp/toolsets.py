@@ -145,7 +145,8 @@ SEVEN = _named(
         "Tracked tickers",
         "Which of my tickers have a setup? Every ticker of the watchlist, in the user's order: "
         "whether it was scanned, and its setups in brief (family, direction, status, attempt, "
-        "distance to the trigger); also the cap.",
+        "distance to the trigger; opposite_plan: the other one of a triangle that may break either "
+        "way); also the cap.",
     ),
     _tool(
         "set_tracked_tickers",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import sqlite3
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
@@ -34,7 +35,7 @@ from store.wire.method import Method
 from store.wire.records import FamilyEntry
 from store.wire.scan_index import ScanIndex
 from store.wire.view import SetupView
-from store.wire.words import short
+from store.wire.words import sessions_ended, short
 
 API_VERSION = "v1"
 
@@ -154,6 +155,8 @@ class Book:
         self._tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
         self.holds_ticker_records = "ticker_records" in self._tables
         """Whether tickers have records of their own; False in a night sealed before they had."""
+        self.missed: int | None = None
+        """Sessions that have ended since, as `ended_by` counts them, on the day that was told."""
         self.is_current: bool | None = None
         """Whether no session has ended since the night's; None before anybody told the day, and in
         a night that names no later session.
@@ -162,20 +165,28 @@ class Book:
 
     def tell_day(self, today: dt.date) -> None:
         """Learn the UTC day: the envelope changes once, on the day after the next session."""
+        self.missed = self.ended_by(today)
         is_current = None if self.next_session is None else today <= self.next_session
         if is_current is not self.is_current:
             self.is_current = is_current
             self.envelope = envelope(self)
+
+    def ended_by(self, today: dt.date) -> int | None:
+        """How many of the `upcoming` sessions have ended by a UTC day; None if there are none."""
+        return bisect_left(self.upcoming, today) if self.upcoming else None
 
     @property
     def warning(self) -> str:
         """What a reader of an old night must know; empty of a night that is current."""
         if self.is_current is not False:
             return ""
-        return (
-            f"This night is old: it is of {self.session}, and at least the session of "
-            f"{self.next_session} has ended since. Say so when you use it."
-        )
+        ended = f"the session of {self.next_session} has ended since"
+        if self.missed is None:
+            ended = f"at least {ended}"
+        elif self.missed > 1:
+            counted = sessions_ended(self.missed, len(self.upcoming))
+            ended = f"{counted} since, by the trading calendars of its symbols"
+        return f"This night is old: it is of {self.session}, and {ended}. Say so when you use it."
 
     @classmethod
     def open(cls, path: Path, manifest: Manifest) -> Book:

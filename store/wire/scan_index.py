@@ -63,7 +63,7 @@ def compact(view: SetupView, others: Sequence[SetupView] = ()) -> dict[str, Any]
         "win_rate_trades": record and record.sample_size,
         "avg_loss_pct": record and record.avg_loss_pct,
         **({"record_summary": record.summary} if record and record.sided else {}),
-        **({"opposite_plan": _opposite(view)} if len(view.plans) > 1 else {}),
+        **opposite(view),
         **({"other_attempts": [each.setup_id for each in others]} if others else {}),
     }
 
@@ -91,10 +91,13 @@ def levels(plan: PlanView) -> dict[str, Any]:
     }
 
 
-def _opposite(view: SetupView) -> dict[str, Any]:
+def opposite(view: SetupView) -> dict[str, Any]:
+    """The second plan of a setup that may break out either way; nothing of any other."""
+    if len(view.plans) == 1:
+        return {}
     plan = view.plans[1]
     distance = plan.distance_pct(view.last_close)
-    return {**levels(plan), "distance_to_trigger_pct": distance}
+    return {"opposite_plan": {**levels(plan), "distance_to_trigger_pct": distance}}
 
 
 def _running(view: SetupView, names: Iterable[str]) -> dict[str, Any]:
@@ -124,7 +127,7 @@ class ScanIndex(NamedTuple):
         parts: dict[str, list[bytes]] = {}
         formations: dict[str, list[SetupView]] = {}
         for view in rows:
-            parts.setdefault(view.symbol, []).append(orjson.dumps(brief(view)))
+            parts.setdefault(view.symbol, []).append(orjson.dumps(brief(view) | opposite(view)))
             formations.setdefault(view.lineage_id, []).append(view)
         for attempts in formations.values():
             attempts.sort(key=lambda view: view.attempt or 1)

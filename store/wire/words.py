@@ -84,6 +84,12 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def sessions_ended(count: int, named: int) -> str:
+    """How many sessions have ended since a night that names so many: if all, there may be more."""
+    least = "at least " if count == named else ""
+    return f"{least}{plural(count, 'session')} {'has' if count == 1 else 'have'} ended"
+
+
 def large_dollars(value: float) -> str:
     """A large sum in three significant digits or so: `$310.50B`, `$45.20M`."""
     for unit, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M")):

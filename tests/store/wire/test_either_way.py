@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 import pytest
 
 from screener.commands.patterns.tables import FORMING, setup_table
 from screener.web.market.columns import COLUMNS, LINES, Row, cells_of, sheet_of
+from store.wire.scan_index import ScanIndex, compact
 from store.wire.view import SetupView
 from store.wire.words import caption, place_words, plan_words, setup_words
 from tests.store.wire.views import forming
@@ -93,3 +95,13 @@ def test_a_trade_has_its_reward_to_risk_from_the_entry_and_what_is_left() -> Non
     view = forming(110.0, [("bullish", 99.0)], entered)
 
     assert plan_words(view).endswith("reward to risk 5.00 from the entry, 2.00 left")
+
+
+def test_a_list_of_tickers_has_the_second_plan_as_rows_of_the_scan_have_it(view: SetupView) -> None:
+    index = ScanIndex.of([view])
+
+    listed = orjson.loads(index.by_symbol[view.symbol])
+
+    assert listed["distance_to_trigger_pct"] == 10.0
+    assert listed["opposite_plan"] == compact(view)["opposite_plan"]
+    assert listed["opposite_plan"]["distance_to_trigger_pct"] == 1.0
