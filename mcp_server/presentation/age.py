@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from store.nights.book import Book
-from store.wire.words import sessions_ended
+from store.wire.words import NO_NIGHT, sessions_ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Age:
     def words(self) -> str:
         """The age in one sentence."""
         if self.session is None:
-            return "There is no night yet."
+            return NO_NIGHT
         if self.sample:
             return (
                 f"This is the sample night of {self.session}, made from the bars that come with "

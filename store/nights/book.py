@@ -67,11 +67,13 @@ class StoredHistory:
     outcomes: str
     rows: list[bytes]
 
-    def having(self, letters: str) -> list[bytes]:
-        """The bodies of the occurrences with one of some outcomes."""
-        return [
-            row for outcome, row in zip(self.outcomes, self.rows, strict=True) if outcome in letters
-        ]
+    def having(
+        self, letters: str, keeps: Callable[[bytes], bool] = lambda _: True
+    ) -> StoredHistory:
+        """The occurrences with one of some outcomes, and of these what else is kept."""
+        pairs = zip(self.outcomes, self.rows, strict=True)
+        kept = [(outcome, row) for outcome, row in pairs if outcome in letters and keeps(row)]
+        return StoredHistory("".join(outcome for outcome, _ in kept), [row for _, row in kept])
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +86,19 @@ class StoredSetup:
     """The score and its parts; `entry_date` and `entry_price` of a running trade."""
 
 
+def _without_result(trade: bytes) -> bytes:
+    """An open PastTrade without its open result."""
+    return orjson.dumps(orjson.loads(trade) | {"unrealized_r": None})
+
+
 def schema() -> str:
     """The SQL that makes an empty book."""
     return resources.files("store.nights").joinpath("schema.sql").read_text(encoding="utf-8")
 
 
+COVERED_HISTORY: Final = """
+    SELECT outcomes, rows, covered FROM history JOIN symbols USING (symbol) WHERE symbol = ?
+"""
 HISTORY: Final = """
     SELECT outcomes, rows FROM history
     WHERE symbol = ? AND typeof(outcomes) = 'text' AND typeof(rows) = 'blob'
@@ -278,9 +288,20 @@ class Book:
         return self._value("SELECT evidence FROM setups WHERE setup_id = ?", setup_id) or b"{}"
 
     def history(self, symbol: str) -> StoredHistory | None:
-        """The stored occurrences of a symbol, or None when none are stored for it."""
-        row = self._row("SELECT outcomes, rows FROM history WHERE symbol = ?", symbol)
-        return StoredHistory(row[0], row[1].split(b"\n") if row[1] else []) if row else None
+        """The stored occurrences of a symbol, or None when none are stored for it.
+
+        An open trade of a symbol that the night does not cover has no open result: what is stored
+        is that of its last bar, which may be years old.
+        """
+        found = self._row(COVERED_HISTORY, symbol)
+        if found is None:
+            return None
+        outcomes, rows, covered = found
+        bodies: list[bytes] = rows.split(b"\n") if rows else []
+        if not covered:
+            pairs = zip(outcomes, bodies, strict=True)
+            bodies = [_without_result(body) if one == "o" else body for one, body in pairs]
+        return StoredHistory(outcomes, bodies)
 
     def histories(self) -> Iterator[tuple[str, StoredHistory]]:
         """Every symbol with stored occurrences, and these."""
@@ -351,6 +372,14 @@ class Book:
     def upcoming(self) -> Sequence[dt.date]:
         """The sessions after the night's, about a year of them; none in a night sealed before."""
         return [dt.date.fromisoformat(day) for day in orjson.loads(self._meta("upcoming") or b"[]")]
+
+    @cached_property
+    def last_bars(self) -> Mapping[str, str]:
+        """The day of the last bar that the history of each symbol counts which the night does not
+        cover; empty in a night sealed before it had any.
+        """
+        days: Mapping[str, str] = orjson.loads(self._meta("last_bars") or b"{}")
+        return days
 
     @cached_property
     def currencies(self) -> Mapping[str, str]:

@@ -68,16 +68,18 @@ def compact(view: SetupView, others: Sequence[SetupView] = ()) -> dict[str, Any]
     }
 
 
-def near_trigger(view: SetupView) -> dict[str, Any]:
-    """A forming setup by its nearer trigger: what an evening's list shows of it."""
-    plan = view.nearest
+def near_trigger(view: SetupView, direction: str | None = None) -> dict[str, Any]:
+    """A forming setup by its nearer trigger, or that of a direction: what an evening's list shows
+    of it.
+    """
+    plan = view.toward(direction)
     return {
         "symbol": view.symbol,
-        **brief(view),
+        **brief(view.by(plan)),
         **({} if view.currency == DOLLARS else {"currency": view.currency}),
         "last_close": view.last_close,
         **levels(plan),
-        "distance_to_trigger_pct": round(plan.distance_pct(view.last_close), 2),
+        "distance_to_trigger_pct": plan.distance_pct(view.last_close),
     }
 
 

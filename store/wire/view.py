@@ -221,11 +221,14 @@ class SetupView:
         """
         if len(self.plans) == 1:
             return (self,)
-        first, *others = (self._side(plan) for plan in self.plans)
+        first, *others = map(self.by, self.plans)
         bare = (replace(one, record=None, expected_r=None, typical_gain_pct=None) for one in others)
         return (first, *bare)
 
-    def _side(self, plan: PlanView) -> SetupView:
+    def by(self, plan: PlanView) -> SetupView:
+        """The setup by one of its plans, as if that was the only one."""
+        if self.plans == (plan,):
+            return self
         move = percent_of(plan.trigger, self.last_close)
         side: CloseSide = "beyond" if plan.passed(self.last_close) else "before"
         return replace(
@@ -242,6 +245,10 @@ class SetupView:
         if self.status != "forming":
             return self.plan
         return min(self.plans, key=lambda plan: plan.distance_pct(self.last_close))
+
+    def toward(self, direction: str | None) -> PlanView:
+        """The plan of a direction; the nearest where none is asked for, or it has none."""
+        return next((plan for plan in self.plans if plan.direction == direction), self.nearest)
 
     @property
     def left(self) -> float | None:

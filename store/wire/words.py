@@ -34,6 +34,14 @@ VERDICTS: Final[Mapping[Verdict | None, str]] = {
 }
 """What each verdict says."""
 
+NO_NIGHT: Final = "There is no night yet."
+"""What is said before the first night."""
+
+STOPPED: Final = (
+    "Trades that were open at its last bar may have ended since, so they have no open result."
+)
+"""What is said of the open trades of a symbol that a night does not cover."""
+
 NO_QUALITY: Final = (
     "This night has no quality values, because its detector was older; no quality filter matches."
 )

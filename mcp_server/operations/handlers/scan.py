@@ -5,7 +5,7 @@ joins stored bytes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from operator import and_
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -284,8 +284,8 @@ def notes(
     views = [book.scan.rows[row] for row in rows]
     yield from _opposites(book, arguments, rows, views)
     yield from _emptied(matches)
-    if uncovered := [s for s in arguments.symbols or () if not is_covered(book, s)]:
-        yield f"The night does not cover {', '.join(uncovered[:MAX_NAMED])}."
+    if absent := uncovered(book, arguments.symbols or ()):
+        yield f"The night does not cover {', '.join(absent[:MAX_NAMED])}."
     if any((view.attempt or 1) > 1 for view in views):
         yield "Rows with an attempt above 1 are later attempts; records count first attempts only."
     if any(view.gain_pct is not None for view in views):
@@ -355,6 +355,11 @@ def is_covered(book: Book, symbol: str) -> bool:
     """Whether a night covers a symbol."""
     coverage = book.coverage(symbol)
     return coverage is not None and coverage.covered
+
+
+def uncovered(book: Book, symbols: Iterable[str]) -> list[str]:
+    """Those of some symbols that a night does not cover, in their order."""
+    return [symbol for symbol in symbols if not is_covered(book, symbol)]
 
 
 def _body(head: Mapping[str, Any], bodies: Sequence[bytes]) -> bytes:
