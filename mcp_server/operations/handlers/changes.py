@@ -180,13 +180,14 @@ def _notes(
     if arguments.symbols == []:
         yield "No symbol is left: `tracked` keeps only tickers of the watchlist."
     if absent := uncovered(book, arguments.symbols or ()):
-        yield f"The night does not cover {named(absent, MAX_NAMED)}: no setup of it can be listed."
-    other = [row["symbol"] for row in rows if wanted and row["direction"] != wanted]
+        yield f"The night does not cover {named(absent, MAX_NAMED)}, so it has no setup of these."
+    other = [row for row in rows if wanted and row["direction"] != wanted]
     if other:
+        names = named([*dict.fromkeys(row["symbol"] for row in other)], MAX_NAMED)
+        gone = any(_heading(row) == "gone" for row in other)
         yield (
-            f"{EITHER_WAY}, and the opposite_plan is the {wanted} one: "
-            f"{named([*dict.fromkeys(other)], MAX_NAMED)}. Other numbers of these rows count their "
-            "first plan. A setup that is gone has no opposite_plan."
+            f"{EITHER_WAY}, and the opposite_plan is the {wanted} one: {names}. Other numbers of "
+            f"these rows count their first plan.{' Those gone have no opposite_plan.' * gone}"
         )
 
 
