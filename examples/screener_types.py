@@ -655,14 +655,14 @@ class History(TypedDict):
     available: bool
     covered: bool
     last_bar_date: NotRequired[str | None]
-    """Of a ticker that is not covered: where its history ends; null in nights sealed earlier."""
+    """Where the history of one that is not covered ends; null in nights sealed earlier."""
     notes: NotRequired[list[str]]
     """What is not known of a ticker that is not covered."""
     occurrences: list[HistoryRow]
     count: int
     total: int
     wins: int
-    """Of all that match but for `outcome`, on this page or not."""
+    """These three count all that match but for `outcome`, on this page or not."""
     losses: int
     open: int
     currency: NotRequired[str]

@@ -508,14 +508,14 @@ class History(Record):
     available: bool
     covered: bool
     last_bar_date: dt.date | None = Field(default=None, json_schema_extra=short())
-    """Of a ticker that is not covered: where its history ends; null in nights sealed earlier."""
+    """Where the history of one that is not covered ends; null in nights sealed earlier."""
     notes: list[str] = Field(default=[], json_schema_extra=short())
     """What is not known of a ticker that is not covered."""
     occurrences: list[HistoryRow]
     count: Count
     total: Count
     wins: Count = Field(json_schema_extra=short("These three count all outcomes."))
-    """Of all that match but for `outcome`, on this page or not."""
+    """These three count all that match but for `outcome`, on this page or not."""
     losses: Count
     open: Count
     currency: Currency = Field(default=DOLLARS, json_schema_extra=short())
