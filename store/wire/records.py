@@ -402,9 +402,11 @@ class HistoryRow(Record):
     exit_date: dt.date | None
     exit_price: Price | None
     realized_move_pct: Percent | None
-    target_move_pct: Percent | None
+    target_move_pct: Percent | None = Field(json_schema_extra=short())
+    """From the line that was broken to the target. A win, from the entry, is mostly less."""
     r_multiple: Number | None
-    unrealized_r: Number | None
+    unrealized_r: Number | None = Field(json_schema_extra=short())
+    """Null too if the night does not cover the ticker: the trade may have ended."""
     hold_bars: Annotated[int, Field(ge=1)] | None
     attempt: Attempt
     exit_reason: ExitReason | None = Field(
@@ -504,9 +506,18 @@ class History(Record):
 
     symbol: Symbol
     available: bool
+    covered: bool
+    last_bar_date: dt.date | None = Field(default=None, json_schema_extra=short())
+    """Where the history of one that is not covered ends; null in nights sealed earlier."""
+    notes: list[str] = Field(default=[], json_schema_extra=short())
+    """What is not known of a ticker that is not covered."""
     occurrences: list[HistoryRow]
     count: Count
     total: Count
+    wins: Count = Field(json_schema_extra=short("These three count all outcomes."))
+    """These three count all that match but for `outcome`, on this page or not."""
+    losses: Count
+    open: Count
     currency: Currency = Field(default=DOLLARS, json_schema_extra=short())
     """Currency of all prices."""
 
@@ -576,6 +587,8 @@ class EditedTickers(Record):
     """What this change added."""
     removed: list[str]
     """What it dropped."""
+    not_covered: list[Symbol] = Field(default=[], json_schema_extra=short())
+    """What it was asked to track and this night does not cover: it has no setup until one does."""
 
 
 class TrackedTickers(EditedTickers):
@@ -737,6 +750,8 @@ class ToldChange(Change):
     """`reason` in words."""
     night: dt.date
     """Session of the night that found it."""
+    opposite_plan: dict[str, Any] | None = None
+    """The second plan of a triangle that may break either way; left out where there is none."""
 
 
 class Changes(Record):
@@ -763,7 +778,11 @@ class Changes(Record):
     asked for.
     """
     near: list[dict[str, Any]] = []
-    """The nearest of them, on the first page, each with the plan of its nearer trigger."""
+    """The nearest of them, on the first page, each with the plan of its nearer trigger, or of the
+    direction asked for.
+    """
+    not_covered: list[str] = []
+    """Those of `symbols` that the night does not cover."""
     notes: list[str] = []
     """What the answer cannot tell, as of days before the earliest night that is kept."""
     changes: list[ToldChange]

@@ -91,16 +91,18 @@ def _of_plan(view: SetupView, with_own: bool) -> dict[str, Any]:
     }
 
 
-def near_trigger(view: SetupView) -> dict[str, Any]:
-    """A forming setup by its nearer trigger: what an evening's list shows of it."""
-    plan = view.nearest
+def near_trigger(view: SetupView, direction: str | None = None) -> dict[str, Any]:
+    """A forming setup by its nearer trigger, or that of a direction: what an evening's list shows
+    of it.
+    """
+    plan = view.toward(direction)
     return {
         "symbol": view.symbol,
-        **brief(view),
+        **brief(view.by(plan)),
         **({} if view.currency == DOLLARS else {"currency": view.currency}),
         "last_close": view.last_close,
         **levels(plan),
-        "distance_to_trigger_pct": round(plan.distance_pct(view.last_close), 2),
+        "distance_to_trigger_pct": plan.distance_pct(view.last_close),
     }
 
 
@@ -112,6 +114,15 @@ def levels(plan: PlanView) -> dict[str, Any]:
         "stop_price": plan.stop,
         "target_price": plan.target,
     }
+
+
+def opposite(view: SetupView) -> dict[str, Any]:
+    """The second plan of a setup that may break out either way; nothing of any other."""
+    if len(view.plans) == 1:
+        return {}
+    plan = view.plans[1]
+    distance = plan.distance_pct(view.last_close)
+    return {"opposite_plan": {**levels(plan), "distance_to_trigger_pct": distance}}
 
 
 def _running(view: SetupView, names: Iterable[str]) -> dict[str, Any]:
@@ -141,7 +152,7 @@ class ScanIndex(NamedTuple):
         parts: dict[str, list[bytes]] = {}
         formations: dict[str, list[SetupView]] = {}
         for view in rows:
-            parts.setdefault(view.symbol, []).append(orjson.dumps(brief(view)))
+            parts.setdefault(view.symbol, []).append(orjson.dumps(brief(view) | opposite(view)))
             formations.setdefault(view.lineage_id, []).append(view)
         for attempts in formations.values():
             attempts.sort(key=lambda view: view.attempt or 1)

@@ -229,7 +229,7 @@ class SetupView:
             quality_pct=row.get("quality_pct"),
         )
         others = [
-            replace(view._side(plan), **_records(row, plan.direction), typical_gain_pct=None)
+            replace(view.by(plan), **_records(row, plan.direction), typical_gain_pct=None)
             for plan in plans[1:]
         ]
         return replace(view, opposite=others[0]) if others else view
@@ -242,10 +242,12 @@ class SetupView:
     @property
     def sides(self) -> tuple[SetupView, ...]:
         """The setup by each of its plans: where it may break out either way it is shown twice."""
-        return (self._side(self.plan), self.opposite) if self.opposite else (self,)
+        return (self.by(self.plan), self.opposite) if self.opposite else (self,)
 
-    def _side(self, plan: PlanView) -> SetupView:
-        """The setup by one of its plans only."""
+    def by(self, plan: PlanView) -> SetupView:
+        """The setup by one of its plans, as if that was the only one."""
+        if self.plans == (plan,):
+            return self
         move = percent_of(plan.trigger, self.last_close)
         side: CloseSide = "beyond" if plan.passed(self.last_close) else "before"
         return replace(
@@ -263,6 +265,10 @@ class SetupView:
         if self.status != "forming":
             return self.plan
         return min(self.plans, key=lambda plan: plan.distance_pct(self.last_close))
+
+    def toward(self, direction: str | None) -> PlanView:
+        """The plan of a direction; the nearest where none is asked for, or it has none."""
+        return next((plan for plan in self.plans if plan.direction == direction), self.nearest)
 
     @property
     def left(self) -> float | None:

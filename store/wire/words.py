@@ -34,6 +34,14 @@ VERDICTS: Final[Mapping[Verdict | None, str]] = {
 }
 """What each verdict says."""
 
+NO_NIGHT: Final = "There is no night yet."
+"""What is said before the first night."""
+
+STOPPED: Final = (
+    "Trades that were open at its last bar may have ended since, so they have no open result."
+)
+"""What is said of the open trades of a symbol that a night does not cover."""
+
 NO_QUALITY: Final = (
     "This night has no quality values, because its detector was older; no quality filter matches."
 )
@@ -82,6 +90,12 @@ def named(names: Sequence[str], most: int = FEW_NAMES) -> str:
 def plural(number: int, noun: str) -> str:
     """A number with its noun: `1 symbol`, `1,529 symbols`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def sessions_ended(count: int, named: int) -> str:
+    """How many sessions have ended since a night that names so many: if all, there may be more."""
+    least = "at least " if count == named else ""
+    return f"{least}{plural(count, 'session')} {'has' if count == 1 else 'have'} ended"
 
 
 def large_dollars(value: float) -> str:

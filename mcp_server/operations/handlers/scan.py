@@ -5,7 +5,7 @@ joins stored bytes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
@@ -219,15 +219,15 @@ def _missing(book: Book, arguments: ScanArguments, matches: Matches) -> Iterator
     """The symbols that the night does not cover and, where nothing is left, why: the markets that
     it does not cover, and how many setups each condition keeps.
     """
-    if uncovered := [s for s in arguments.symbols or () if not is_covered(book, s)]:
-        yield f"The night does not cover {named(uncovered, MAX_NAMED)}."
+    if absent := uncovered(book, arguments.symbols or ()):
+        yield f"The night does not cover {named(absent, MAX_NAMED)}."
     if book.session is None or any(mask.any() for mask in matches.groups(arguments.status)):
         return
     for predicate in arguments.filters:
         known = book.markets.get(predicate.kind.name)
         if known is not None and not known[str(predicate.value)]:
             yield _uncovered_words(predicate, bool(known))
-    if uncovered:
+    if absent:
         numbers = book.markets["asset_type"]
         stocks, etfs, crypto = (
             f"{numbers[name]:,} {words}" if numbers[name] else f"no {words}"
@@ -255,6 +255,11 @@ def is_covered(book: Book, symbol: str) -> bool:
     """Whether a night covers a symbol."""
     coverage = book.coverage(symbol)
     return coverage is not None and coverage.covered
+
+
+def uncovered(book: Book, symbols: Iterable[str]) -> list[str]:
+    """Those of some symbols that a night does not cover, in their order."""
+    return [symbol for symbol in symbols if not is_covered(book, symbol)]
 
 
 def _body(head: Mapping[str, Any], bodies: Sequence[bytes]) -> bytes:

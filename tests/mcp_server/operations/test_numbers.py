@@ -227,7 +227,10 @@ async def test_a_night_is_old_from_the_day_after_its_next_session(
     assert (fresh.json()["is_current"], old.json()["is_current"]) == (True, False)
     assert fresh.headers["etag"] != old.headers["etag"]
     assert "This night is old" not in " ".join(texts(plain))
-    assert texts(told)[-1].startswith("This night is old: it is of 2012-10-03")
+    assert texts(told)[-1] == (
+        "This night is old: it is of 2012-10-03, and at least 252 sessions have ended since, by "
+        "the trading calendars of its symbols. Say so when you use it."
+    )
 
 
 @pytest.mark.proves("HIST-ids")

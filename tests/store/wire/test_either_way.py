@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 import pytest
 
 from screener.commands.patterns.tables import FORMING, setup_table
@@ -134,3 +135,13 @@ def test_the_second_plan_has_the_record_of_its_direction(
     assert row["ticker_trades"] == 0
     known = [index.columns[f"opposite_{name}"][0] for name in ("min_win_rate", "min_avg_r")]
     assert tuple(None if number != number else number for number in known) == evidence
+
+
+def test_a_list_of_tickers_has_the_second_plan_as_rows_of_the_scan_have_it(view: SetupView) -> None:
+    index = ScanIndex.of([view])
+
+    listed = orjson.loads(index.by_symbol[view.symbol])
+
+    assert listed["distance_to_trigger_pct"] == 10.0
+    assert listed["opposite_plan"].items() <= compact(view)["opposite_plan"].items()
+    assert listed["opposite_plan"]["distance_to_trigger_pct"] == 1.0
