@@ -106,8 +106,10 @@ class HistoryRow(TypedDict):
     exit_price: float | None
     realized_move_pct: float | None
     target_move_pct: float | None
+    """From the line that was broken to the target. A win, from the entry, is mostly less."""
     r_multiple: float | None
     unrealized_r: float | None
+    """Null too if the night does not cover the ticker: the trade may have ended."""
     hold_bars: int | None
     attempt: Attempt
     exit_reason: NotRequired[Literal["target", "stop", "delisted"] | None]
@@ -414,6 +416,8 @@ class ToldChange(TypedDict):
     """`reason` in words."""
     night: str
     """Session of the night that found it."""
+    opposite_plan: NotRequired[dict[str, Any] | None]
+    """The second plan of a triangle that may break either way; left out where there is none."""
 
 
 class TrackRecord(TypedDict):
@@ -552,7 +556,9 @@ class Scan(TypedDict):
     and so cannot match.
     """
     notes: NotRequired[list[str]]
-    """What filters mean that count another number than rows show."""
+    """What a reader could take for something else: filters that count another number than rows
+    show, rows that match by their opposite_plan, open trades, what the night does not cover.
+    """
     count: int
     """Matches before paging."""
     limit: int
@@ -584,7 +590,11 @@ class Changes(TypedDict):
     asked for.
     """
     near: NotRequired[list[dict[str, Any]]]
-    """The nearest of them, on the first page, each with the plan of its nearer trigger."""
+    """The nearest of them, on the first page, each with the plan of its nearer trigger, or of the
+    direction asked for.
+    """
+    not_covered: NotRequired[list[str]]
+    """Those of `symbols` that the night does not cover."""
     notes: NotRequired[list[str]]
     """What the answer cannot tell, as of days before the earliest night that is kept."""
     changes: list[ToldChange]
@@ -599,6 +609,8 @@ class TrackedTickers(TypedDict):
     """What this change added."""
     removed: list[str]
     """What it dropped."""
+    not_covered: NotRequired[list[str]]
+    """What it was asked to track and this night does not cover: it has no setup until one does."""
     tickers: list[TrackedTicker]
 
 
@@ -611,6 +623,8 @@ class ImportedTickers(TypedDict):
     """What this change added."""
     removed: list[str]
     """What it dropped."""
+    not_covered: NotRequired[list[str]]
+    """What it was asked to track and this night does not cover: it has no setup until one does."""
     tickers: list[TrackedTicker]
     unknown: list[UnknownListed]
     """What was not added, since no known symbol is certainly meant."""
@@ -641,9 +655,18 @@ class History(TypedDict):
 
     symbol: str
     available: bool
+    covered: bool
+    last_bar_date: NotRequired[str | None]
+    """Where the history of one that is not covered ends; null in nights sealed earlier."""
+    notes: NotRequired[list[str]]
+    """What is not known of a ticker that is not covered."""
     occurrences: list[HistoryRow]
     count: int
     total: int
+    wins: int
+    """These three count all that match but for `outcome`, on this page or not."""
+    losses: int
+    open: int
     currency: NotRequired[str]
     """Currency of all prices."""
 

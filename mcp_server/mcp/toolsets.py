@@ -128,8 +128,10 @@ SEVEN = _named(
         "Past occurrences",
         "The first breakout of each past pattern of one tracked ticker, wins and losses, without "
         "later attempts: entry, stop, target, exit, realized_move_pct (positive in the "
-        "trade's favour), r_multiple (unrealized_r while open). exit_reason delisted: closed at "
-        "the last close, a loss. Their setup_ids are not for get_pattern_chart.",
+        "trade's favour), target_move_pct (from the broken line, so a win is mostly less), "
+        "r_multiple (unrealized_r while open). exit_reason delisted: closed at "
+        "the last close, a loss. `covered` false: its bars ended on last_bar_date, and trades open "
+        "then may have ended. Their setup_ids are not for get_pattern_chart.",
         *("symbol", "limit", "outcome", "family", "since", "until"),
     ),
     _tool(
@@ -145,14 +147,15 @@ SEVEN = _named(
         "Tracked tickers",
         "Which of my tickers have a setup? Every ticker of the watchlist, in the user's order: "
         "whether it was scanned, and its setups in brief (family, direction, status, attempt, "
-        "distance to the trigger); also the cap.",
+        "distance to the trigger; opposite_plan: the other one of a triangle that may break either "
+        "way); also the cap.",
     ),
     _tool(
         "set_tracked_tickers",
         "Set tracked tickers",
         "Replace the user's whole watchlist, all or nothing; an empty list untracks everything. "
-        "`removed` lists the dropped symbols. Call list_tracked_tickers first and keep what should "
-        "stay.",
+        "`removed` lists the dropped symbols, `not_covered` those that this night did not scan. "
+        "Call list_tracked_tickers first and keep what should stay.",
         "symbols",
     ),
     _tool(
@@ -225,9 +228,10 @@ _MORE = _named(
         "tracked. Rank 1 has the largest expected_gain_pct (median winning trade, which may exceed "
         "target_move_pct, the move to this target). Rank is not about odds: for those sort by "
         "-expected_r, and give it only with its scope and sample; placebo_avg_r (random entries) "
-        "and verdict are the family's, so do not subtract. Entry is the daily close beyond the "
-        "moving trigger, not a touch. Open trades are listed only if `status` asks for them; "
-        "`counts` counts them.",
+        "is of placebo_scope, verdict of win_rate_scope, so do not subtract. A triangle that may "
+        "break either way matches if one plan fulfils every condition; `notes` tells if it is the "
+        "opposite_plan. Entry is the daily close beyond the moving trigger, not a touch. Open "
+        "trades are listed only if `status` asks for them; `counts` counts them.",
         *("family", "direction", "status", "max_distance_pct", "filters", "sort"),
         *("symbols", "tracked", "min_sample", "limit", "offset"),
         "rows",
@@ -237,7 +241,8 @@ _MORE = _named(
     _tool(
         "add_tickers",
         "Add tracked tickers",
-        "Append tickers to the user's watchlist, all or nothing; the others stay.",
+        "Append tickers to the user's watchlist, all or nothing; the others stay. `not_covered`: "
+        "those that this night did not scan, so that no setup of them can come from it.",
         "symbols",
         schemas=_symbols("Symbols to append."),
     ),
@@ -263,8 +268,8 @@ _MORE = _named(
         "Changes since the night before",
         "Changes of setups since the night before, or since a session: new, triggered, "
         "stopped, reached or expired, over the whole market, with levels and why; `near`: forming "
-        "ones near their trigger, new ones too. If `available` is false, there is no earlier night "
-        "to compare with.",
+        "ones near their trigger, new ones too. Either plan of a triangle counts for `direction`; "
+        "read `notes`. If `available` is false, there is no earlier night to compare with.",
         *("change", "family", "direction", "symbols", "tracked", "since", "limit", "offset"),
         operation="changes",
         defaults={"limit": 20},

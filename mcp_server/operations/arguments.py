@@ -291,7 +291,7 @@ class ScanArguments(ListArguments):
     min_sample: Annotated[
         int | None,
         _clamped(0, MAX_OFFSET),
-        Field(description="Only win rates of at least this many trades."),
+        Field(description="Least win_rate_trades: of the ticker or, usually, its family."),
     ] = None
     limit: Limit = 50
     offset: Offset = 0

@@ -154,7 +154,8 @@ async def _answer(
         book = services.active_night.book
     signed_in = caller.principal is not None
     shown = (surface.name, surface.app, signed_in) if operation.pictured else ()
-    key = (book.data_version, book.is_current, operation.name, *shown, *_values(arguments))
+    night = (book.data_version, book.is_current, book.missed)
+    key = (*night, operation.name, *shown, *_values(arguments))
     if operation.sealed and (kept := services.answers.get(key)) is not None:
         answers_cache.hits += 1
         return kept

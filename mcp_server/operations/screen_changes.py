@@ -15,7 +15,7 @@ from typing import Any, Final
 from cachetools import LRUCache
 
 from mcp_server.operations.arguments import ScanArguments
-from mcp_server.operations.handlers.scan import page, select
+from mcp_server.operations.selection import page, select
 from store.nights.book import Book, PerBook
 from store.wire.labels import CHANGE_KINDS, CHANGE_REASONS
 from store.wire.view import SetupView

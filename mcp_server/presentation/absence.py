@@ -14,7 +14,9 @@ from store.wire.words import drawing_words, named
 def absence(book: Book, symbol: str) -> str:
     """Why a symbol of a night has no setup there: a full sentence; empty if it has one."""
     coverage = book.coverage(symbol)
-    if coverage is not None and not coverage.covered:
+    if coverage is None:
+        return f"This night does not know {symbol}."
+    if not coverage.covered:
         code = coverage.reason or "not_covered"
         return f"This night does not cover {symbol} (rule {code}): {_reason(book, symbol, code)}"
     if book.scan.counts.get(symbol):
@@ -31,7 +33,7 @@ def absence(book: Book, symbol: str) -> str:
 def _open_since(book: Book, symbol: str) -> Iterator[str]:
     """The days of entry of a symbol's trades that have not ended, newest first."""
     stored = book.history(symbol)
-    for trade in stored.having("o") if stored else ():
+    for trade in stored.having("o").rows if stored else ():
         yield orjson.loads(trade)["entry_date"]
 
 

@@ -6,11 +6,11 @@ No data call computes it: a sealed answer carries `next_session` for its reader 
 from __future__ import annotations
 
 import datetime as dt
-from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Any
 
 from store.nights.book import Book
+from store.wire.words import NO_NIGHT, sessions_ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +30,14 @@ class Age:
     @classmethod
     def of(cls, book: Book, today: dt.date) -> Age:
         """The age of a book's night on a UTC day."""
-        upcoming = book.upcoming
-        missed = bisect_left(upcoming, today) if upcoming else None
-        return cls(book.session, book.next_session, missed, len(upcoming), book.sample)
+        missed, named = book.ended_by(today), len(book.upcoming)
+        return cls(book.session, book.next_session, missed, named, book.sample)
 
     @property
     def words(self) -> str:
         """The age in one sentence."""
         if self.session is None:
-            return "There is no night yet."
+            return NO_NIGHT
         if self.sample:
             return (
                 f"This is the sample night of {self.session}, made from the bars that come with "
@@ -48,15 +47,10 @@ class Age:
             return f"This is the night of {self.session}; it does not say which sessions follow."
         if self.missed == 0:
             return f"This night is current: no session has ended since {self.session}."
-        return f"{self._ended} since the night of {self.session}; it is not current."
-
-    @property
-    def _ended(self) -> str:
-        if self.missed == 1:
-            return "1 session has ended"
-        # The night names no later sessions, so there may be more.
-        least = "At least " if self.missed == self.named else ""
-        return f"{least}{self.missed} sessions have ended"
+        ended = sessions_ended(self.missed, self.named)
+        return (
+            f"{ended[:1].upper()}{ended[1:]} since the night of {self.session}; it is not current."
+        )
 
     @property
     def fields(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import islice
 
 from screener.nightly.analysis import Task, analyse
+from screener.nightly.bars import to_date
 from screener.nightly.detector.kernel.compiler import is_compiled
 from screener.nightly.errors import NightlyError, RefusedInput
 from screener.nightly.follow_up import FollowUp, PreviousNight
@@ -185,6 +186,8 @@ class NightRun:
         )
         if abroad := {a.symbol: a.currency for a in analyses if a.currency != DOLLARS}:
             writer.add_meta("currencies", abroad)
+        ended = {a.symbol: a.last_bar for a in analyses if not a.covered and a.last_bar is not None}
+        writer.add_meta("last_bars", {symbol: to_date(day) for symbol, day in ended.items()})
         read = {**order.told, "renamed": renamed(self.chosen)}
         writer.add_meta("report", {**report.as_dict(), "source": read})
         return report, follow_up.entry(detector=detector, method=METHOD, now=self.now)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import datetime as dt
 import sqlite3
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
@@ -34,7 +36,7 @@ from store.wire.method import Method
 from store.wire.records import FamilyEntry
 from store.wire.scan_index import ScanIndex
 from store.wire.view import SetupView
-from store.wire.words import short
+from store.wire.words import sessions_ended, short
 
 API_VERSION = "v1"
 
@@ -43,6 +45,9 @@ COMMON = " Common Stock"
 
 MAX_NAME = 120
 """Characters of a name that people are shown."""
+
+MARKETS: Final = ("asset_type", "exchange", "industry", "country")
+"""Labels of a covered symbol."""
 
 Made = TypeVar("Made")
 
@@ -66,11 +71,13 @@ class StoredHistory:
     outcomes: str
     rows: list[bytes]
 
-    def having(self, letters: str) -> list[bytes]:
-        """The bodies of the occurrences with one of some outcomes."""
-        return [
-            row for outcome, row in zip(self.outcomes, self.rows, strict=True) if outcome in letters
-        ]
+    def having(
+        self, letters: str, keeps: Callable[[bytes], bool] = lambda _: True
+    ) -> StoredHistory:
+        """The occurrences with one of some outcomes, and of these what else is kept."""
+        pairs = zip(self.outcomes, self.rows, strict=True)
+        kept = [(outcome, row) for outcome, row in pairs if outcome in letters and keeps(row)]
+        return StoredHistory("".join(outcome for outcome, _ in kept), [row for _, row in kept])
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +90,19 @@ class StoredSetup:
     """The score and its parts; `entry_date` and `entry_price` of a running trade."""
 
 
+def _without_result(trade: bytes) -> bytes:
+    """An open PastTrade without its open result."""
+    return orjson.dumps(orjson.loads(trade) | {"unrealized_r": None})
+
+
 def schema() -> str:
     """The SQL that makes an empty book."""
     return resources.files("store.nights").joinpath("schema.sql").read_text(encoding="utf-8")
 
 
+COVERED_HISTORY: Final = """
+    SELECT outcomes, rows, covered FROM history JOIN symbols USING (symbol) WHERE symbol = ?
+"""
 HISTORY: Final = """
     SELECT outcomes, rows FROM history
     WHERE symbol = ? AND typeof(outcomes) = 'text' AND typeof(rows) = 'blob'
@@ -138,9 +153,6 @@ class Book:
         sealed = FeatureTable.read(connection)
         self.scan = ScanIndex.of(map(self._view, sealed.bodies))
         numbers = {**sealed.numbers, **self.scan.columns, "new": self._new()}
-        if "dist_to_entry" in numbers:  # of the plan whose trigger is nearer
-            distances = numbers["dist_to_entry"], numbers["opposite_distance"]
-            numbers["dist_to_entry"] = np.fmin(*distances)
         self.evidence = replace(sealed, numbers=numbers)
         self.source = source
         self.disclaimer = disclaimer
@@ -154,6 +166,8 @@ class Book:
         self._tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
         self.holds_ticker_records = "ticker_records" in self._tables
         """Whether tickers have records of their own; False in a night sealed before they had."""
+        self.missed: int | None = None
+        """Sessions that have ended since, as `ended_by` counts them, on the day that was told."""
         self.is_current: bool | None = None
         """Whether no session has ended since the night's; None before anybody told the day, and in
         a night that names no later session.
@@ -162,20 +176,28 @@ class Book:
 
     def tell_day(self, today: dt.date) -> None:
         """Learn the UTC day: the envelope changes once, on the day after the next session."""
+        self.missed = self.ended_by(today)
         is_current = None if self.next_session is None else today <= self.next_session
         if is_current is not self.is_current:
             self.is_current = is_current
             self.envelope = envelope(self)
+
+    def ended_by(self, today: dt.date) -> int | None:
+        """How many of the `upcoming` sessions have ended by a UTC day; None if there are none."""
+        return bisect_left(self.upcoming, today) if self.upcoming else None
 
     @property
     def warning(self) -> str:
         """What a reader of an old night must know; empty of a night that is current."""
         if self.is_current is not False:
             return ""
-        return (
-            f"This night is old: it is of {self.session}, and at least the session of "
-            f"{self.next_session} has ended since. Say so when you use it."
-        )
+        ended = f"the session of {self.next_session} has ended since"
+        if self.missed is None:
+            ended = f"at least {ended}"
+        elif self.missed > 1:
+            counted = sessions_ended(self.missed, len(self.upcoming))
+            ended = f"{counted} since, by the trading calendars of its symbols"
+        return f"This night is old: it is of {self.session}, and {ended}. Say so when you use it."
 
     @classmethod
     def open(cls, path: Path, manifest: Manifest) -> Book:
@@ -267,9 +289,20 @@ class Book:
         return self._value("SELECT evidence FROM setups WHERE setup_id = ?", setup_id) or b"{}"
 
     def history(self, symbol: str) -> StoredHistory | None:
-        """The stored occurrences of a symbol, or None when none are stored for it."""
-        row = self._row("SELECT outcomes, rows FROM history WHERE symbol = ?", symbol)
-        return StoredHistory(row[0], row[1].split(b"\n") if row[1] else []) if row else None
+        """The stored occurrences of a symbol, or None when none are stored for it.
+
+        An open trade of a symbol that the night does not cover has no open result: what is stored
+        is that of its last bar, which may be years old.
+        """
+        found = self._row(COVERED_HISTORY, symbol)
+        if found is None:
+            return None
+        outcomes, rows, covered = found
+        bodies: list[bytes] = rows.split(b"\n") if rows else []
+        if not covered:
+            pairs = zip(outcomes, bodies, strict=True)
+            bodies = [_without_result(body) if one == "o" else body for one, body in pairs]
+        return StoredHistory(outcomes, bodies)
 
     def histories(self) -> Iterator[tuple[str, StoredHistory]]:
         """Every symbol with stored occurrences, and these."""
@@ -342,6 +375,14 @@ class Book:
         return [dt.date.fromisoformat(day) for day in orjson.loads(self._meta("upcoming") or b"[]")]
 
     @cached_property
+    def last_bars(self) -> Mapping[str, str]:
+        """The day of the last bar that the history of each symbol counts which the night does not
+        cover; empty in a night sealed before it had any.
+        """
+        days: Mapping[str, str] = orjson.loads(self._meta("last_bars") or b"{}")
+        return days
+
+    @cached_property
     def currencies(self) -> Mapping[str, str]:
         """The currency of each symbol whose prices are not in dollars."""
         currencies: Mapping[str, str] = orjson.loads(self._meta("currencies") or b"{}")
@@ -350,6 +391,15 @@ class Book:
     def currency(self, symbol: str) -> str:
         """The currency of a symbol's prices."""
         return self.currencies.get(symbol, DOLLARS)
+
+    @cached_property
+    def markets(self) -> Mapping[str, Counter[str]]:
+        """How many covered symbols have each label, by the kind of filter that asks for it."""
+        entries = orjson.loads(b"{%b}" % self.universe())["symbols"]
+        return {
+            kind: Counter(label for entry in entries if (label := entry.get(kind)))
+            for kind in MARKETS
+        }
 
     def examples(self) -> Mapping[str, Any]:
         """By family `trades`, `wins` and those `shown` as examples; empty in a night sealed

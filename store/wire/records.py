@@ -402,9 +402,11 @@ class HistoryRow(Record):
     exit_date: dt.date | None
     exit_price: Price | None
     realized_move_pct: Percent | None
-    target_move_pct: Percent | None
+    target_move_pct: Percent | None = Field(json_schema_extra=short())
+    """From the line that was broken to the target. A win, from the entry, is mostly less."""
     r_multiple: Number | None
-    unrealized_r: Number | None
+    unrealized_r: Number | None = Field(json_schema_extra=short())
+    """Null too if the night does not cover the ticker: the trade may have ended."""
     hold_bars: Annotated[int, Field(ge=1)] | None
     attempt: Attempt
     exit_reason: ExitReason | None = Field(
@@ -504,9 +506,18 @@ class History(Record):
 
     symbol: Symbol
     available: bool
+    covered: bool
+    last_bar_date: dt.date | None = Field(default=None, json_schema_extra=short())
+    """Where the history of one that is not covered ends; null in nights sealed earlier."""
+    notes: list[str] = Field(default=[], json_schema_extra=short())
+    """What is not known of a ticker that is not covered."""
     occurrences: list[HistoryRow]
     count: Count
     total: Count
+    wins: Count = Field(json_schema_extra=short("These three count all outcomes."))
+    """These three count all that match but for `outcome`, on this page or not."""
+    losses: Count
+    open: Count
     currency: Currency = Field(default=DOLLARS, json_schema_extra=short())
     """Currency of all prices."""
 
@@ -576,6 +587,8 @@ class EditedTickers(Record):
     """What this change added."""
     removed: list[str]
     """What it dropped."""
+    not_covered: list[Symbol] = Field(default=[], json_schema_extra=short())
+    """What it was asked to track and this night does not cover: it has no setup until one does."""
 
 
 class TrackedTickers(EditedTickers):
@@ -625,7 +638,10 @@ WITHOUT_EVIDENCE: Final = (
     "By kind of filter: how many setups of this status, family and direction have no number for it "
     "and so cannot match."
 )
-NOTES: Final = "What filters mean that count another number than rows show."
+NOTES: Final = (
+    "What a reader could take for something else: filters that count another number than rows "
+    "show, rows that match by their opposite_plan, open trades, what the night does not cover."
+)
 
 
 class Scan(Record):
@@ -671,11 +687,13 @@ class ScanRows(Record):
     """Compact rows: rank, symbol, setup_id, family, direction, status, attempt, quality_pct,
     distance_to_trigger_pct, last_close_side (forming), gain_pct, gain_r, entry_price and
     entry_date (in_progress), last_close, trigger_price, stop_price, target_price, reward_to_risk
-    (from the trigger or entry) and reward_to_risk_left (from the last close, in_progress),
-    expected_r with its scope, sample and placebo_avg_r, the R of random entries, verdict,
-    expected_gain_pct (median winning trade; may exceed target_move_pct), and win_rate_pct with
-    win_rate_scope, win_rate_trades and avg_loss_pct. other_attempts: setup_ids of the same pattern.
-    opposite_plan: the second plan of a triangle that may break either way. currency: if not USD.
+    (from the trigger or entry) and reward_to_risk_left (from the last close, in_progress; null
+    within 0.25 R of the stop), expected_r with its scope and sample, placebo_avg_r, the R of random
+    entries, with placebo_scope, expected_gain_pct (median winning trade; may exceed
+    target_move_pct), and win_rate_pct and verdict with win_rate_scope, win_rate_trades and
+    avg_loss_pct. ticker_...: the ticker's own record, if a filter looks at it.
+    other_attempts: setup_ids of the same pattern. opposite_plan: the second plan of a triangle that
+    may break either way, with its numbers. currency: if not USD.
     """
 
 
@@ -732,6 +750,8 @@ class ToldChange(Change):
     """`reason` in words."""
     night: dt.date
     """Session of the night that found it."""
+    opposite_plan: dict[str, Any] | None = None
+    """The second plan of a triangle that may break either way; left out where there is none."""
 
 
 class Changes(Record):
@@ -758,7 +778,11 @@ class Changes(Record):
     asked for.
     """
     near: list[dict[str, Any]] = []
-    """The nearest of them, on the first page, each with the plan of its nearer trigger."""
+    """The nearest of them, on the first page, each with the plan of its nearer trigger, or of the
+    direction asked for.
+    """
+    not_covered: list[str] = []
+    """Those of `symbols` that the night does not cover."""
     notes: list[str] = []
     """What the answer cannot tell, as of days before the earliest night that is kept."""
     changes: list[ToldChange]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import orjson
 
 from store.wire.currency import DOLLARS
-from store.wire.view import PlanView, SetupView
+from store.wire.view import EVIDENCE_SAMPLE, PlanView, RecordView, SetupView
 
 Numbers = npt.NDArray[np.float64]
 """One number a row, in the order of rank; NaN where there is none."""
@@ -35,12 +35,17 @@ def brief(view: SetupView) -> dict[str, Any]:
     }
 
 
-def compact(view: SetupView, others: Sequence[SetupView] = ()) -> dict[str, Any]:
-    """A row of the scan in short. Its win rate stands with whose it is, its sample and the average
-    loss; what trades are expected to bring stands before what a winning one does. `others` are the
-    other attempts of its formation.
+def compact(
+    view: SetupView, others: Sequence[SetupView] = (), *, with_own: bool = False
+) -> dict[str, Any]:
+    """A row of the scan in short. `others` are the other attempts of its formation; `with_own` adds
+    the record of its ticker.
     """
-    plan, record = view.plan, view.record
+    record, opposite = view.record, view.opposite
+    second = opposite and {
+        **_of_plan(opposite, with_own),
+        "distance_to_trigger_pct": opposite.plan.distance_pct(view.last_close),
+    }
     return {
         "rank": view.rank,
         "symbol": view.symbol,
@@ -48,6 +53,25 @@ def compact(view: SetupView, others: Sequence[SetupView] = ()) -> dict[str, Any]
         **_running(view, ("entry_price", "entry_date")),
         **({} if view.currency == DOLLARS else {"currency": view.currency}),
         "last_close": view.last_close,
+        **_of_plan(view, with_own),
+        **({"record_summary": record.summary} if record and record.sided else {}),
+        **({"opposite_plan": second} if second else {}),
+        **({"other_attempts": [each.setup_id for each in others]} if others else {}),
+    }
+
+
+def _of_plan(view: SetupView, with_own: bool) -> dict[str, Any]:
+    """What a row says of one plan. Its win rate stands with whose it is, its sample and the average
+    loss; what trades are expected to bring stands before what a winning one does.
+    """
+    plan, record, own = view.plan, view.record, view.own
+    of_ticker = {
+        "ticker_win_rate_pct": own and own.win_rate_pct,
+        "ticker_avg_r": own and own.avg_r,
+        "ticker_trades": own.sample_size if own else 0,
+        "ticker_avg_loss_pct": own and own.avg_loss_pct,
+    }
+    return {
         **levels(plan),
         "reward_to_risk": plan.reward_to_risk,
         **({} if view.status == "forming" else {"reward_to_risk_left": view.left}),
@@ -55,6 +79,7 @@ def compact(view: SetupView, others: Sequence[SetupView] = ()) -> dict[str, Any]
         "expected_r_scope": view.expected_r_scope,
         "expected_r_trades": view.expected_r_trades,
         "placebo_avg_r": view.placebo_avg_r,
+        "placebo_scope": None if view.placebo_avg_r is None else "family",
         "verdict": view.verdict,
         "expected_gain_pct": view.typical_gain_pct,
         "target_move_pct": abs(plan.target_pct),
@@ -62,22 +87,22 @@ def compact(view: SetupView, others: Sequence[SetupView] = ()) -> dict[str, Any]
         "win_rate_pct": record and record.win_rate_pct,
         "win_rate_trades": record and record.sample_size,
         "avg_loss_pct": record and record.avg_loss_pct,
-        **({"record_summary": record.summary} if record and record.sided else {}),
-        **({"opposite_plan": _opposite(view)} if len(view.plans) > 1 else {}),
-        **({"other_attempts": [each.setup_id for each in others]} if others else {}),
+        **(of_ticker if with_own else {}),
     }
 
 
-def near_trigger(view: SetupView) -> dict[str, Any]:
-    """A forming setup by its nearer trigger: what an evening's list shows of it."""
-    plan = view.nearest
+def near_trigger(view: SetupView, direction: str | None = None) -> dict[str, Any]:
+    """A forming setup by its nearer trigger, or that of a direction: what an evening's list shows
+    of it.
+    """
+    plan = view.toward(direction)
     return {
         "symbol": view.symbol,
-        **brief(view),
+        **brief(view.by(plan)),
         **({} if view.currency == DOLLARS else {"currency": view.currency}),
         "last_close": view.last_close,
         **levels(plan),
-        "distance_to_trigger_pct": round(plan.distance_pct(view.last_close), 2),
+        "distance_to_trigger_pct": plan.distance_pct(view.last_close),
     }
 
 
@@ -91,10 +116,13 @@ def levels(plan: PlanView) -> dict[str, Any]:
     }
 
 
-def _opposite(view: SetupView) -> dict[str, Any]:
+def opposite(view: SetupView) -> dict[str, Any]:
+    """The second plan of a setup that may break out either way; nothing of any other."""
+    if len(view.plans) == 1:
+        return {}
     plan = view.plans[1]
     distance = plan.distance_pct(view.last_close)
-    return {**levels(plan), "distance_to_trigger_pct": distance}
+    return {"opposite_plan": {**levels(plan), "distance_to_trigger_pct": distance}}
 
 
 def _running(view: SetupView, names: Iterable[str]) -> dict[str, Any]:
@@ -124,11 +152,16 @@ class ScanIndex(NamedTuple):
         parts: dict[str, list[bytes]] = {}
         formations: dict[str, list[SetupView]] = {}
         for view in rows:
-            parts.setdefault(view.symbol, []).append(orjson.dumps(brief(view)))
+            parts.setdefault(view.symbol, []).append(orjson.dumps(brief(view) | opposite(view)))
             formations.setdefault(view.lineage_id, []).append(view)
         for attempts in formations.values():
             attempts.sort(key=lambda view: view.attempt or 1)
         columns = {name: [number(view) for view in rows] for name, number in NUMBERS.items()}
+        for name, number in OF_A_PLAN.items():
+            columns[f"{OPPOSITE}{name}"] = [
+                number(view.opposite) if view.opposite and view.status == "forming" else None
+                for view in rows
+            ]
         columns["symbol"] = _places([view.symbol for view in rows])
         columns["pattern"] = _places([view.pattern for view in rows])
         return cls(
@@ -171,11 +204,6 @@ def _nearness(view: SetupView) -> float:
 
 
 NUMBERS: Mapping[str, Callable[[SetupView], float | None]] = {
-    "opposite_distance": lambda view: (
-        view.plans[1].distance_pct(view.last_close)
-        if view.status == "forming" and len(view.plans) > 1
-        else None
-    ),
     "reward_to_risk": lambda view: view.reward_to_risk,
     "min_rr": lambda view: view.plan.reward_to_risk,
     "gain": lambda view: view.gain_pct,
@@ -191,3 +219,30 @@ NUMBERS: Mapping[str, Callable[[SetupView], float | None]] = {
     "nearness": _nearness,
 }
 """The columns that are numbers of a view."""
+
+
+def _evident(view: SetupView) -> RecordView | None:
+    return view.own if view.own and view.own.sample_size >= EVIDENCE_SAMPLE else None
+
+
+OPPOSITE: Final = "opposite_"
+"""What the name of a column begins with that counts the second plan of a forming setup."""
+
+OF_A_PLAN: Mapping[str, Callable[[SetupView], float | None]] = {
+    **{
+        name: NUMBERS[name]
+        for name in (
+            *("distance", "reward_to_risk", "min_rr", "win_rate", "sample"),
+            *("start", "stop_way", "target_way"),
+        )
+    },
+    "dist_to_entry": NUMBERS["distance"],
+    "target_move": NUMBERS["target_way"],
+    "min_win_rate": lambda view: own.win_rate_pct if (own := _evident(view)) else None,
+    "min_avg_r": lambda view: own.avg_r if (own := _evident(view)) else None,
+    "min_expected_r": lambda view: view.expected_r,
+    "typical_return": lambda view: view.typical_gain_pct,
+}
+"""The columns that count one plan, or the record of its direction; of the first plan some are
+sealed.
+"""

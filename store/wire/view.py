@@ -19,10 +19,23 @@ from store.wire.families import Direction, pattern_words
 if TYPE_CHECKING:
     from store.wire.records import CloseSide, Status, Verdict
 
+Scope: TypeAlias = Literal["ticker", "family"]
+SCOPES: tuple[Scope, Scope] = ("ticker", "family")
+
 Fields: TypeAlias = Mapping[str, Any]
 """The fields of a record, parsed."""
 
 NOTHING: Fields = MappingProxyType({})
+
+TICKER_SAMPLE = 20
+"""With at least this many trades in a setup's direction the ticker's win rate is shown, else its
+family's."""
+
+EVIDENCE_SAMPLE = 5
+"""With at least this many trades in the direction of a setup the ticker's record is evidence."""
+
+NEAR_STOP = 0.25
+"""The part of a trade's risk that is left, R, up to which no reward to risk is told of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +85,14 @@ class PlanView:
         return last_close > self.trigger if above else last_close < self.trigger
 
     def left(self, last_close: float) -> float | None:
-        """The way from a last close to the target over that to the stop; None beyond the stop."""
+        """The way from a last close to the target over that to the stop; None from `NEAR_STOP` on,
+        where the ratio is large because the trade is nearly lost.
+        """
         sign = 1 if self.direction == "bullish" else -1
         risk = sign * (last_close - self.stop)
-        return round(sign * (self.target - last_close) / risk, 2) if risk > 0 else None
+        if risk <= NEAR_STOP * abs(self.start - self.stop):
+            return None
+        return round(sign * (self.target - last_close) / risk, 2)
 
     @property
     def reward_to_risk(self) -> float | None:
@@ -90,13 +107,14 @@ class RecordView:
     direction where the family is traded both ways.
     """
 
-    scope: Literal["ticker", "family"]
+    scope: Scope
     sided: bool
     """Whether it is of one direction of a family that is traded both ways."""
     sample_size: int
     win_rate_pct: float
     win_rate_ci95: tuple[float, float] | None
     """None in nights sealed before directions had one, and so the average win."""
+    avg_r: float
     avg_win_pct: float | None
     avg_loss_pct: float | None
     """Negative; None when no trade was lost."""
@@ -107,28 +125,26 @@ class RecordView:
     """The record in a sentence; None of a direction in nights sealed before it had one."""
 
     @classmethod
-    def of(cls, row: Fields) -> RecordView | None:
-        """The record of a row of the scan; None without one, or without its average loss."""
-        served = (row["win_rate_trades"], row["win_rate_pct"])
-        scopes: tuple[Literal["ticker", "family"], ...] = ("ticker", "family")
-        for scope in scopes:
-            whole = row["track_record"][scope] or {}
-            record = _of_direction(whole, row["direction"])
-            if (record.get("sample_size"), record.get("win_rate_pct")) == served:
-                interval = record.get("win_rate_ci95")
-                return cls(
-                    scope=scope,
-                    sided=record is not whole,
-                    sample_size=record["sample_size"],
-                    win_rate_pct=record["win_rate_pct"],
-                    win_rate_ci95=interval and tuple(interval),
-                    avg_win_pct=record.get("avg_win_pct"),
-                    avg_loss_pct=record["avg_loss_pct"],
-                    placebo_win_rate_pct=record.get("placebo_win_rate_pct"),
-                    verdict=record.get("verdict"),
-                    summary=record.get("summary"),
-                )
-        return None
+    def of(cls, row: Fields, scope: Scope, direction: Direction) -> RecordView | None:
+        """The record of a row's ticker or family in a direction; None without a trade."""
+        whole = row["track_record"][scope] or {}
+        record = _of_direction(whole, direction)
+        if not record:
+            return None
+        interval = record.get("win_rate_ci95")
+        return cls(
+            scope=scope,
+            sided=record is not whole,
+            sample_size=record["sample_size"],
+            win_rate_pct=record["win_rate_pct"],
+            win_rate_ci95=interval and tuple(interval),
+            avg_r=record["avg_r"],
+            avg_win_pct=record.get("avg_win_pct"),
+            avg_loss_pct=record["avg_loss_pct"],
+            placebo_win_rate_pct=record.get("placebo_win_rate_pct"),
+            verdict=record.get("verdict"),
+            summary=record.get("summary"),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +180,9 @@ class SetupView:
     distance_pct: float | None
     """While forming: the move from the last close to the trigger, percent, signed."""
     record: RecordView | None
+    """The record that its win rate is of."""
+    own: RecordView | None
+    """The record of its ticker in its direction; None without a trade."""
     expected_r: float | None
     """Expected R of the ticker, shrunk towards the family's, in the direction of the setup."""
     expected_r_scope: str | None
@@ -177,6 +196,8 @@ class SetupView:
     """If the trade wins."""
     quality_pct: float | None
     """The chance that two chart readers accept its drawing; None in a night that did not tell."""
+    opposite: SetupView | None = None
+    """The setup by its second plan, where it may break out either way."""
 
     @classmethod
     def of(cls, row: Fields, evidence: Fields = NOTHING) -> SetupView:
@@ -189,7 +210,7 @@ class SetupView:
         plans = tuple(PlanView.of(plan, entry_price) for plan in row["plans"])
         attempt = row.get("attempt") or {}
         gain_pct, gain_r = gain(plans[0], row["last_close"])
-        return cls(
+        view = cls(
             **{name: row[name] for name in SAME},
             pattern=pattern_words(row),
             attempt=attempt.get("number"),
@@ -203,11 +224,15 @@ class SetupView:
             gain_pct=gain_pct,
             gain_r=gain_r,
             distance_pct=_distance(row, plans[0]) if row["status"] == "forming" else None,
-            record=RecordView.of(row),
-            **_expected(row),
+            **_records(row, row["direction"]),
             typical_gain_pct=row["expected_gain_pct"],
             quality_pct=row.get("quality_pct"),
         )
+        others = [
+            replace(view.by(plan), **_records(row, plan.direction), typical_gain_pct=None)
+            for plan in plans[1:]
+        ]
+        return replace(view, opposite=others[0]) if others else view
 
     @property
     def plan(self) -> PlanView:
@@ -216,22 +241,20 @@ class SetupView:
 
     @property
     def sides(self) -> tuple[SetupView, ...]:
-        """The setup by each of its plans: where it may break out either way it is shown twice. Only
-        that of the first plan has a record.
-        """
-        if len(self.plans) == 1:
-            return (self,)
-        first, *others = (self._side(plan) for plan in self.plans)
-        bare = (replace(one, record=None, expected_r=None, typical_gain_pct=None) for one in others)
-        return (first, *bare)
+        """The setup by each of its plans: where it may break out either way it is shown twice."""
+        return (self.by(self.plan), self.opposite) if self.opposite else (self,)
 
-    def _side(self, plan: PlanView) -> SetupView:
+    def by(self, plan: PlanView) -> SetupView:
+        """The setup by one of its plans, as if that was the only one."""
+        if self.plans == (plan,):
+            return self
         move = percent_of(plan.trigger, self.last_close)
         side: CloseSide = "beyond" if plan.passed(self.last_close) else "before"
         return replace(
             self,
             direction=plan.direction,
             plans=(plan,),
+            opposite=None,
             distance_pct=None if self.distance_pct is None else move,
             last_close_side=self.last_close_side and side,
         )
@@ -242,6 +265,10 @@ class SetupView:
         if self.status != "forming":
             return self.plan
         return min(self.plans, key=lambda plan: plan.distance_pct(self.last_close))
+
+    def toward(self, direction: str | None) -> PlanView:
+        """The plan of a direction; the nearest where none is asked for, or it has none."""
+        return next((plan for plan in self.plans if plan.direction == direction), self.nearest)
 
     @property
     def left(self) -> float | None:
@@ -307,17 +334,28 @@ def _of_direction(record: Fields, direction: str) -> Fields:
     return (sides[direction] or NOTHING) if sides else record
 
 
-def _expected(row: Fields) -> dict[str, Any]:
-    """Expected R with what it is of, and what random entries did. That of the ticker is of the
-    setup's direction; without a trade it is the family's.
+def _records(row: Fields, direction: Direction) -> dict[str, Any]:
+    """The records of a row in the direction of a plan: that of its own is the one whose win rate it
+    serves. Expected R stands with what it is of, and what random entries did; that of a ticker
+    without a trade in this direction is its family's.
     """
     ticker, whole = (row["track_record"][scope] for scope in ("ticker", "family"))
-    family = _of_direction(whole or NOTHING, row["direction"])
-    record = ticker or family
-    sample = _of_direction(ticker, row["direction"]) if ticker else family
+    family = _of_direction(whole or NOTHING, direction)
+    sample = _of_direction(ticker, direction) if ticker else family
+    own, other = (RecordView.of(row, scope, direction) for scope in SCOPES)
+    if direction == row["direction"]:
+        served = (row["win_rate_trades"], row["win_rate_pct"])
+        known = [one for one in (own, other) if one]
+        shown = next((r for r in known if (r.sample_size, r.win_rate_pct) == served), None)
+        expected = ticker or family
+    else:
+        shown = own if own and own.sample_size >= TICKER_SAMPLE else other
+        expected = sample or family
     return {
-        "expected_r": record.get("expected_r"),
-        "expected_r_scope": ("ticker" if ticker else "family") if record else None,
-        "expected_r_trades": sample.get("sample_size", 0) if record else None,
+        "record": shown,
+        "own": own,
+        "expected_r": expected.get("expected_r"),
+        "expected_r_scope": ("ticker" if ticker else "family") if expected else None,
+        "expected_r_trades": sample.get("sample_size", 0) if expected else None,
         "placebo_avg_r": family.get("placebo_avg_r"),
     }

@@ -34,6 +34,14 @@ VERDICTS: Final[Mapping[Verdict | None, str]] = {
 }
 """What each verdict says."""
 
+NO_NIGHT: Final = "There is no night yet."
+"""What is said before the first night."""
+
+STOPPED: Final = (
+    "Trades that were open at its last bar may have ended since, so they have no open result."
+)
+"""What is said of the open trades of a symbol that a night does not cover."""
+
 NO_QUALITY: Final = (
     "This night has no quality values, because its detector was older; no quality filter matches."
 )
@@ -82,6 +90,12 @@ def named(names: Sequence[str], most: int = FEW_NAMES) -> str:
 def plural(number: int, noun: str) -> str:
     """A number with its noun: `1 symbol`, `1,529 symbols`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def sessions_ended(count: int, named: int) -> str:
+    """How many sessions have ended since a night that names so many: if all, there may be more."""
+    least = "at least " if count == named else ""
+    return f"{least}{plural(count, 'session')} {'has' if count == 1 else 'have'} ended"
 
 
 def large_dollars(value: float) -> str:
@@ -331,8 +345,10 @@ def reward_words(view: SetupView) -> str:
 
 def ratios_words(view: SetupView, plan: PlanView) -> str:
     """The reward to risk of a plan: `2.26`; of a trade `2.78 from the entry, 3.34 left`."""
-    left = "" if view.status == "forming" else f" from the entry, {reward_words(view)}"
-    return f"{ratio(plan.reward_to_risk)}{left}"
+    if view.status == "forming":
+        return ratio(plan.reward_to_risk)
+    left = "near its stop" if view.left is None else reward_words(view)
+    return f"{ratio(plan.reward_to_risk)} from the entry, {left}"
 
 
 def rule_words(rule: str, value: float, bound: float) -> tuple[str, str, str]:

@@ -14,6 +14,7 @@ from mcp_server.operations.screen_changes import screen_changes
 from screener.notify.messages import published, screen
 from store.nights.nights import Nights
 from store.wire.words import NEW_DETECTOR
+from tests.books import Content
 from tests.contract.market import active_book
 from tests.resealed import CHANGES, SINCE, market_changes, reseal, write_changes
 from tests.screener.command import run
@@ -136,3 +137,81 @@ def test_the_first_night_of_another_detector_says_so_wherever_changes_are_told(
         assert page(live)["detector_changed"] is True
         member = signed_in(live, new_person(live))
         assert NEW_DETECTOR in words(member.get("/changes").text)
+
+
+def either_way(content: Content) -> None:
+    """A forming setup becomes a triangle that may break either way, its second trigger nearer, and
+    what is told is that it is new, that one like it is gone, and that a trade of one is.
+    """
+    row = next(row for row in content.scan if row["status"] == "forming")
+    plan = row["plans"][0]
+    close, other = row["last_close"], {"bullish": "bearish", "bearish": "bullish"}
+    second = plan | {"direction": other[plan["direction"]], "trigger_price": close * 1.001}
+    shape = {"pattern_type": "symmetrical_triangle", "plans": [plan, second]}
+    row |= shape
+    setup, _ = content.setups[row["setup_id"]]
+    setup |= shape
+    told = {name: row[name] for name in ("symbol", "lineage_id", "direction", "setup_id")}
+    new, gone = (
+        next(one for one in market_changes() if (one.change, one.pattern_type) == wanted)
+        for wanted in (("new", "symmetrical_triangle"), ("expired", "symmetrical_triangle"))
+    )
+    attempt = row["attempt"]["number"]
+    trigger = {"trigger_price": plan["trigger_price"]}
+    same = {"direction": row["direction"]}
+    rows = [
+        new.model_copy(update=told | trigger | {"attempt": attempt}),
+        gone.model_copy(update=same | trigger | {"symbol": "GONE"}),
+        gone.model_copy(update=same | {"entry_price": 12.5, "symbol": "TRADE"}),
+    ]
+    write_changes(content, rows)
+
+
+def test_either_plan_of_a_triangle_counts_and_the_answer_tells_which_matched(
+    data_dir: Path,
+) -> None:
+    reseal(data_dir, either_way)
+    with serving(data_dir) as live:
+        whole = page(live)
+        own = whole["changes"][0]
+        second = own["opposite_plan"]
+        found = {one: page(live, direction=one) for one in (own["direction"], second["direction"])}
+
+    first, other = found.values()
+    assert [row["symbol"] for row in first["changes"]] == [own["symbol"], "GONE", "TRADE"]
+    assert [row["symbol"] for row in other["changes"]] == [own["symbol"], "GONE"]
+    assert first["notes"] == whole["notes"] == []
+    assert f"opposite_plan is the {second['direction']} one: {own['symbol']}, GONE." in str(
+        other["notes"]
+    )
+    assert "opposite_plan" not in whole["changes"][1]
+    near = next(row for row in other["near"] if row["symbol"] == own["symbol"])
+    assert near.items() >= second.items()
+
+
+def test_a_setup_near_its_trigger_is_listed_by_the_plan_of_the_direction_asked_for(
+    data_dir: Path,
+) -> None:
+    def both_near(content: Content) -> None:
+        either_way(content)
+        row = next(row for row in content.scan if len(row["plans"]) > 1)
+        row["plans"][0]["trigger_price"] = row["last_close"] * 1.005
+
+    reseal(data_dir, both_near)
+    with serving(data_dir) as live:
+        found = {one: page(live, direction=one)["near"] for one in ("bullish", "bearish")}
+        nearest = page(live)["near"]
+
+    for direction, near in found.items():
+        assert {row["direction"] for row in near} == {direction}
+    [row] = [row for row in nearest if row in (*found["bullish"], *found["bearish"])][:1]
+    assert row["distance_to_trigger_pct"] == 0.1
+
+
+def test_what_the_night_does_not_cover_is_named(changed: Service) -> None:
+    known = page(changed, symbols="MSFT,nope,GONE")
+
+    assert known["not_covered"] == ["NOPE", "GONE"]
+    assert "does not cover NOPE, GONE" in str(known["notes"])
+    assert page(changed, symbols="MSFT")["not_covered"] == page(changed)["not_covered"] == []
+    assert page(changed, symbols="MSFT")["notes"] == []

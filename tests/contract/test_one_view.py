@@ -286,6 +286,37 @@ async def test_a_filter_counts_the_number_that_the_row_shows(live: Service, kind
         assert matching & set(shown) == {n for n, number in shown.items() if number >= value}
 
 
+async def test_rows_show_the_record_of_the_ticker_that_a_filter_looks_at(live: Service) -> None:
+    key = new_key(live.settings, "own@example.com", tracked=SYMBOLS)
+    every = {"status": "all", "limit": 200}
+    filters = [{"kind": "min_win_rate", "op": ">=", "value": 0}]
+    short = await asked_for(live, key, "scan_setups", filters=filters, **every)
+    full = await asked_for(live, key, "scan_setups", filters=filters, rows="full", **every)
+    plain = await asked_for(live, key, "scan_setups", **every)
+
+    assert short["count"]
+    for row, whole in zip(short["setups"], full["setups"], strict=False):
+        record = whole["track_record"]["ticker"] or {}
+        own = (record.get("by_direction") or {row["direction"]: record})[row["direction"]] or {}
+        shown = (row["ticker_win_rate_pct"], row["ticker_avg_r"], row["ticker_trades"])
+        assert shown == (own.get("win_rate_pct"), own.get("avg_r"), own.get("sample_size", 0))
+        assert ("opposite_plan" not in row) or "ticker_trades" in row["opposite_plan"]
+    for answer, where in ((short, "ticker_win_rate_pct"), (full, "track_record.ticker")):
+        assert f"record stands in {where}" in " ".join(answer["notes"])
+    assert not any("ticker_trades" in row for row in plain["setups"])
+
+
+async def test_notes_count_the_rows_that_are_shown(live: Service) -> None:
+    key = new_key(live.settings, "shown@example.com", tracked=SYMBOLS)
+    answer = await asked_for(
+        live, key, "scan_setups", status="all", sort="-gain", rows="full", limit=200
+    )
+    running = sum(row["status"] == "in_progress" for row in answer["setups"])
+
+    assert len(answer["setups"]) <= 20
+    assert f"{running} of these {len(answer['setups'])} rows" in " ".join(answer["notes"])
+
+
 def test_rows_without_a_number_for_a_condition_are_counted(service: Service) -> None:
     asked = '[{"kind":"min_win_rate","op":">=","value":0}]'
     answer = service.get("/scan", params={"status": "all", "filters": asked}).json()
@@ -298,6 +329,7 @@ def test_rows_without_a_number_for_a_condition_are_counted(service: Service) -> 
     assert every["without_evidence"] == {}
     assert [note for note in every["notes"] if "win_rate" in note] == []
     added = [note for note in answer["notes"] if note not in every["notes"]]
-    assert [note.split(":")[0] for note in added] == ["min_win_rate"]
+    assert added[0].startswith("min_win_rate: ")
+    assert "in track_record.ticker, of a triangle in its by_direction" in " ".join(added)
     count = "1 setup" if without == 1 else f"{without} setups"
     assert f"Win rate of this ticker: {count} without a value" in page

@@ -7,7 +7,7 @@ stands under one of them, whatever happened to it.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +16,12 @@ import orjson
 
 from mcp_server.filters.filters import read_filters
 from mcp_server.operations.arguments import ChangesArguments, ScanArguments
-from mcp_server.operations.handlers.scan import next_offset, select
+from mcp_server.operations.handlers.scan import MAX_NAMED, next_offset, uncovered
+from mcp_server.operations.selection import select
 from store.nights.book import Book
 from store.wire.labels import CHANGE_HEADINGS, CHANGE_REASONS, words_of
 from store.wire.records import ChangeHeading
-from store.wire.scan_index import CLOSE, is_near, near_trigger
+from store.wire.scan_index import CLOSE, is_near, near_trigger, opposite
 from store.wire.view import SetupView
 from store.wire.words import named
 
@@ -118,7 +119,9 @@ def near(
     rows = np.flatnonzero(select(book, query).forming).tolist()
     views = [book.scan.rows[row] for row in rows]
     still = [view for view in views if (view.symbol, view.lineage_id) not in changed]
-    return sorted(still, key=_distance)
+    return sorted(
+        still, key=lambda view: view.toward(query.direction).distance_pct(view.last_close)
+    )
 
 
 async def changes(call: Call[ChangesArguments]) -> Answer:
@@ -127,9 +130,10 @@ async def changes(call: Call[ChangesArguments]) -> Answer:
     stored: Row = book.changes() or {"since_session": None, "since_version": None, "changes": []}
     if arguments.since is not None and stored["since_session"]:
         stored = await call.services.active_night.changes_since(book, arguments.since)
-    headings, keeps = headings_of(stored["changes"]), _filter(arguments)
+    headings, keeps = headings_of(stored["changes"]), _filter(book, arguments)
     matches = [row for row in stored["changes"] if keeps(row)]
     rows = matches[arguments.offset : arguments.offset + arguments.limit]
+    direction = arguments.direction
     asked = arguments.model_dump(include={"family", "direction", "symbols"})
     close = None if arguments.change else near(book, {}, ScanArguments(**asked))
     page_of = {"count": len(matches), "offset": arguments.offset}
@@ -144,34 +148,64 @@ async def changes(call: Call[ChangesArguments]) -> Answer:
         "offset": arguments.offset,
         "next_offset": next_offset(page_of, len(rows)),
         "near_count": None if close is None else len(close),
-        "near": [near_trigger(view) for view in (close or ())[:MAX_NEAR] if not arguments.offset],
-        "notes": _notes(book, arguments.since, stored["since_session"]),
+        "near": [
+            near_trigger(view, direction)
+            for view in (close or ())[:MAX_NEAR]
+            if not arguments.offset
+        ],
+        "not_covered": uncovered(book, arguments.symbols or ()),
+        "notes": list(_notes(book, arguments, stored["since_session"], rows)),
         "changes": told(book, rows, headings),
     }
     return call.answer(orjson.dumps(body))
 
 
-def _notes(book: Book, since: dt.date | None, earliest: str | None) -> list[str]:
-    """What an answer about the changes since a session cannot tell."""
-    if since is None or earliest is None:
-        return []
-    if since >= dt.date.fromisoformat(str(book.session)):
-        return [f"No night is newer than that of {book.session}: nothing is known of later days."]
-    if since < dt.date.fromisoformat(earliest):
-        return [
+def _notes(
+    book: Book, arguments: ChangesArguments, earliest: str | None, rows: Sequence[Row]
+) -> Iterator[str]:
+    """What an answer cannot tell, and what a reader of its rows could take for something else."""
+    since, wanted = arguments.since, arguments.direction
+    if since and earliest and since >= dt.date.fromisoformat(str(book.session)):
+        yield f"No night is newer than that of {book.session}: nothing is known of later days."
+    elif since and earliest and since < dt.date.fromisoformat(earliest):
+        yield (
             f"You asked for changes since {since}, but the earliest night kept is that of "
             f"{earliest}: changes before it are not in this answer."
-        ]
-    return []
+        )
+    if arguments.symbols == []:
+        yield "No symbol is left: `tracked` keeps only tickers of the watchlist."
+    if absent := uncovered(book, arguments.symbols or ()):
+        yield f"The night does not cover {named(absent, MAX_NAMED)}, so it has no setup of these."
+    other = [row for row in rows if wanted and row["direction"] != wanted]
+    if other:
+        names = named([*dict.fromkeys(row["symbol"] for row in other)], MAX_NAMED)
+        gone = any(_heading(row) == "gone" for row in other)
+        yield (
+            f"May break either way, and the opposite_plan is the {wanted} one: {names}. Other "
+            f"numbers of these rows count their first plan."
+            f"{' Those gone have no opposite_plan.' * gone}"
+        )
 
 
-def _filter(arguments: ChangesArguments) -> Callable[[Row], bool]:
-    """Whether a change is one that is asked for."""
-    asked = arguments.model_dump(include={"change", "family", "direction"}, exclude_none=True)
+def _filter(book: Book, arguments: ChangesArguments) -> Callable[[Row], bool]:
+    """Whether a change is one that is asked for; either plan of a forming triangle counts."""
+    asked = arguments.model_dump(include={"change", "family"}, exclude_none=True)
     symbols = None if arguments.symbols is None else frozenset(arguments.symbols)
     return lambda row: (
-        asked.items() <= row.items() and (symbols is None or row["symbol"] in symbols)
+        asked.items() <= row.items()
+        and (symbols is None or row["symbol"] in symbols)
+        and (arguments.direction in (None, row["direction"]) or _breaks_either_way(book, row))
     )
+
+
+def _breaks_either_way(book: Book, row: Row) -> bool:
+    """Whether a change is of a setup that had two plans; a night without levels tells it only of
+    those that are still served.
+    """
+    if row.get("trigger_price") is None:
+        view = _served(book, row)
+        return view is not None and len(view.plans) > 1
+    return bool(row["pattern_type"] == "symmetrical_triangle")
 
 
 def told(
@@ -181,9 +215,11 @@ def told(
     answer = []
     for row in rows:
         one = {"night": str(book.session), **row, "heading": headings[_formation(row)]}
+        view = _served(book, row)
         if "night" in row:  # ids of setups change every night
-            view = _served(book, row)
             one["setup_id"] = view and view.setup_id
+        if view and one["night"] == str(book.session):
+            one |= opposite(view)
         answer.append(one | {"why": words_of(row["reason"], CHANGE_REASONS)})
     return answer
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import orjson
 
 from mcp_server.calls.errors import ApiError
@@ -15,9 +17,12 @@ from mcp_server.operations.arguments import (
     UniverseArguments,
 )
 from mcp_server.operations.handlers.patterns import find_setup, patterns_body
+from mcp_server.operations.handlers.scan import is_covered
 from mcp_server.operations.services import Call
+from mcp_server.presentation.absence import absence
 from store.nights.book import Entry, company_name
 from store.wire.families import Family
+from store.wire.words import NO_NIGHT
 
 UNIVERSE_PAGE = 50
 """Rows of a page of the universe, unless it is asked for another number."""
@@ -69,14 +74,31 @@ async def universe(call: Call[UniverseArguments]) -> Answer:
     search, limit, offset = call.arguments.search, call.arguments.limit, call.arguments.offset
     directory = call.services.directory(call.book)
     entries = directory.entries if search is None else directory.search(search)
+    told = {"notes": notes} if (notes := list(_notes(call, len(entries)))) else {}
     if search is None and limit is None and offset is None:
-        return call.answer(orjson.dumps({"count": len(entries), "symbols": entries}))
+        return call.answer(orjson.dumps({"count": len(entries), "symbols": entries, **told}))
     limit, offset = UNIVERSE_PAGE if limit is None else limit, offset or 0
     rows = entries[offset : offset + limit]
     if call.arguments.rows == "compact":
         rows = [_compact(entry) for entry in rows]
-    page = {"count": len(entries), "limit": limit, "offset": offset, "symbols": rows}
+    page = {"count": len(entries), "limit": limit, "offset": offset, "symbols": rows, **told}
     return call.answer(orjson.dumps(page))
+
+
+def _notes(call: Call[UniverseArguments], count: int) -> Iterator[str]:
+    """Why a page of the universe lacks what was looked for."""
+    book, search, offset = call.book, call.arguments.search or "", call.arguments.offset or 0
+    symbol = search.strip().upper()
+    if book.session is None:
+        yield NO_NIGHT
+    elif count <= offset and count:
+        yield f"There are {count:,} rows, and offset is past the last of them."
+    elif book.coverage(symbol) and not is_covered(book, symbol):
+        yield absence(book, symbol)
+    elif not count:
+        known = any(entry.get("name") for entry in call.services.directory(book).entries)
+        names = "" if known else " This night knows no names and industries."
+        yield f"No symbol, name or industry that the night covers is like the search.{names}"
 
 
 def _compact(entry: Entry) -> Entry:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -16,14 +16,19 @@ from mcp_server.operations.arguments import (
     RecordArguments,
     SymbolArguments,
 )
-from store.nights.book import Book, StoredSetup
-from store.wire.words import caption
+from mcp_server.operations.handlers.scan import is_covered
+from mcp_server.presentation.absence import absence
+from store.nights.book import Book, StoredHistory, StoredSetup
+from store.wire.words import NO_NIGHT, STOPPED, caption
 
 if TYPE_CHECKING:
     from mcp_server.operations.services import Call
 
 LETTERS = {"all": "wlo", "resolved": "wl", "open": "o"}
 """The outcome letters that each value of `outcome` keeps."""
+
+COUNTED = {"wins": "w", "losses": "l", "open": "o"}
+"""The outcome letters that a history counts."""
 
 
 def patterns_body(book: Book, symbol: str) -> bytes:
@@ -46,19 +51,39 @@ async def get_pattern_history(call: Call[HistoryArguments]) -> Answer:
 
 def history_body(book: Book, arguments: HistoryArguments) -> bytes:
     """The History body of a symbol: its matching occurrences, newest entry first."""
-    stored = book.history(arguments.symbol)
-    matches = stored.having(LETTERS[arguments.outcome]) if stored else []
-    if arguments.family or arguments.since or arguments.until:
-        matches = [row for row in matches if _is_asked_for(orjson.loads(row), arguments)]
-    page = matches[: arguments.limit]
-    head = {"symbol": arguments.symbol, "available": stored is not None}
-    currency = book.currency(arguments.symbol)
-    tail = {"count": len(page), "total": len(matches), "currency": currency}
+    symbol, stored = arguments.symbol, book.history(arguments.symbol)
+    known = stored or StoredHistory("", [])
+    asked = known.having(LETTERS["all"], lambda row: _is_asked_for(row, arguments))
+    matches = asked.having(LETTERS[arguments.outcome])
+    page = matches.rows[: arguments.limit]
+    head = {
+        "symbol": symbol,
+        "available": stored is not None,
+        "covered": is_covered(book, symbol),
+        "last_bar_date": book.last_bars.get(symbol),
+        "notes": list(_notes(book, symbol, stored)),
+    }
+    tail = {
+        "count": len(page),
+        "total": len(matches.rows),
+        **{name: asked.outcomes.count(letter) for name, letter in COUNTED.items()},
+        "currency": book.currency(symbol),
+    }
     return b'%b,"occurrences":[%b],%b' % (
         orjson.dumps(head)[:-1],
         b",".join(map(without_lines, page)),
         orjson.dumps(tail)[1:],
     )
+
+
+def _notes(book: Book, symbol: str, stored: StoredHistory | None) -> Iterator[str]:
+    """What a reader of a history could take for something else."""
+    if book.session is None:
+        yield NO_NIGHT
+    elif not is_covered(book, symbol):
+        yield absence(book, symbol)
+        if stored and "o" in stored.outcomes:
+            yield STOPPED
 
 
 def without_lines(trade: bytes) -> bytes:
@@ -67,12 +92,15 @@ def without_lines(trade: bytes) -> bytes:
     return row + b"}" if lines else row
 
 
-def _is_asked_for(row: Mapping[str, Any], arguments: HistoryArguments) -> bool:
+def _is_asked_for(trade: bytes, arguments: HistoryArguments) -> bool:
     """Whether an occurrence is of the family and between the dates; one without a date is not."""
-    first, last = arguments.since, arguments.until
+    family, first, last = arguments.family, arguments.since, arguments.until
+    if not (family or first or last):
+        return True
+    row = orjson.loads(trade)
     entered = row["entry_date"] or ""
     return (
-        arguments.family in (None, row["family"])
+        family in (None, row["family"])
         and (first is None or entered >= str(first))
         and (last is None or "" < entered <= str(last))
     )

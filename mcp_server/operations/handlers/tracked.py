@@ -19,10 +19,13 @@ from mcp_server.operations.arguments import (
     ImportArguments,
     SymbolsArguments,
 )
-from mcp_server.operations.handlers.scan import is_covered
+from mcp_server.operations.handlers.scan import is_covered, uncovered
 from mcp_server.operations.services import Call
+from mcp_server.operations.symbols import check_symbols
 from mcp_server.operations.watchlist import Guard, TrackedList
 from store.accounts.watchlist import Change, Edited
+from store.nights.book import Book
+from store.wire.words import NO_NIGHT, named
 
 MAX_NAMED = 20
 """Most tickers that a question names."""
@@ -64,7 +67,7 @@ async def list_tracked_tickers(call: Call[Arguments]) -> Answer:
 async def set_tracked_tickers(call: Call[SymbolsArguments]) -> Answer:
     """Replace the whole tracked list, all or nothing."""
     edited = await _own(call).replace(call.arguments.symbols)
-    return call.answer(orjson.dumps(_fields(call, edited)))
+    return call.answer(orjson.dumps(_fields(call, edited, edited.after)))
 
 
 async def edit_tracked_tickers(call: Call[EditArguments]) -> Answer:
@@ -89,7 +92,7 @@ async def import_tickers(call: Call[ImportArguments]) -> Answer:
     done = await _own(call).import_text(call.arguments.text)
     unknown = [{"given": given, "nearest": near} for given, near in done.unknown.items()]
     more = {"unknown": unknown, "over_cap": done.over_cap}
-    return call.answer(orjson.dumps(_fields(call, done.edited) | more))
+    return call.answer(orjson.dumps(_fields(call, done.edited, done.edited.added) | more))
 
 
 async def export_tickers(call: Call[ExportArguments]) -> Answer:
@@ -106,7 +109,7 @@ async def _edit(
     """Change the list by symbols as sent; without any it stays as it is. The answer has the whole
     list, or what changed alone.
     """
-    fields = _fields(call, await _own(call).edit(add, remove))
+    fields = _fields(call, await _own(call).edit(add, remove), check_symbols(add))
     if not whole:
         del fields["tickers"]
     return call.answer(orjson.dumps(fields))
@@ -166,13 +169,15 @@ def _check_consent(consent: Consent | None, before: Sequence[str], symbols: Sequ
         )
 
 
-def _fields(call: Call[Any], edited: Edited) -> dict[str, Any]:
+def _fields(call: Call[Any], edited: Edited, asked: Sequence[str]) -> dict[str, Any]:
+    """What became of the list; of what was asked for, it names what gives no setup for now."""
     return {
         "tickers": [{"symbol": s, "covered": is_covered(call.book, s)} for s in edited.after],
         "count": len(edited.after),
         "cap": call.cap,
         "added": edited.added,
         "removed": edited.removed,
+        "not_covered": uncovered(call.book, asked),
     }
 
 
@@ -183,5 +188,20 @@ def _list(call: Call[Any], symbols: Sequence[str]) -> Answer:
         % (orjson.dumps(symbol), orjson.dumps(is_covered(book, symbol)), book.briefs(symbol))
         for symbol in symbols
     )
-    count = orjson.dumps({"count": len(symbols), "cap": call.cap})[1:]
-    return call.answer(b'{"tickers":[%b],%b' % (b",".join(items), count))
+    tail: dict[str, Any] = {"count": len(symbols), "cap": call.cap}
+    if why := _why_no_setup(book, symbols):
+        tail["notes"] = [why]
+    return call.answer(b'{"tickers":[%b],%b' % (b",".join(items), orjson.dumps(tail)[1:]))
+
+
+def _why_no_setup(book: Book, symbols: Sequence[str]) -> str:
+    """Why a list has no setup; empty if it has one."""
+    if book.session is None:
+        return NO_NIGHT
+    if not symbols:
+        return "The watchlist is empty: no ticker is tracked yet."
+    if any(map(book.scan.counts.get, symbols)):
+        return ""
+    absent = uncovered(book, symbols)
+    more = f" It does not cover {named(absent, MAX_NAMED)}." if absent else ""
+    return f"No ticker of the watchlist has a setup in this night.{more}"

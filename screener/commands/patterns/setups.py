@@ -13,7 +13,8 @@ import orjson
 
 from mcp_server.filters.scan_order import NEARNESS, SORTS
 from mcp_server.operations.arguments import ScanArguments
-from mcp_server.operations.handlers.scan import EITHER_WAY, scan_body, select
+from mcp_server.operations.handlers.scan import notes, scan_body
+from mcp_server.operations.selection import page, select
 from mcp_server.presentation.age import Age
 from screener.commands.patterns.scan_arguments import refusing, scan_arguments
 from screener.commands.patterns.tables import FORMING, RUNNING, SetupTable, setup_table
@@ -109,9 +110,10 @@ def _print_page(book: Book, arguments: ScanArguments, answer: Row) -> None:
     out.print_text(f"Setups {words}: {answer['count']:,}. Order: {order}.")
     for kind, number in answer["without_evidence"].items():
         out.print_text(f"{kind}: {plural(number, 'setup')} without a value cannot match.")
-    for note in answer["notes"]:
-        if not note.startswith(EITHER_WAY):
-            out.print_text(note)
+    matches = select(book, arguments)
+    _, rows = page(book.evidence, matches, arguments)
+    for note in dict.fromkeys(notes(book, arguments, matches, rows)):
+        out.print_text(note)
     tables = list(_tables(_views(book, answer), company_names(book)))
     for title, shown in tables:
         out.print()

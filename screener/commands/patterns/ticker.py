@@ -20,6 +20,7 @@ from store.wire.families import Family
 from store.wire.view import PlanView, SetupView
 from store.wire.words import (
     QUALITY,
+    STOPPED,
     VERDICTS,
     age_words,
     attempt_words,
@@ -173,5 +174,7 @@ def _print_history(symbol: str, history: Fields) -> None:
     more = ", newest first" if len(rows) == total else f", the newest {len(rows)}"
     out.print(f"Past trades: {total:,}{more}.")
     out.print(history_table(rows, history["currency"], terminal_width()))
+    if STOPPED in history["notes"]:
+        out.print_text(STOPPED)
     if len(rows) < total:
         out.print(f"More: `screener show {symbol} --history 100`.")

@@ -41,6 +41,8 @@ class Analysis:
     """What came furthest, if it is covered and there is no formation."""
     features: Floats | None = None
     prices: Prices | None = None
+    last_bar: int | None = None
+    """The day number of the last bar that the history counts."""
     scored_from: int | None = None
     """The day number of the first bar with 60 bars of its series before it."""
     began: Began | None = None

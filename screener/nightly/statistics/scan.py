@@ -20,6 +20,7 @@ from screener.nightly.results.views import multiple, percent
 from screener.nightly.statistics.summary import GroupSummary
 from store.wire.currency import DOLLARS
 from store.wire.records import ScanSetup, Setup
+from store.wire.view import EVIDENCE_SAMPLE, TICKER_SAMPLE
 
 PRIOR_WINS = 10
 """Weight of the family's median win in the typical gain, in wins."""
@@ -28,13 +29,6 @@ IN_DOLLARS = (
     *("price", "market_cap", "dollar_volume", "dollar_volume_30d", "current_dollar_volume"),
 )
 """What filters count in US dollars; amounts in another currency are no evidence for them."""
-
-TICKER_SAMPLE = 20
-"""With at least this many trades in a setup's direction the ticker's win rate is shown, else its
-family's."""
-
-EVIDENCE_SAMPLE = 5
-"""With at least this many trades in the direction of a setup the ticker's record is evidence."""
 
 
 @dataclass(frozen=True, slots=True)

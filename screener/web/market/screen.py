@@ -13,8 +13,9 @@ from starlette.responses import RedirectResponse
 
 from mcp_server.filters.scan_order import COLUMNS as ORDERS
 from mcp_server.filters.scan_order import SORTS
-from mcp_server.operations.handlers.scan import EITHER_WAY, Matches, notes, page, select
+from mcp_server.operations.handlers.scan import notes
 from mcp_server.operations.screens import DEFAULTS, PATH, parameter_text
+from mcp_server.operations.selection import Matches, page, select
 from mcp_server.operations.services import Services
 from mcp_server.presentation.offer import Offer
 from screener.web.market.columns import (
@@ -193,7 +194,7 @@ def _results(book: Book, query: Query, found: Matches, name: Callable[[str], str
         "abroad": any(row.view.currency != DOLLARS for row in rows),
         "count": count,
         "counts": _counts(sizes, query),
-        "notes": [note for note in told if not note.startswith(EITHER_WAY)],
+        "notes": list(told),
         "without_evidence": {LABELS[k]: n for k, n in found.without_evidence.items()},
         "tabs": [
             Tab(status, label, sizes[status], query.address(status=addresses[status], offset="0"))

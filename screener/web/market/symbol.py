@@ -16,6 +16,7 @@ from mcp_server.filters.symbol_search import MAX_QUERY
 from mcp_server.http.responses import PRIVATE, answer_response
 from mcp_server.operations.access import is_demo
 from mcp_server.operations.answers import Answer
+from mcp_server.operations.handlers.scan import is_covered
 from mcp_server.operations.symbols import SYMBOL_PATTERN
 from mcp_server.operations.watchlist import tracked_by
 from mcp_server.presentation.absence import absence
@@ -97,6 +98,8 @@ async def trade(visit: Visit, web: WebServices) -> Page:
             visit,
             night=web.pages.status(book),
             symbol=symbol,
+            covered=is_covered(book, symbol),
+            absence=absence(book, symbol),
             past=past,
             caption=past_words(book, past),
             prices=book.kept_prices(symbol),
@@ -202,6 +205,7 @@ def _history(book: Book, symbol: str, page: int) -> Context:
         "records": orjson.loads(record)["records"] if record else (),
         "examples": examples(drawable(symbol, rows, first_day), OF_SYMBOL) if first_day else None,
         "available": stored is not None,
+        "stopped": not is_covered(book, symbol) and any(row["outcome"] == "open" for row in rows),
     }
 
 

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from mcp_server.operations.arguments import ScanArguments
-from mcp_server.operations.handlers.scan import notes, select
+from mcp_server.operations.handlers.scan import row_notes
+from mcp_server.operations.selection import page, select
 from store.nights.book import Book
 from store.nights.feature_table import FeatureTable, Labels
+from store.wire.scan_index import OF_A_PLAN, OPPOSITE
 
 NAN = np.nan
 
@@ -21,11 +23,30 @@ def labels(*words: str) -> Labels:
     return Labels(known, np.array([known[word] for word in words], np.int16))
 
 
-def view(symbol: str, *directions: str) -> SimpleNamespace:
-    plans = [SimpleNamespace(direction=direction) for direction in directions]
+def view(symbol: str, direction: str, opposite: SimpleNamespace | None = None) -> SimpleNamespace:
     status = "in_progress" if symbol == "XYZ" else "forming"
-    facts = {"direction": directions[0], "status": status, "currency": "USD"}
-    return SimpleNamespace(symbol=symbol, plans=plans, attempt=1, gain_pct=None, **facts)
+    facts = {"direction": direction, "status": status, "currency": "USD", "distance_pct": -0.8}
+    return SimpleNamespace(symbol=symbol, opposite=opposite, attempt=1, gain_pct=None, **facts)
+
+
+NUMBERS = {
+    "dist_to_entry": (5.0, 0.5, 0.2),
+    "distance": (5.0, 0.5, NAN),
+    "min_rr": (1.0, 2.0, 2.0),
+    "win_rate": (60.0, 40.0, 40.0),
+    "sample": (50.0, 5.0, 50.0),
+}
+"""Numbers of the first plans, by column."""
+
+SECOND = {"dist_to_entry": 0.8, "distance": 0.8, "min_rr": 3.0, "win_rate": 30.0, "sample": 8.0}
+"""Those of the second plan of row 0."""
+
+
+class Night(SimpleNamespace):
+    """What a selection reads of a book, of which something is kept."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return id(self)
 
 
 @pytest.fixture
@@ -33,13 +54,10 @@ def book() -> Book:
     """Row 0: bullish, 5 % away, its bearish plan 0.8 % away; row 1: bullish alone, 0.5 % away; row
     2: a bearish trade that runs.
     """
-    numbers = {
-        "dist_to_entry": np.array([0.8, 0.5, 0.2]),
-        "distance": np.array([5.0, 0.5, NAN]),
-        "opposite_distance": np.array([0.8, NAN, NAN]),
-        "atr": np.array([0.4, 0.4, 0.4]),
-        "sample": np.array([50.0, 5.0, 50.0]),
-    }
+    numbers = {name: np.array(NUMBERS.get(name, (NAN,) * 3)) for name in OF_A_PLAN}
+    for name in OF_A_PLAN:
+        numbers[f"{OPPOSITE}{name}"] = np.array([SECOND.get(name, NAN), NAN, NAN])
+    numbers["atr"] = np.array([0.4, 0.4, 0.4])
     known = {
         "family": labels("triangle", "triangle", "triangle"),
         "direction": labels("bullish", "bullish", "bearish"),
@@ -47,9 +65,21 @@ def book() -> Book:
         "status": labels("forming", "forming", "in_progress"),
     }
     evidence = FeatureTable(cast("Any", [b""] * 3), numbers, known)
-    rows = [view("SCS", "bullish", "bearish"), view("ABC", "bullish"), view("XYZ", "bearish")]
-    scan = SimpleNamespace(rows=rows)
-    return cast("Book", SimpleNamespace(evidence=evidence, scan=scan, currencies={}))
+    two_way = view("SCS", "bullish", view("SCS", "bearish"))
+    scan = SimpleNamespace(rows=[two_way, view("ABC", "bullish"), view("XYZ", "bearish")])
+    facts = {"evidence": evidence, "scan": scan, "currencies": {}, "session": "2026-08-03"}
+    return cast("Book", Night(**facts))
+
+
+def condition(kind: str, op: str, value: float) -> str:
+    return f'{{"kind":"{kind}","op":"{op}","value":{value}}}'
+
+
+def conditions(*each: tuple[str, str, float]) -> dict[str, Any]:
+    return {"filters": f"[{','.join(condition(*one) for one in each)}]"}
+
+
+FAR, NEAR = ("dist_to_entry", ">", 3), ("dist_to_entry", "<", 1)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +93,9 @@ def book() -> Book:
         ({"filters": '[{"kind":"phase","value":"armed"}]'}, {0, 1}),
         ({"filters": '[{"kind":"phase","value":"forming"}]'}, set()),
         ({"filters": '[{"kind":"direction","value":"bearish"}]'}, {0}),
-        ({"filters": '[{"kind":"dist_to_entry","op":"<","value":0.6}]'}, {1}),
+        (conditions(("dist_to_entry", "<", 0.6)), {1}),
+        (conditions(FAR), set()),
+        ({"direction": "bullish", **conditions(FAR)}, {0}),
         ({"symbols": ["ABC", "XYZ"]}, {1}),
         ({"min_sample": 10}, {0}),
         ({"direction": "bullish", "max_distance_pct": 1}, {1}),
@@ -73,10 +105,23 @@ def book() -> Book:
         ({"direction": "bearish", "filters": '[{"kind":"phase","value":"armed"}]'}, {0}),
         ({"direction": "bullish", "min_sample": 10}, {0}),
         ({"direction": "bearish", "min_sample": 10}, set()),
+        ({"direction": "bearish", "min_sample": 8}, {0}),
         ({"direction": "bearish", "filters": '[{"kind":"atr","op":"<","value":9}]'}, {0}),
+        (conditions(("min_rr", ">=", 3)), {0}),
+        (conditions(("min_rr", ">=", 3), NEAR), {0}),
+        ({"max_distance_pct": 1, **conditions(("min_rr", ">=", 3))}, {0}),
+        ({"direction": "bullish", **conditions(("min_rr", ">=", 3))}, set()),
+        # Each is fulfilled by a plan, and no plan fulfils both.
+        (conditions(("win_rate", ">", 50), NEAR), set()),
+        (conditions(("win_rate", ">", 50), ("min_rr", ">=", 3)), set()),
+        ({"min_sample": 20, **conditions(("min_rr", ">=", 3))}, set()),
+        (conditions(("win_rate", ">", 50)), {0}),
+        (conditions(("win_rate", "<", 35)), {0}),
     ],
 )
-def test_either_plan_counts(book: Book, asked: dict[str, Any], found: set[int]) -> None:
+def test_one_plan_fulfils_all_conditions(
+    book: Book, asked: dict[str, Any], found: set[int]
+) -> None:
     arguments = ScanArguments.model_validate(asked)
 
     matches = select(book, arguments)
@@ -92,8 +137,13 @@ def test_either_plan_counts(book: Book, asked: dict[str, Any], found: set[int]) 
         ({"direction": "bullish"}, False),
         ({"max_distance_pct": 1}, True),
         ({"filters": '[{"kind":"phase","value":"armed"}]'}, True),
-        ({"filters": '[{"kind":"dist_to_entry","op":"<","value":9}]'}, True),
+        (conditions(("dist_to_entry", "<", 9)), True),
         ({"filters": '[{"kind":"atr","op":"<","value":9}]'}, False),
+        ({"sort": "distance"}, True),
+        ({"sort": "distance", "direction": "bullish"}, False),
+        (conditions(("min_rr", ">=", 3)), True),
+        (conditions(("win_rate", "<", 35)), True),
+        (conditions(("win_rate", "<", 65)), False),
     ],
 )
 def test_a_row_that_matches_by_the_plan_it_does_not_show_is_told(
@@ -103,7 +153,35 @@ def test_a_row_that_matches_by_the_plan_it_does_not_show_is_told(
     matches = select(book, arguments)
     rows = np.flatnonzero(matches.forming).tolist()
 
-    told = " ".join(notes(book, arguments, matches, rows))
+    told = " ".join(row_notes(book, arguments, matches, rows))
 
     assert ("opposite_plan" in told) is is_told
     assert ("SCS (bearish, 0.80%)" in told) is is_told
+
+
+@pytest.mark.parametrize(
+    ("asked", "order"),
+    [
+        ({"sort": "distance"}, [1, 0, 2]),
+        ({"sort": "-distance"}, [0, 1, 2]),
+        ({"sort": "-win_rate"}, [0, 1, 2]),
+        ({"sort": "-win_rate", **conditions(("min_rr", ">", 1.5))}, [1, 2, 0]),
+    ],
+)
+def test_the_order_counts_the_plan_that_matches(
+    book: Book, asked: dict[str, Any], order: list[int]
+) -> None:
+    arguments = ScanArguments.model_validate({"status": "all", **asked})
+
+    _, rows = page(book.evidence, select(book, arguments), arguments)
+
+    assert rows == order
+
+
+def test_what_a_plan_knows_is_not_missing(book: Book) -> None:
+    book.evidence.numbers["opposite_min_win_rate"][0] = 55.0
+    both = ScanArguments.model_validate(conditions(("min_win_rate", ">", 50)))
+    one = both.model_copy(update={"direction": "bullish"})
+
+    assert select(book, both).without_evidence == {"min_win_rate": 1}
+    assert select(book, one).without_evidence == {"min_win_rate": 2}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from mcp_server.operations.answers import Answer, Result
 from mcp_server.operations.arguments import SymbolArguments
 from mcp_server.operations.gate import Raw, execute
 from mcp_server.operations.services import Call, Services
-from mcp_server.operations.table import Operation
+from mcp_server.operations.table import OPERATIONS, Operation
 from store.accounts.accounts import AccountPlan, Accounts
 from store.accounts.keys import Keys
 from store.accounts.usage import UsageLine
@@ -257,3 +258,22 @@ async def test_a_call_that_began_before_a_new_night_is_answered_from_the_old_one
 
     assert bodies == [b"1", b"2", b"2"]
     assert [call.book is old for call in gate.handled] == [True, False]
+
+
+async def test_an_answer_tells_each_day_how_many_sessions_have_ended_since_its_night(
+    night: Path, tmp_path: Path
+) -> None:
+    """The sample's next sessions are 2012-10-04, 05 and 08."""
+    copy_night(night, tmp_path)
+    families, said = OPERATIONS["get_family_track_record"], []
+    async with opened(tmp_path) as gate:
+        await gate.services.active_night.poll()
+        book = gate.services.active_night.book
+        for day in ("2012-10-04", "2012-10-05", "2012-10-09", "2099-01-01"):
+            book.tell_day(dt.date.fromisoformat(day))
+            said.append((await gate.call(families)).answer.warning)
+
+    assert said[0] == ""
+    assert "of 2012-10-03, and the session of 2012-10-04 has ended since. Say so" in said[1]
+    assert "and 3 sessions have ended since, by the trading calendars of its symbols" in said[2]
+    assert "and at least 252 sessions have ended since" in said[3]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,9 @@ import pytest
 
 from mcp_server.filters.doubts import doubt
 from mcp_server.filters.filters import read_filters
+from mcp_server.operations.arguments import ScanArguments
+from mcp_server.operations.handlers.scan import scan_body
+from store.nights.book import Book
 from store.wire.view import PlanView
 from tests.agent import asked, call, connected, texts
 from tests.oauth.conversation import LaterClock
@@ -61,6 +66,9 @@ def test_extremes_are_counted_without_a_sign() -> None:
         ("bullish", 90, 120, 100, 2.0),
         ("bullish", 90, 120, 118, 0.07),
         ("bullish", 90, 120, 90, None),
+        ("bullish", 90, 120, 92.5, None),
+        ("bullish", 90, 120, 92.6, 10.54),
+        ("bearish", 110, 80, 108, None),
         ("bearish", 110, 80, 100, 2.0),
         ("bearish", 110, 80, 75, -0.14),
     ],
@@ -78,17 +86,87 @@ async def test_rows_show_what_their_numbers_are_of(service: Service) -> None:
         assert row["target_move_pct"] > 0
         assert row["distance_to_trigger_pct"] >= 0
         assert {"expected_r_scope", "expected_r_trades", "placebo_avg_r"} <= row.keys()
+        assert row["placebo_scope"] == "family"
         assert ("reward_to_risk_left" in row) is (row["status"] == "in_progress")
         if row["family"] == "triangle":
             assert f"({row['direction']})" in row["record_summary"]
     answer = service.get("/scan?status=all&sort=-reward_to_risk").json()
     rest = answer["setups"]
-    assert "it is large where the stop is near" in " ".join(answer["notes"])
+    assert "within 0.25 R of their stop have none and stand last" in " ".join(answer["notes"])
     ratios = {row["setup_id"]: row for row in found["setups"]}
     shown = [ratios[row["setup_id"]] for row in rest]
     order = [row.get("reward_to_risk_left", row["reward_to_risk"]) for row in shown]
     known = [each for each in order if each is not None]
     assert known == sorted(known, reverse=True)
+
+
+def told(service: Service, **asked: Any) -> str:
+    """The notes of a scan over REST."""
+    return " ".join(service.get("/scan", params=asked).json()["notes"])
+
+
+async def test_open_trades_among_the_rows_are_counted(service: Service) -> None:
+    words = "of these {} rows. Their trigger has fired"
+    near = '[{"kind":"dist_to_entry","op":"<","value":99}]'
+    for one in ({"status": "all"}, {"status": "in_progress", "filters": near}):
+        found = (await asked_for(service, **one))["setups"]
+        running = sum(row["status"] == "in_progress" for row in found)
+        note = f"Open trades (in_progress): {running} {words.format(len(found))}"
+
+        assert running
+        assert note in told(service, **one)
+        assert note in " ".join((await asked_for(service, **one))["notes"])
+    assert "Open trades (in_progress)" not in told(service)
+    assert "Open trades (in_progress)" not in told(service, status="in_progress")
+
+
+async def asked_for(service: Service, **arguments: Any) -> dict[str, Any]:
+    return (await asked(service, "scan_setups", **arguments)).structured_content or {}
+
+
+async def test_a_least_sample_counts_the_trades_that_rows_show(service: Service) -> None:
+    found = (await asked_for(service, status="all"))["setups"]
+    trades = sorted({row["win_rate_trades"] for row in found})
+
+    assert len(trades) > 1
+    for least in trades:
+        answer = await asked_for(service, status="all", min_sample=least)
+        kept = [row["win_rate_trades"] for row in answer["setups"]]
+
+        assert kept == [row["win_rate_trades"] for row in found if row["win_rate_trades"] >= least]
+        assert "min_sample counts win_rate_trades" in " ".join(answer["notes"])
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"filters": '[{"kind":"asset_type","value":"crypto"}]'}, "This night covers no crypto."),
+        (
+            {"filters": '[{"kind":"exchange","value":"XNSE"}]'},
+            "This night covers no symbol whose exchange is XNSE.",
+        ),
+        ({"symbols": "BTCUSD"}, "This night covers 5 stocks, no ETFs and no crypto."),
+    ],
+)
+async def test_an_empty_answer_names_the_market_that_the_night_does_not_cover(
+    service: Service, asked: dict[str, Any], words: str
+) -> None:
+    assert words in told(service, **asked)
+    assert words in (await asked_for(service, **asked))["notes"]
+
+
+def test_a_covered_market_without_a_match_is_not_called_uncovered(service: Service) -> None:
+    filters = '[{"kind":"asset_type","value":"stock"},{"kind":"price","op":">","value":1000000000}]'
+
+    assert "This night covers" not in told(service, filters=filters)
+
+
+def test_a_night_without_setups_says_so() -> None:
+    with closing(Book.empty("test", "Not advice.")) as book:
+        assert json.loads(scan_body(book, ScanArguments()))["notes"] == ["There is no night yet."]
+        book.session = dt.date(2026, 8, 3)
+        notes = json.loads(scan_body(book, ScanArguments()))["notes"]
+    assert notes == ["This night covers 0 symbols and found no setup."]
 
 
 async def test_lists_take_symbols_the_tracked_ones_and_a_least_sample(service: Service) -> None:
@@ -149,7 +227,10 @@ async def test_a_night_is_old_from_the_day_after_its_next_session(
     assert (fresh.json()["is_current"], old.json()["is_current"]) == (True, False)
     assert fresh.headers["etag"] != old.headers["etag"]
     assert "This night is old" not in " ".join(texts(plain))
-    assert texts(told)[-1].startswith("This night is old: it is of 2012-10-03")
+    assert texts(told)[-1] == (
+        "This night is old: it is of 2012-10-03, and at least 252 sessions have ended since, by "
+        "the trading calendars of its symbols. Say so when you use it."
+    )
 
 
 @pytest.mark.proves("HIST-ids")

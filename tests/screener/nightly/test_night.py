@@ -324,5 +324,7 @@ def test_a_symbol_with_bad_bars_is_named_and_the_others_are_served(tmp_path: Pat
         body = orjson.loads(book.patterns(refused) or b"")
         assert (body["available"], body["reason"], body["setups"]) == (False, "not_covered", [])
     assert book.history("OLD") is not None
+    days = {"SHORT": bars.date[-1], "OLD": bars.date[1999]}
+    assert book.last_bars == {name: str(to_date(int(day))) for name, day in days.items()}
     assert sum(row.symbol == "OLD" for row in rows(book)) == 0
     book.close()

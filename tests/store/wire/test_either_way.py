@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 import pytest
 
 from screener.commands.patterns.tables import FORMING, setup_table
 from screener.web.market.columns import COLUMNS, LINES, Row, cells_of, sheet_of
+from store.wire.scan_index import ScanIndex, compact
 from store.wire.view import SetupView
 from store.wire.words import caption, place_words, plan_words, setup_words
 from tests.store.wire.views import forming
@@ -93,3 +95,53 @@ def test_a_trade_has_its_reward_to_risk_from_the_entry_and_what_is_left() -> Non
     view = forming(110.0, [("bullish", 99.0)], entered)
 
     assert plan_words(view).endswith("reward to risk 5.00 from the entry, 2.00 left")
+
+
+def sided(trades: int, rate: float, average: float) -> dict[str, Any]:
+    facts = {"sample_size": trades, "win_rate_pct": rate, "avg_r": average, "expected_r": average}
+    return {**facts, "avg_loss_pct": -4.0, "placebo_avg_r": 0.05, "verdict": "too_few"}
+
+
+@pytest.mark.parametrize(
+    ("own", "shown", "evidence"),
+    [
+        (sided(30, 70.0, 0.6), ("ticker", 70.0, 30), (70.0, 0.6)),
+        (sided(19, 70.0, 0.6), ("family", 40.0, 900), (70.0, 0.6)),
+        (sided(4, 75.0, 0.6), ("family", 40.0, 900), (None, None)),
+        (None, ("family", 40.0, 900), (None, None)),
+    ],
+)
+def test_the_second_plan_has_the_record_of_its_direction(
+    own: dict[str, Any] | None, shown: tuple[str, float, int], evidence: tuple[float | None, ...]
+) -> None:
+    def recorded(row: dict[str, Any]) -> None:
+        whole = sided(1800, 50.0, 0.1)
+        sides = {"bullish": sided(900, 60.0, 0.2), "bearish": sided(900, 40.0, -0.2)}
+        ticker = sided(34, 60.0, 0.3) | {"by_direction": {"bullish": None, "bearish": own}}
+        row["track_record"] = {"family": whole | {"by_direction": sides}, "ticker": ticker}
+        row |= {"win_rate_pct": 60.0, "win_rate_trades": 900}
+
+    view = forming(100.0, PLANS, recorded)
+    row = compact(view, with_own=True)
+    second = row["opposite_plan"]
+    index = ScanIndex.of([view])
+
+    assert (row["win_rate_scope"], row["win_rate_pct"]) == ("family", 60.0)
+    assert tuple(second[f"win_rate_{name}"] for name in ("scope", "pct", "trades")) == shown
+    assert second["expected_r"] == (own["expected_r"] if own else -0.2)
+    assert second["expected_r_trades"] == (own["sample_size"] if own else 0)
+    assert (second["placebo_avg_r"], second["placebo_scope"]) == (0.05, "family")
+    assert second["ticker_trades"] == (own["sample_size"] if own else 0)
+    assert row["ticker_trades"] == 0
+    known = [index.columns[f"opposite_{name}"][0] for name in ("min_win_rate", "min_avg_r")]
+    assert tuple(None if number != number else number for number in known) == evidence
+
+
+def test_a_list_of_tickers_has_the_second_plan_as_rows_of_the_scan_have_it(view: SetupView) -> None:
+    index = ScanIndex.of([view])
+
+    listed = orjson.loads(index.by_symbol[view.symbol])
+
+    assert listed["distance_to_trigger_pct"] == 10.0
+    assert listed["opposite_plan"].items() <= compact(view)["opposite_plan"].items()
+    assert listed["opposite_plan"]["distance_to_trigger_pct"] == 1.0

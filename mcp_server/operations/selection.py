@@ -1,0 +1,265 @@
+"""Selection: which setups of a night a scan keeps, by which of their plans, and in what order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+from operator import and_, or_
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mcp_server.filters.filters import Mask, Predicate
+from mcp_server.filters.scan_order import COLUMNS, RANK
+from mcp_server.operations.arguments import ScanArguments
+from store.nights.book import Book, PerBook
+from store.nights.feature_table import FeatureTable, Labels
+from store.wire.scan_index import OF_A_PLAN, OPPOSITE
+
+
+class Matches(NamedTuple):
+    """The rows that match a scan, in each status."""
+
+    forming: Mask
+    in_progress: Mask
+    by_second: Mask
+    """Those of which the second plan counts: the first does not match, or has the farther trigger
+    where the scan asks for the distance.
+    """
+    without_evidence: Mapping[str, int]
+    """By kind of filter: rows of the status, family and direction that have no number for it."""
+    alone: Sequence[tuple[str, int]] = ()
+    """How many rows of the status each condition keeps by itself, if nothing matches."""
+
+    def groups(self, status: str) -> Sequence[Mask]:
+        """The rows of a status, in groups that are listed one after the other."""
+        both = (self.forming, self.in_progress)
+        return {"forming": both[:1], "in_progress": both[1:]}.get(status, both)
+
+
+Condition = tuple[str, Mask]
+"""A condition in words, and the rows that fulfil it."""
+
+
+class Side(NamedTuple):
+    """The setups by their first plan or by their second one."""
+
+    evidence: FeatureTable
+    rows: Mask
+    """Those that have this plan."""
+    plain: Sequence[Condition]
+    predicates: Sequence[Condition]
+
+    @property
+    def conditions(self) -> Sequence[Condition]:
+        """All that a scan asks for."""
+        return (*self.plain, *self.predicates)
+
+    def all_of(self, conditions: Iterable[Condition]) -> Mask:
+        """The rows that fulfil all of some conditions."""
+        return reduce(and_, (mask for _, mask in conditions), self.rows)
+
+
+def select(book: Book, arguments: ScanArguments) -> Matches:
+    """The matching rows. A forming triangle that may break out either way matches if one of its
+    plans fulfils all conditions.
+    """
+    evidence = book.evidence
+    if not len(evidence.bodies):
+        none = np.zeros(0, bool)
+        return Matches(none, none, none, {})
+    sides, forming = _sides(book, arguments), evidence.labels["status"].equal("forming")
+    running, every = ~forming, sides[0].rows
+    of_status = {"forming": forming, "in_progress": running}.get(arguments.status, every)
+    found = [side.all_of(side.conditions) for side in sides]
+    matching, by_second = reduce(or_, found), ~every
+    if sides[1:]:
+        is_nearer = is_about_distance(arguments) & _is_second_nearer(evidence)
+        by_second = found[1] & (~found[0] | is_nearer)
+    missing = {p.kind.name: _lacking(sides, p, of_status) for p in arguments.filters}
+    without = {kind: count for kind, count in missing.items() if count}
+    alone = () if (matching & of_status).any() else list(_alone(sides, of_status))
+    return Matches(matching & forming, matching & running, by_second, without, alone)
+
+
+def _sides(book: Book, arguments: ScanArguments) -> list[Side]:
+    """The setups by each of their plans; by one if all have one."""
+    tables, wanted = TABLES.of(book), wanted_of(arguments)
+    rest = [p for p in arguments.filters if p.kind.name != "direction"]
+    return [
+        Side(
+            table,
+            rows,
+            list(_plain_conditions(book, table, arguments)),
+            [(p.words, _match(table, p, wanted)) for p in rest],
+        )
+        for table, rows in tables
+    ]
+
+
+def _alone(sides: Sequence[Side], of_status: Mask) -> Iterator[tuple[str, int]]:
+    """How many rows of a status each condition keeps."""
+    for same in zip(*(side.conditions for side in sides), strict=True):
+        kept = (side.rows & mask for side, (_, mask) in zip(sides, same, strict=True))
+        yield same[0][0], size(of_status & reduce(or_, kept))
+
+
+def wanted_of(arguments: ScanArguments) -> str | None:
+    """The direction that a scan asks for; None for both."""
+    named = (str(p.value) for p in arguments.filters if p.kind.name == "direction")
+    return arguments.direction or next(named, None)
+
+
+def is_about_distance(arguments: ScanArguments) -> bool:
+    """Whether a scan asks for the distance to the trigger, or is sorted by it."""
+    kinds = {predicate.kind.name for predicate in arguments.filters}
+    return (
+        arguments.max_distance_pct is not None
+        or not kinds.isdisjoint(("dist_to_entry", "phase"))
+        or "distance" in sorted_by(arguments)
+    )
+
+
+def _plain_conditions(
+    book: Book, evidence: FeatureTable, arguments: ScanArguments
+) -> Iterator[Condition]:
+    """The conditions that are arguments of their own, and that of a direction."""
+    if arguments.family is not None:
+        yield f"family {arguments.family}", evidence.labels["family"].equal(arguments.family)
+    if arguments.direction is not None:
+        directed = evidence.labels["direction"].equal(arguments.direction)
+        yield f"direction {arguments.direction}", directed
+    for predicate in arguments.filters:
+        if predicate.kind.name == "direction":
+            yield predicate.words, evidence.labels["direction"].equal(str(predicate.value))
+    if arguments.symbols is not None:
+        asked_for = frozenset(arguments.symbols)
+        listed = np.array([view.symbol in asked_for for view in book.scan.rows])
+        yield "the list of symbols", listed
+    if arguments.min_sample is not None:
+        enough = evidence.numbers["sample"] >= arguments.min_sample
+        yield f"min_sample {arguments.min_sample}", enough
+    if (most := arguments.max_distance_pct) is not None:
+        near = evidence.numbers["dist_to_entry"] <= most
+        yield f"max_distance_pct {most:g}", near | ~evidence.labels["status"].equal("forming")
+
+
+def page(
+    evidence: FeatureTable, matches: Matches, arguments: ScanArguments
+) -> tuple[int, list[int]]:
+    """The number of matching rows, and the rows of one page.
+
+    By rank the forming ones come first; by a column all are sorted together, and those that are
+    equal in it stand in the order of rank.
+    """
+    rows = np.concatenate([np.flatnonzero(group) for group in matches.groups(arguments.status)])
+    if arguments.sort != RANK and len(rows):
+        rows = np.sort(rows)
+        numbers = sort_column(evidence, matches, arguments)[rows]
+        downward = arguments.sort.startswith("-")
+        rows = rows[np.argsort(-numbers if downward else numbers, kind="stable")]
+    return len(rows), rows[arguments.offset : arguments.offset + arguments.limit].tolist()
+
+
+def sort_column(
+    evidence: FeatureTable, matches: Matches, arguments: ScanArguments
+) -> npt.NDArray[np.float64]:
+    """The numbers of the order, each of the plan that counts."""
+    name = COLUMNS[arguments.sort.lstrip("-")].name
+    if name not in OF_A_PLAN:
+        return evidence.numbers[name]
+    second = evidence.numbers[f"{OPPOSITE}{name}"]
+    return np.where(matches.by_second, second, evidence.numbers[name])
+
+
+def sorted_by(arguments: ScanArguments) -> set[str]:
+    """The column of the order; none for the rank."""
+    return {COLUMNS[arguments.sort.lstrip("-")].name} if arguments.sort != RANK else set()
+
+
+def size(rows: Mask) -> int:
+    """How many rows a mask keeps."""
+    return int(np.count_nonzero(rows))
+
+
+OTHER: Final = {"bullish": "bearish", "bearish": "bullish"}
+
+
+def _tables(book: Book) -> list[tuple[FeatureTable, Mask]]:
+    """The evidence by each plan, and the rows that have it."""
+    first, second = book.evidence, _has_second(book.evidence)
+    tables = [(first, np.ones(len(second), bool))]
+    return [*tables, (_by_second_plan(first), second)] if second.any() else tables
+
+
+TABLES: Final = PerBook(_tables)
+
+
+def _by_second_plan(evidence: FeatureTable) -> FeatureTable:
+    """The evidence with both plans changed for each other, and their directions."""
+    numbers = dict(evidence.numbers)
+    for name in OF_A_PLAN:
+        other = f"{OPPOSITE}{name}"
+        if name in numbers:
+            numbers[name], numbers[other] = numbers[other], numbers[name]
+    known = evidence.labels["direction"]
+    directions = Labels({OTHER[name]: code for name, code in known.labels.items()}, known.codes)
+    return replace(evidence, numbers=numbers, labels={**evidence.labels, "direction": directions})
+
+
+def _has_second(evidence: FeatureTable) -> Mask:
+    """The forming setups that have a plan of each direction."""
+    found: Mask = ~np.isnan(evidence.numbers[f"{OPPOSITE}distance"])
+    return found
+
+
+def _is_second_nearer(evidence: FeatureTable) -> Mask:
+    nearer: Mask = evidence.numbers[f"{OPPOSITE}distance"] < evidence.numbers["distance"]
+    return nearer
+
+
+def _match(evidence: FeatureTable, predicate: Predicate, wanted: str | None) -> Mask:
+    """The rows of which a plan fulfils a predicate. A setup is as near as its nearer trigger: where
+    no direction is wanted it does not count as far by the other.
+    """
+    if predicate.kind.name == "phase":
+        return _phased(evidence, str(predicate.value), wanted)
+    if predicate.kind.takes == "choice":
+        return evidence.labels[predicate.column].equal(str(predicate.value))
+    found = predicate.match(evidence.numbers[predicate.column])
+    if predicate.kind.name == "dist_to_entry" and wanted is None:
+        return found & predicate.match(_nearest(evidence))
+    return found
+
+
+def _nearest(evidence: FeatureTable) -> npt.NDArray[np.float64]:
+    """The distance to the nearer trigger."""
+    columns = (evidence.numbers[name] for name in ("dist_to_entry", f"{OPPOSITE}dist_to_entry"))
+    nearest: npt.NDArray[np.float64] = np.fmin(*columns)
+    return nearest
+
+
+def _phased(evidence: FeatureTable, phase: str, wanted: str | None) -> Mask:
+    """The setups of a phase; one with two plans is armed if the trigger of a wanted one is near."""
+    distance, bound = evidence.numbers["dist_to_entry"], np.fmax(evidence.numbers["atr"], 1.0)
+    far = (_nearest(evidence) if wanted is None else distance) > bound
+    by_plan = {"armed": distance <= bound, "forming": far}.get(phase, np.False_)
+    return np.where(_has_second(evidence), by_plan, evidence.labels["phase"].equal(phase))
+
+
+def _lacking(sides: Sequence[Side], predicate: Predicate, of_status: Mask) -> int:
+    """How many of the rows that are asked for have no value for a predicate by any plan."""
+    asked = [of_status & side.all_of(side.plain) for side in sides]
+    known = [
+        rows & _has_value(side.evidence, predicate) for rows, side in zip(asked, sides, strict=True)
+    ]
+    return size(reduce(or_, asked)) - size(reduce(or_, known))
+
+
+def _has_value(evidence: FeatureTable, predicate: Predicate) -> Mask:
+    if predicate.kind.takes == "choice":
+        return evidence.labels[predicate.column].codes >= 0
+    found: Mask = ~np.isnan(evidence.numbers[predicate.column])
+    return found
