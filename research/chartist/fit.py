@@ -46,9 +46,9 @@ OLDER = {False: 0.3, True: 1.0}
 """The weight of a rating of a drawing at its best, which rounds 1 to 14 have, against one of a
 drawing on a random session: of wedges and triangles, of squeezes.
 """
-TAUGHT = {False: 0.1, True: 1.0}
+TAUGHT = {False: 0.3, True: 1.0}
 """The weight of all lessons against the number of ratings on random sessions."""
-SHARES = {"plant": 0.5, "decoy": 0.5}
+SHARES = {"plant": 0.7, "decoy": 0.3}
 """How that weight is shared out."""
 FOLDS = 8
 FLAT_KINDS = ("ascending triangle", "descending triangle")
