@@ -17,6 +17,7 @@ from store.wire.families import Family
 from store.wire.labels import CHANGE_KINDS, CHANGE_REASONS
 from store.wire.words import (
     NEW_DETECTOR,
+    changed_words,
     harmless,
     named,
     place_words,
@@ -172,7 +173,8 @@ def _changes(url: str, book: Book, followed: Sequence[str]) -> Iterator[str]:
         yield "It was not compared with an earlier night, so no change is known."
         return
     since, changes = record["since_session"], record["changes"]
-    yield f"Since the night of {since}: {'; '.join(_counted(changes))}."
+    counts = "; ".join(_counted(changes))
+    yield f"Since the night of {since}, {changed_words(changes)}: {counts}."
     if record.get("detector_changed"):
         yield NEW_DETECTOR
     mine = [change for change in changes if change["symbol"] in followed]

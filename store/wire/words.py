@@ -235,6 +235,12 @@ def _levels(view: SetupView, plan: PlanView) -> str:
     )
 
 
+def changed_words(rows: Sequence[Mapping[str, Any]]) -> str:
+    """How many rows of changes there are, each of one attempt, and of how many formations."""
+    formations = {(row["symbol"], row["lineage_id"]) for row in rows}
+    return f"{plural(len(rows), 'change')} of {plural(len(formations), 'pattern')}"
+
+
 def change_words(row: Mapping[str, Any]) -> str:
     """What a Change tells, and why: `Stopped: the trade ended at its stop, on … at …, -1.00 R`."""
     parts = [f"{CHANGE_KINDS[row['change']]}: {words_of(row['reason'], CHANGE_REASONS)}"]

@@ -4,6 +4,7 @@ before, with the visitor's tracked tickers first.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
@@ -18,6 +19,8 @@ from screener.web.site.refusals import PageRefusal
 from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit, sign_in_address
 from store.nights.book import Book
+from store.wire.labels import CHANGE_KINDS
+from store.wire.words import changed_words
 
 PATH = "/changes"
 
@@ -59,9 +62,12 @@ async def show(visit: Visit, web: WebServices) -> Page:
 
 
 def _context(book: Book, tracked: Set[str], seen: Set[str]) -> Context:
-    since = (book.changes() or {}).get("since_session")
+    record = book.changes() or {"since_session": None, "changes": ()}
+    of_kind = Counter(row["change"] for row in record["changes"])
+    counts = ", ".join(f"{of_kind[kind]:,} {name.lower()}" for kind, name in CHANGE_KINDS.items())
     return {
-        "since": since,
+        "since": record["since_session"],
+        "changed": f"{changed_words(record['changes'])}: {counts}" if of_kind else "",
         "detector_changed": book.detector_changed,
         "groups": groups_of(book, tracked, seen),
         "near": near_words(evening(book)),
