@@ -110,25 +110,30 @@ class RecordView:
     def of(cls, row: Fields) -> RecordView | None:
         """The record of a row of the scan; None without one, or without its average loss."""
         served = (row["win_rate_trades"], row["win_rate_pct"])
-        scopes: tuple[Literal["ticker", "family"], ...] = ("ticker", "family")
-        for scope in scopes:
-            whole = row["track_record"][scope] or {}
-            record = _of_direction(whole, row["direction"])
-            if (record.get("sample_size"), record.get("win_rate_pct")) == served:
-                interval = record.get("win_rate_ci95")
-                return cls(
-                    scope=scope,
-                    sided=record is not whole,
-                    sample_size=record["sample_size"],
-                    win_rate_pct=record["win_rate_pct"],
-                    win_rate_ci95=interval and tuple(interval),
-                    avg_win_pct=record.get("avg_win_pct"),
-                    avg_loss_pct=record["avg_loss_pct"],
-                    placebo_win_rate_pct=record.get("placebo_win_rate_pct"),
-                    verdict=record.get("verdict"),
-                    summary=record.get("summary"),
-                )
-        return None
+        records = filter(None, (cls.of_scope(row, "ticker"), cls.of_scope(row, "family")))
+        found = (one for one in records if (one.sample_size, one.win_rate_pct) == served)
+        return next(found, None)
+
+    @classmethod
+    def of_scope(cls, row: Fields, scope: Literal["ticker", "family"]) -> RecordView | None:
+        """The record of its ticker or of its family; None without a trade."""
+        whole = row["track_record"][scope] or {}
+        record = _of_direction(whole, row["direction"])
+        if not record.get("sample_size"):
+            return None
+        interval = record.get("win_rate_ci95")
+        return cls(
+            scope=scope,
+            sided=record is not whole,
+            sample_size=record["sample_size"],
+            win_rate_pct=record["win_rate_pct"],
+            win_rate_ci95=interval and tuple(interval),
+            avg_win_pct=record.get("avg_win_pct"),
+            avg_loss_pct=record["avg_loss_pct"],
+            placebo_win_rate_pct=record.get("placebo_win_rate_pct"),
+            verdict=record.get("verdict"),
+            summary=record.get("summary"),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +169,8 @@ class SetupView:
     distance_pct: float | None
     """While forming: the move from the last close to the trigger, percent, signed."""
     record: RecordView | None
+    own: RecordView | None
+    """The record of its ticker, however few trades that has."""
     expected_r: float | None
     """Expected R of the ticker, shrunk towards the family's, in the direction of the setup."""
     expected_r_scope: str | None
@@ -204,6 +211,7 @@ class SetupView:
             gain_r=gain_r,
             distance_pct=_distance(row, plans[0]) if row["status"] == "forming" else None,
             record=RecordView.of(row),
+            own=RecordView.of_scope(row, "ticker"),
             **_expected(row),
             typical_gain_pct=row["expected_gain_pct"],
             quality_pct=row.get("quality_pct"),
@@ -222,8 +230,13 @@ class SetupView:
         if len(self.plans) == 1:
             return (self,)
         first, *others = (self._side(plan) for plan in self.plans)
-        bare = (replace(one, record=None, expected_r=None, typical_gain_pct=None) for one in others)
-        return (first, *bare)
+        bare: dict[str, Any] = {
+            "record": None,
+            "own": None,
+            "expected_r": None,
+            "typical_gain_pct": None,
+        }
+        return (first, *(replace(one, **bare) for one in others))
 
     def _side(self, plan: PlanView) -> SetupView:
         move = percent_of(plan.trigger, self.last_close)

@@ -22,7 +22,6 @@ from store.nights.book import Book
 from store.nights.feature_table import FeatureTable
 from store.wire.labels import ASSET_TYPES
 from store.wire.scan_index import compact
-from store.wire.view import SetupView
 from store.wire.words import NO_QUALITY
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ FULL_ROWS = 20
 """Most whole rows of a page for agents: each is some 700 tokens."""
 
 EITHER_WAY: Final = "May break either way"
-"""How a note on rows begins that match by their second plan, which people are shown anyway."""
+"""How a note on rows begins that match by their second plan, which a table shows anyway."""
 
 MAX_NAMED = 10
 """Most setups or symbols that a note names."""
@@ -122,7 +121,7 @@ def _scanned(book: Book, arguments: ScanArguments) -> tuple[Matches, list[int], 
         },
         "sort": arguments.sort,
         "without_evidence": matches.without_evidence,
-        "notes": list(dict.fromkeys(notes(book, arguments, matches, rows))),
+        "notes": list(dict.fromkeys(all_notes(book, arguments, matches, rows))),
         "count": count,
         "limit": arguments.limit,
         "offset": arguments.offset,
@@ -266,12 +265,20 @@ def _lacks(evidence: FeatureTable, predicate: Predicate, wanted: str | None) -> 
     return np.isnan(_numbers(evidence, predicate.column, wanted))
 
 
+def all_notes(
+    book: Book, arguments: ScanArguments, matches: Matches, rows: Sequence[int]
+) -> Iterator[str]:
+    """The notes, after what pages show beside the conditions and in the rows themselves."""
+    kinds = (predicate.kind for predicate in arguments.filters)
+    yield from (f"{kind.name}: {kind.meaning}" for kind in kinds if kind.apart)
+    yield from _opposites(book, arguments, rows)
+    yield from notes(book, arguments, matches, rows)
+
+
 def notes(
     book: Book, arguments: ScanArguments, matches: Matches, rows: Sequence[int]
 ) -> Iterator[str]:
     """What a reader of these rows could take for something else."""
-    kinds = (predicate.kind for predicate in arguments.filters)
-    yield from (f"{kind.name}: {kind.meaning}" for kind in kinds if kind.apart)
     if book.currencies and any(one.kind.unit == "$" for one in arguments.filters):
         yield "Filters in $ count US dollars; setups in another currency never match them."
     asks = {predicate.column for predicate in arguments.filters} | _sorted_by(arguments)
@@ -282,7 +289,6 @@ def notes(
     if arguments.max_distance_pct and arguments.max_distance_pct < FRACTION:
         yield in_percent("max_distance_pct", arguments.max_distance_pct)
     views = [book.scan.rows[row] for row in rows]
-    yield from _opposites(book, arguments, rows, views)
     yield from _emptied(matches)
     if uncovered := [s for s in arguments.symbols or () if not is_covered(book, s)]:
         yield f"The night does not cover {', '.join(uncovered[:MAX_NAMED])}."
@@ -313,9 +319,7 @@ def _of_running(arguments: ScanArguments) -> Iterator[str]:
         yield "reward_to_risk_left counts from the last close: it is large where the stop is near."
 
 
-def _opposites(
-    book: Book, arguments: ScanArguments, rows: Sequence[int], views: Sequence[SetupView]
-) -> Iterator[str]:
+def _opposites(book: Book, arguments: ScanArguments, rows: Sequence[int]) -> Iterator[str]:
     """Which rows match by the plan that they do not show first."""
     wanted = wanted_of(arguments)
     near = arguments.max_distance_pct is not None or any(
@@ -326,7 +330,7 @@ def _opposites(
     first, other = (book.evidence.numbers[name] for name in ("distance", "opposite_distance"))
     found = [
         f"{view.symbol} ({view.plans[1].direction}, {other[row]:.2f}%)"
-        for row, view in zip(rows, views, strict=True)
+        for row, view in ((row, book.scan.rows[row]) for row in rows)
         if len(view.plans) > 1
         and view.status == "forming"
         and (view.direction != wanted if wanted else other[row] < first[row])

@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse
 
 from mcp_server.filters.scan_order import COLUMNS as ORDERS
 from mcp_server.filters.scan_order import SORTS
-from mcp_server.operations.handlers.scan import EITHER_WAY, Matches, notes, page, select
+from mcp_server.operations.handlers.scan import Matches, notes, page, select
 from mcp_server.operations.screens import DEFAULTS, PATH, parameter_text
 from mcp_server.operations.services import Services
 from mcp_server.presentation.offer import Offer
@@ -185,7 +185,6 @@ def _results(book: Book, query: Query, found: Matches, name: Callable[[str], str
     if near or sizes["forming"] or not sizes["in_progress"]:
         addresses["forming"] = ""  # it is the tab of who chose none
     first, limit = arguments.offset, arguments.limit
-    told = dict.fromkeys(notes(book, arguments, found, positions))
     records = map(book.family_record, dict.fromkeys(row.view.family for row in rows))
     return {
         "lines": _lines(query, rows),
@@ -193,7 +192,7 @@ def _results(book: Book, query: Query, found: Matches, name: Callable[[str], str
         "abroad": any(row.view.currency != DOLLARS for row in rows),
         "count": count,
         "counts": _counts(sizes, query),
-        "notes": [note for note in told if not note.startswith(EITHER_WAY)],
+        "notes": list(dict.fromkeys(notes(book, arguments, found, positions))),
         "without_evidence": {LABELS[k]: n for k, n in found.without_evidence.items()},
         "tabs": [
             Tab(status, label, sizes[status], query.address(status=addresses[status], offset="0"))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mcp_server.operations.arguments import ScanArguments
-from mcp_server.operations.handlers.scan import notes, select
+from mcp_server.operations.handlers.scan import all_notes, select
 from store.nights.book import Book
 from store.nights.feature_table import FeatureTable, Labels
 
@@ -103,7 +103,7 @@ def test_a_row_that_matches_by_the_plan_it_does_not_show_is_told(
     matches = select(book, arguments)
     rows = np.flatnonzero(matches.forming).tolist()
 
-    told = " ".join(notes(book, arguments, matches, rows))
+    told = " ".join(all_notes(book, arguments, matches, rows))
 
     assert ("opposite_plan" in told) is is_told
     assert ("SCS (bearish, 0.80%)" in told) is is_told
