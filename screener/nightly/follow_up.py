@@ -152,7 +152,9 @@ class FollowUp:
 
     def entry(self, *, detector: int, method: int, now: dt.datetime) -> NightEntry:
         """What the night adds to the ledger."""
-        changes = [ServedChange(**dict(change)) for change in self.changes]
+        # The ledger has the lines of every setup where it was served.
+        told = [{name: getattr(one, name) for name in Change.model_fields} for one in self.changes]
+        changes = [ServedChange(**fields) for fields in told]
         return NightEntry(
             detector=detector,
             method_version=method,

@@ -241,9 +241,22 @@ def changed_words(rows: Sequence[Mapping[str, Any]]) -> str:
     return f"{plural(len(rows), 'change')} of {plural(len(formations), 'pattern')}"
 
 
+def why_words(row: Mapping[str, Any]) -> str:
+    """The reason of a Change in words, with the close beyond a line that ended it, and the line."""
+    words = words_of(row["reason"], CHANGE_REASONS)
+    close, lines = row.get("crossed"), row.get("lines")
+    if not (close and lines):
+        return words
+    above = close["price"] > lines["upper"]["end"]["price"]
+    side, line = ("above", lines["upper"]) if above else ("below", lines["lower"])
+    price = partial(money, currency=row.get("currency") or DOLLARS)
+    at, broken = price(close["price"]), price(line["end"]["price"])
+    return f"{words}: {at} on {close['date']}, {side} {broken}"
+
+
 def change_words(row: Mapping[str, Any]) -> str:
     """What a Change tells, and why: `Stopped: the trade ended at its stop, on … at …, -1.00 R`."""
-    parts = [f"{CHANGE_KINDS[row['change']]}: {words_of(row['reason'], CHANGE_REASONS)}"]
+    parts = [f"{CHANGE_KINDS[row['change']]}: {why_words(row)}"]
     if row["session"]:
         price = row["price"] and f" at {money(row['price'], row.get('currency') or DOLLARS)}"
         parts.append(f"on {row['session']}{price or ''}")

@@ -37,6 +37,8 @@ class ChangeRow:
     """Whether there is a picture: of its setup, of its trade, or of its symbol."""
     trade: str | None
     """The past trade that the picture shows, if the visitor may see it."""
+    lost: str | None = None
+    """Else the formation whose lines it shows, if the night has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,4 +95,5 @@ def _line(book: Book, event: ChangeEvent, seen: Set[str]) -> ChangeRow:
     first = event.rows[0]["attempt"] == 1
     past = trades_of(book, event.symbol) if first and event.symbol in seen else ()
     trade = next((lineage for trade in past if trade["lineage_id"] == lineage), None)
-    return ChangeRow(event, coverage is not None and coverage.covered, trade)
+    lost = lineage if any(row.get("lines") for row in event.rows) else None
+    return ChangeRow(event, coverage is not None and coverage.covered, trade, lost)

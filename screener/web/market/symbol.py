@@ -16,6 +16,7 @@ from mcp_server.filters.symbol_search import MAX_QUERY
 from mcp_server.http.responses import PRIVATE, answer_response
 from mcp_server.operations.access import is_demo
 from mcp_server.operations.answers import Answer
+from mcp_server.operations.handlers.changes import ended
 from mcp_server.operations.symbols import SYMBOL_PATTERN
 from mcp_server.operations.watchlist import tracked_by
 from mcp_server.presentation.absence import absence
@@ -175,6 +176,8 @@ def _context(
         "name": company_name(entry),
         "facts": [fact for fact in facts if fact],
         "absence": absence(book, symbol),
+        "ended": ended(book, symbol),
+        "since": (book.changes() or {}).get("since_session"),
         "setups": setups,
         "opposite": len({setup.directions for setup in setups}) > 1,
         "summaries": {setup.family: book.family_record(setup.family) for setup in setups},
