@@ -186,9 +186,9 @@ class FollowUp:
             first_session=first,
             last_session=self.as_of,
             summary=(
-                f"{family.label}, as served: of {totals.trades} trades that were entered after "
+                f"{family.label}, as served: of {totals.trades:,} trades that were entered after "
                 f"{first}, and that nights to {self.as_of} served before they ended, {rate:.2f}% "
-                f"reached the target; {win}, {loss}; {running} are open; trades that triggered "
+                f"reached the target; {win}, {loss}; {running:,} are open; trades that triggered "
                 "and ended between two nights are not counted."
             ),
         )

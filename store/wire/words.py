@@ -303,6 +303,35 @@ def loss_words(record: RecordView) -> str:
     return win + ("no loss" if lost is None else f"average loss {change(lost)}")
 
 
+def record_words(view: SetupView, family: Mapping[str, Any] | None) -> Iterator[str]:
+    """What past trades say of a setup, in sentences: the record behind its win rate, that of its
+    family unless it is the same one, that of its other direction, and its expected R.
+    """
+    record, family = view.record, family or {}
+    if record is not None:
+        yield " ".join(_told(view, record))
+    if "summary" in family and (record is None or record.scope == "ticker"):
+        yield family["summary"]
+    sides = family.get("by_direction") or {}
+    yield from (side["summary"] for plan in view.plans[1:] if (side := sides.get(plan.direction)))
+    if expected := expected_words(view):
+        yield f"{expected[:1].upper()}{expected[1:]}."
+
+
+def _told(view: SetupView, record: RecordView) -> Iterator[str]:
+    """A record in sentences, as its night wrote it if it did."""
+    won = win_words(record)
+    told = f"{won[:1].upper()}{won[1:]}, {loss_words(record)}: {sample_words(view, record)}."
+    yield record.summary or told
+    if record.summary and record.win_rate_ci95:
+        low, high = map(percent, record.win_rate_ci95)
+        yield f"95% interval of the win rate: {low} to {high}."
+    if chance := chance_words(record):
+        yield f"{chance[:1].upper()}{chance[1:]}."
+    if record.summary and record.sample_size < FEW and record.verdict != "too_few":
+        yield f"{VERDICTS['too_few'].capitalize()}."
+
+
 def chance_words(record: RecordView) -> str:
     """What random entries did, and the verdict; empty in nights that did not measure it."""
     return "; ".join(_chance(record))
