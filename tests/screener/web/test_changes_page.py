@@ -205,6 +205,17 @@ def test_the_page_counts_changes_as_a_notification_does(
     assert f"{message}: {kinds}" in words(page)
 
 
+def test_a_night_sealed_before_changes_had_lines_tells_what_is_gone(
+    evening: tuple[Browser, Sequence[SetupView]],
+) -> None:
+    visitor, views = evening
+    page = visitor.get(f"/symbols/{views[0].symbol}").text
+
+    assert "It had trigger $11.00, stop $9.50, target $14.25." in words(page)
+    assert "No longer listed since 2012-10-02" in words(page)
+    assert "lost=" not in page
+
+
 def test_every_kind_and_reason_has_words() -> None:
     assert set(CHANGE_KINDS) == set(get_args(ChangeKind))
     assert set(CHANGE_REASONS) == set(get_args(ChangeReason))
