@@ -176,7 +176,8 @@ def _with_nearest(view: ChartView, drawing: Mapping[str, Any]) -> ChartView:
     """A view with the drawing that came furthest, which is no setup and has no levels."""
     upper, lower = (trend_line(drawing["lines"][side]) for side in ("upper", "lower"))
     pattern = f"Best drawing, {pattern_words(drawing).lower()}"
-    note = f"no setup, quality {tenths(drawing['quality_pct'])}; past trades: {view.note}"
+    trades = "past trades marked" if view.marks else "no past trade among these bars"
+    note = f"no setup, quality {tenths(drawing['quality_pct'])}; {trades}"
     return replace(view, pattern=pattern, note=note, upper=upper, lower=lower)
 
 

@@ -58,6 +58,13 @@ NEARNESS: Final = (
 """What the order of pages means."""
 
 
+SCALE: Final = (
+    "Where a pattern, or what followed it, is too long for a picture, a candle holds several "
+    "sessions; the picture says how many and from where."
+)
+"""What it means that a candle is not one session."""
+
+
 def harmless(text: str) -> str:
     """A text in one line: what is not printable, such as ESC, a line's end or a character that
     turns the direction of writing, is replaced.

@@ -341,9 +341,25 @@ def test_a_long_history_has_pages(data_dir: Path) -> None:
         assert counts == [OCCURRENCES, 1, 1, OCCURRENCES, OCCURRENCES, OCCURRENCES]
         second = browser.get("/symbols/AAPL?page=2").text
 
-    assert f"{2 * OCCURRENCES + 1} first attempts, newest entry first; page 2 of 3." in second
+    assert f"{2 * OCCURRENCES + 1} first attempts, newest entry first; page 2 of 3. Later" in second
     assert 'href="/symbols/AAPL?page=1#history" rel="prev"' in second
     assert 'href="/symbols/AAPL?page=3#history" rel="next"' in second
+
+
+def test_a_history_tells_of_which_patterns_it_has_no_later_attempt(
+    service: Service, book: Book
+) -> None:
+    counts = {
+        symbol: [orjson.loads(row)["attempt"]["count"] for row in stored.rows]
+        for symbol, stored in book.histories()
+    }
+    symbol = next(symbol for symbol, found in counts.items() if max(found, default=1) > 1)
+    _, visitor = new_member(service, tracked=(symbol,))
+    text = words(visitor.get(f"/symbols/{symbol}").text)
+
+    for count in range(2, max(counts[symbol]) + 1):
+        assert text.count(f"first of {count} attempts") == counts[symbol].count(count)
+    assert "Later attempts of a pattern are not listed once they have ended" in text
 
 
 def test_setups_in_opposite_directions_are_said_to_be_two_readings(
