@@ -230,12 +230,8 @@ class SetupView:
         if len(self.plans) == 1:
             return (self,)
         first, *others = (self._side(plan) for plan in self.plans)
-        bare: dict[str, Any] = {
-            "record": None,
-            "own": None,
-            "expected_r": None,
-            "typical_gain_pct": None,
-        }
+        none = ("record", "own", "expected_r", "typical_gain_pct")
+        bare: dict[str, Any] = dict.fromkeys(none)
         return (first, *(replace(one, **bare) for one in others))
 
     def _side(self, plan: PlanView) -> SetupView:
