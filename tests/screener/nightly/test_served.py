@@ -53,10 +53,12 @@ from store.ledger.served import (
 from store.ledger.verify import verify
 from store.nights.grade import Grade, grade
 from store.nights.nights import Nights
+from store.wire.currency import money
 from store.wire.exchanges import NEW_YORK
 from store.wire.families import Family
 from store.wire.records import Change as SealedChange
-from store.wire.words import FEW
+from store.wire.records import DrawnChange
+from store.wire.words import FEW, why_words
 from tests.once import made_once
 from tests.screener.nightly.nights import analysed, book_of, order_of, order_over
 from tests.screener.nightly.published import BARS, NOW, Seen, market, publish, sessions_before
@@ -216,12 +218,31 @@ def check_levels(change: SealedChange) -> None:
         assert change.gain_pct == pytest.approx(gain, abs=0.006)
 
 
+def check_drawing(change: DrawnChange, *, known: bool) -> None:
+    """Whether a setup that is gone keeps its lines, which end on the day of a close beyond one."""
+    if known and change.setup_id is None:
+        assert change.lines
+    assert bool(change.crossed) is (change.reason == "invalidated")
+    if change.crossed:
+        assert change.lines
+        upper, lower = change.lines.upper.end, change.lines.lower.end
+        assert upper.date == lower.date == change.crossed.date
+        above = change.crossed.price > upper.price
+        assert above or change.crossed.price < lower.price
+        side, beyond = ("above", upper) if above else ("below", lower)
+        words = change.model_dump(mode="json")
+        assert why_words(words).endswith(
+            f"{change.crossed.date}, {side} {money(beyond.price, change.currency)}"
+        )
+
+
 def check_step(before: Told | None, now: Told) -> None:
     """Whether the changes lead from the setups of one night to those of the next."""
     keys = {setup.key for setup in before.setups} if before else set()
     for change in now.since.changes:
         check_levels(change)
         key = TradeKey(change.symbol, change.lineage_id, change.attempt)
+        check_drawing(change, known=key in keys)
         if change.change == "new":
             assert key not in keys, change
             keys.add(key)

@@ -400,7 +400,8 @@ def test_a_setup_that_triggered_is_told_where_it_stays_in_the_screen(
     assert symbols(page, "triggered") == [traded.symbol]
     assert traded.symbol not in symbols(page, "stayed")
     assert "0 entered and 0 left; 1 triggered" in words(page)
-    assert [entry["title"].split(": ")[:2] for entry in feed] == [["Triggered", traded.symbol]]
+    title = f"Triggered: {traded.symbol}: {traded.pattern}, {traded.directions}"
+    assert [entry["title"] for entry in feed] == [title]
     assert f"entry {money(traded.plan.start, traded.currency)}" in feed[0]["content"]
 
 
