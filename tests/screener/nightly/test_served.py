@@ -255,12 +255,12 @@ def check_step(before: Told | None, now: Told) -> None:
 
 ENDING: Mapping[str, tuple[int, Parameters]] = {
     "invalidated": (12, LENIENT),
-    "superseded": (20, LENIENT),
+    "superseded": (17, LENIENT),
     "missed": (24, LENIENT),
     "data_gap": (19, LENIENT),
     "stale": (9, LENIENT._replace(stale_share=0.1, stale_bars_min=3)),
     "too_long": (0, LENIENT._replace(length_expiry=60, squeeze_length_expiry=10)),
-    "apex": (0, LENIENT._replace(progress_expiry=0.5)),
+    "apex": (2, LENIENT._replace(progress_expiry=0.5)),
     "faded": (15, LENIENT._replace(fade_margin=0.01)),
 }
 """By each reason why a forming setup ends: a walk and parameters with which one does."""
@@ -479,8 +479,8 @@ def test_a_trade_that_no_night_served_has_triggered_only_if_it_was_entered_since
 def test_an_attempt_that_fires_while_an_earlier_one_runs_is_served_until_its_stop_or_target() -> (
     None
 ):
-    bars, first, last = walk(BARS, seed=1), 65, 83  # while which a first attempt runs
-    lineage = lineages_of(bars).id(0)
+    bars, first, last = walk(BARS, seed=30), 430, 448  # while which a first attempt runs
+    lineage = lineages_of(bars).id(16)
     told: dict[int, list[str]] = {}
     served: list[list[tuple[int, str]]] = []
     before: Told | None = None
@@ -539,7 +539,7 @@ def test_a_trade_that_tonight_s_bars_do_not_know_is_revised_and_still_followed()
 
 
 def test_the_levels_that_were_served_first_hold_though_revised_bars_give_others() -> None:
-    bars, setup = running()
+    bars, setup = running(seed=30)
     trade = followed_in(bars, setup)
     sign = 1 if trade.direction == "bullish" else -1
     nearer = trade.terms.stop_price + sign * 0.2 * abs(trade.last_close - trade.terms.stop_price)
