@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from research.chartist.fit import is_named_today
 from research.chartist.shapes import shape_at
 from screener.nightly.bars import Bars
 from screener.nightly.detector.events import VERSION, PatternType, Scale
 from screener.nightly.detector.kernel.shape import Shape
+from screener.nightly.detector.parameters import DEFAULTS
 from tests.screener.nightly.series import changed
 from tests.screener.nightly.shapes import HALF_SWING, UNIT, wedge_or_triangle
 
@@ -66,3 +68,12 @@ def test_bars_before_a_pattern_that_cross_both_lines_drawn_back_are_told() -> No
     )
     wild = changed(wild, START - 3, low=float(np.exp(DRAWN.lines.lower_at(START - 3) - UNIT)))
     assert measured(wild).before == pytest.approx(1 / 6, abs=0.01)
+
+
+def test_a_rating_whose_name_no_drawing_has_today_does_not_teach() -> None:
+    """Readers refused triangles whose flat line moved by more than today's bound, for their name."""
+    bound = DEFAULTS.flat_slope
+    assert is_named_today("ascending triangle", {"inward": -0.9 * bound})
+    assert not is_named_today("ascending triangle", {"inward": -1.1 * bound})
+    assert not is_named_today("descending triangle", {"inward": 1.1 * bound})
+    assert is_named_today("rising wedge", {"inward": -1.1 * bound})
