@@ -71,7 +71,7 @@ def test_bars_before_a_pattern_that_cross_both_lines_drawn_back_are_told() -> No
 
 
 def test_a_rating_whose_name_no_drawing_has_today_does_not_teach() -> None:
-    """Readers refused triangles whose flat line moved by more than today's bound, for their name."""
+    """Readers refused triangles whose flat line moved by more than that, for their name."""
     bound = DEFAULTS.flat_slope
     assert is_named_today("ascending triangle", {"inward": -0.9 * bound})
     assert not is_named_today("ascending triangle", {"inward": -1.1 * bound})
