@@ -45,7 +45,7 @@ hypothesis_settings.load_profile("steady")
 
 PROCESS: Final = Path(__file__).with_name("qa") / "process"
 NIGHT_SESSION: Final = dt.date(2012, 10, 3)
-"""On this day the tests' night shows five setups, of three families, in four symbols."""
+"""On this day the tests' night shows six setups, of three families, in four symbols."""
 CROWDED: Final = Parameters(
     detector=1,
     quality_min=20.0,
@@ -82,7 +82,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def night(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with a night of the sample's bars in it; to be read only.
 
-    Its rules are lenient. The default's serve two patterns of one symbol in so few, which is not
+    Its rules are lenient. The default's serve four setups of two symbols in so few, which is not
     enough for tests of filters, families and lists.
     """
     if sealed := os.environ.get("SCREENER_TEST_NIGHT"):

@@ -18,6 +18,7 @@ from store.nights.book import Book
 from store.nights.prices import SHOWN, Prices
 from store.wire.currency import money
 from store.wire.families import pattern_words
+from store.wire.labels import CHANGE_REASONS, words_of
 from store.wire.words import tenths
 
 AFTER = 20
@@ -31,6 +32,8 @@ LEVELS = ("entry", "stop", "target", "exit")
 
 Trade = Mapping[str, Any]
 """A PastTrade."""
+Change = Mapping[str, Any]
+"""A DrawnChange."""
 Lines = tuple[TrendLine, TrendLine]
 
 
@@ -41,6 +44,8 @@ class Past:
     symbol: str
     trade: Trade | None = None
     lines: Lines | None = None
+    lost: Change | None = None
+    """A setup that the night does not list any more, if it is the drawing of this one."""
 
     @classmethod
     def of(cls, book: Book, symbol: str, lineage_id: str) -> Past | None:
@@ -52,20 +57,27 @@ class Past:
     def with_trade(cls, symbol: str, trade: Trade) -> Past:
         """A trade of a symbol."""
         lines = trade.get("lines")
-        drawn = (trend_line(lines["upper"]), trend_line(lines["lower"])) if lines else None
-        return cls(symbol, trade, drawn)
+        return cls(symbol, trade, _drawn(lines) if lines else None)
+
+    @classmethod
+    def lost_by(cls, book: Book, symbol: str, lineage_id: str | None = None) -> Past | None:
+        """The drawing that a symbol lost tonight, of a lineage or else of any; None without one."""
+        rows = (book.changes() or {"changes": ()})["changes"]
+        lost = (row for row in rows if row["symbol"] == symbol and row.get("lines"))
+        found = [row for row in lost if lineage_id in (None, row["lineage_id"])]
+        return cls(symbol, None, _drawn(found[-1]["lines"]), found[-1]) if found else None
 
     @property
     def name(self) -> str:
         """What it is called among the pictures of a night."""
+        if self.lost:
+            return f"lost-{self.lost['lineage_id']}"
         return f"trade-{self.trade['lineage_id']}" if self.trade else f"symbol-{self.symbol}"
 
     @property
     def since(self) -> dt.date | None:
         """The session on which its pattern begins, or if that is not known its entry."""
-        if self.trade is None:
-            return None
-        entry = _day(self.trade["entry_date"])
+        entry = _day(self.trade["entry_date"]) if self.trade else None
         return min((line.start[0] for line in self.lines or ()), default=entry)
 
     def is_among(self, prices: Prices) -> bool:
@@ -115,12 +127,7 @@ def past_view(book: Book, past: Past, prices: Prices, name: str = "") -> ChartVi
     """What the chart of a symbol's past shows; the name is that of the company."""
     trade = past.trade
     if trade is None:
-        prices = shown(prices)
-        marks, nearest = marks_of(book, past.symbol, prices), book.nearest(past.symbol)
-        view = bare_view(book, past.symbol, prices, name)
-        note = f"{len(marks)} marked" if marks else "none among these bars"
-        view = replace(view, marks=marks, pattern="Past trades", note=note)
-        return _with_nearest(view, nearest) if nearest and nearest["lines"] else view
+        return _with_lost(book, past, prices, name) or _with_marks(book, past.symbol, prices, name)
     mark, lines = _mark(trade), past.lines or (None, None)
     delisted = ", delisted" if trade.get("exit_reason") == "delisted" else ""
     last = mark.exit and bisect_left(prices.days, mark.exit[0]) + AFTER + 1
@@ -139,11 +146,38 @@ def past_view(book: Book, past: Past, prices: Prices, name: str = "") -> ChartVi
     )
 
 
+def _with_lost(book: Book, past: Past, prices: Prices, name: str) -> ChartView | None:
+    """The drawing that a symbol lost tonight; None if it lost none."""
+    lost = past if past.lost else Past.lost_by(book, past.symbol)
+    if lost is None or not lost.lost or not lost.lines or not lost.is_among(prices):
+        return None
+    prices = shown(prices, lost.since)
+    return replace(
+        bare_view(book, past.symbol, prices, name),
+        marks=marks_of(book, past.symbol, prices),
+        pattern=f"{pattern_words(lost.lost)}, {lost.lost['direction']}",
+        note=f"no longer listed: {words_of(lost.lost['reason'], CHANGE_REASONS)}",
+        upper=lost.lines[0],
+        lower=lost.lines[1],
+    )
+
+
+def _with_marks(book: Book, symbol: str, prices: Prices, name: str) -> ChartView:
+    """The bars of a symbol with its past trades, and the best drawing of today if there is one."""
+    prices = shown(prices)
+    marks, nearest = marks_of(book, symbol, prices), book.nearest(symbol)
+    note = f"{len(marks)} marked" if marks else "none among these bars"
+    view = bare_view(book, symbol, prices, name)
+    view = replace(view, marks=marks, pattern="Past trades", note=note)
+    return _with_nearest(view, nearest) if nearest and nearest["lines"] else view
+
+
 def _with_nearest(view: ChartView, drawing: Mapping[str, Any]) -> ChartView:
     """A view with the drawing that came furthest, which is no setup and has no levels."""
     upper, lower = (trend_line(drawing["lines"][side]) for side in ("upper", "lower"))
     pattern = f"Best drawing, {pattern_words(drawing).lower()}"
-    note = f"no setup, quality {tenths(drawing['quality_pct'])}; past trades: {view.note}"
+    trades = "past trades marked" if view.marks else "no past trade among these bars"
+    note = f"no setup, quality {tenths(drawing['quality_pct'])}; {trades}"
     return replace(view, pattern=pattern, note=note, upper=upper, lower=lower)
 
 
@@ -168,6 +202,10 @@ def past_words(book: Book, past: Past, prices: Prices | None = None) -> str | No
         if trade[f"{level}_price"]
     )
     return f"{shown} {levels}. {book.disclaimer}"
+
+
+def _drawn(lines: Mapping[str, Any]) -> Lines:
+    return trend_line(lines["upper"]), trend_line(lines["lower"])
 
 
 def trend_line(line: Mapping[str, Any]) -> TrendLine:

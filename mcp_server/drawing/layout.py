@@ -266,12 +266,12 @@ def _start(view: ChartView, lines: Sequence[Ray], sheet: Sheet) -> int:
     first trade, and so many bars that there is something to see.
     """
     last = len(view.dates) - 1
-    marked = [index for mark in view.marks if (index := view.index(mark.entry)) is not None]
     if lines:
-        starts = [line.start for line in lines] + [index - LEAD for index in marked]
+        starts = [line.start for line in lines]
         if view.pole is not None:
             starts.append(session_index(view.dates, view.pole[0][0]))
         return min(max(0, math.floor(min(starts))), last)
+    marked = [index for mark in view.marks if (index := view.index(mark.entry)) is not None]
     entered = None if view.entry is None else view.index(view.entry)
     known = marked if entered is None else [*marked, entered]
     return max(0, min([last - 2 * sheet.fewest_bars, *(index - LEAD for index in known)]))

@@ -17,9 +17,9 @@ from cachetools import LRUCache
 from mcp_server.operations.arguments import ScanArguments
 from mcp_server.operations.selection import page, select
 from store.nights.book import Book, PerBook
-from store.wire.labels import CHANGE_KINDS, CHANGE_REASONS
+from store.wire.labels import CHANGE_KINDS
 from store.wire.view import SetupView
-from store.wire.words import place_words, state_words
+from store.wire.words import place_words, state_words, why_words
 
 Key = tuple[str, int]
 """A lineage and an attempt."""
@@ -146,7 +146,7 @@ def _reasons(book: Book, left: Set[Key]) -> dict[Key, str]:
     """
     changes = (book.changes() or {"changes": ()})["changes"] if left else ()
     return {
-        key: f"{CHANGE_KINDS[row['change']]}: {CHANGE_REASONS[row['reason']]}"
+        key: f"{CHANGE_KINDS[row['change']]}: {why_words(row)}"
         for row in changes
         if (key := _key(row)) in left
     } | {

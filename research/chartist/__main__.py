@@ -86,8 +86,8 @@ def draw(given: argparse.Namespace) -> None:
 def draw_evening(given: argparse.Namespace) -> None:
     """Write a set of what is forming on random sessions, mixed with random lines."""
     rng = np.random.default_rng(given.seed)
-    seen = seen_symbols()
-    market = never_drawn(read_market(given.bars, SYMBOLS[given.symbols]), seen)
+    rated = {one.symbol for one in kept() if one.quality is not None and one.symbol is not None}
+    market = never_drawn(read_market(given.bars, SYMBOLS[given.symbols]), rated)
     parameters = Parameters() if given.quality is None else Parameters(quality_min=given.quality)
     found = list(served(market, parameters, given.sessions, rng))
     drawn = chosen(found, given.whole, given.each_band, given.each_kind, rng)
@@ -103,15 +103,9 @@ def draw_views(given: argparse.Namespace) -> None:
     """Write a set of charts without lines."""
     rng = np.random.default_rng(given.seed)
     market = read_market(given.bars, SYMBOLS[given.symbols])
-    drawn = views(market, given.count, rng, seen_symbols())
+    drawn = views(market, given.count, rng, {one.symbol for one in read_sightings()})
     write_views(drawn, given.out)
     print(f"{len(drawn)} charts in {given.out}/pictures")
-
-
-def seen_symbols() -> set[str]:
-    """The symbols that a round of random sessions has had."""
-    rated = {one.symbol for one in kept() if one.quality is not None and one.symbol is not None}
-    return rated | {one.symbol for one in read_sightings()}
 
 
 def tally_views(given: argparse.Namespace) -> None:

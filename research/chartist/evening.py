@@ -17,7 +17,7 @@ import numpy as np
 
 from research.chartist.charts import KINDS, gap_days, name_of
 from research.chartist.finding import Find
-from research.chartist.fit import scored_now
+from research.chartist.fit import is_named_today, scored_now
 from research.chartist.ratings import ACCEPTED, Rating
 from research.chartist.served import BANDS
 from research.planted.measures import share
@@ -180,12 +180,16 @@ def rated_evenings(ratings: Sequence[Rating]) -> Iterator[str]:
 
 
 def reports_now(ratings: Sequence[Rating]) -> Iterator[str]:
-    """The lines of a table of the reports on symbols set aside, by the score of today.
+    """The lines of a table of the reports on symbols set aside, by the score and names of today.
 
     It may have been learned after a report was drawn, but from none of its symbols.
     """
     for name in dict.fromkeys(one.round for one in ratings if one.round.endswith("report")):
-        scored = [scored_now(one) for one in ratings if one.round == name and one.shape]
+        scored = [
+            scored_now(one)
+            for one in ratings
+            if one.round == name and one.shape and is_named_today(one.kind, one.shape)
+        ]
         drawn = [one for one in scored if one.by.startswith("evening")]
         yield f"Round {name}, by the score of today"
         minimum = Parameters().quality_min

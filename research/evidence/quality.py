@@ -16,7 +16,7 @@ from screener.nightly.plan import NightPlan, pool_of
 from screener.nightly.results.history import first_attempts
 from screener.nightly.statistics.summary import clustered, differences, half_years_of
 
-BANDS = (0.0, 60.0, 70.0, 75.0, 80.0, 85.0, 90.0, 100.1)
+BANDS = (0.0, 60.0, 72.0, 75.0, 80.0, 85.0, 90.0, 100.1)
 """Percent."""
 
 

@@ -152,7 +152,9 @@ class FollowUp:
 
     def entry(self, *, detector: int, method: int, now: dt.datetime) -> NightEntry:
         """What the night adds to the ledger."""
-        changes = [ServedChange(**dict(change)) for change in self.changes]
+        # The ledger has the lines of every setup where it was served.
+        told = [{name: getattr(one, name) for name in Change.model_fields} for one in self.changes]
+        changes = [ServedChange(**fields) for fields in told]
         return NightEntry(
             detector=detector,
             method_version=method,
@@ -184,9 +186,9 @@ class FollowUp:
             first_session=first,
             last_session=self.as_of,
             summary=(
-                f"{family.label}, as served: of {totals.trades} trades that were entered after "
+                f"{family.label}, as served: of {totals.trades:,} trades that were entered after "
                 f"{first}, and that nights to {self.as_of} served before they ended, {rate:.2f}% "
-                f"reached the target; {win}, {loss}; {running} are open; trades that triggered "
+                f"reached the target; {win}, {loss}; {running:,} are open; trades that triggered "
                 "and ended between two nights are not counted."
             ),
         )

@@ -12,7 +12,7 @@ from typing import Final
 from screener.nightly.reading import TableSource
 from screener.nightly.reference.reference import Reference, read_reference
 
-SAMPLE_SESSION: Final = dt.date(2013, 1, 22)
+SAMPLE_SESSION: Final = dt.date(2009, 9, 25)
 """The session that the sample night describes."""
 
 _SHIPPED: Final = Path(__file__).parent / "shipped"

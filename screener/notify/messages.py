@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from store.wire.currency import money
 from store.wire.families import Family
-from store.wire.labels import CHANGE_KINDS, CHANGE_REASONS
+from store.wire.labels import CHANGE_KINDS
 from store.wire.words import (
     NEW_DETECTOR,
+    changed_words,
     harmless,
     named,
     place_words,
@@ -25,6 +26,7 @@ from store.wire.words import (
     setup_words,
     short,
     tenths,
+    why_words,
 )
 
 if TYPE_CHECKING:
@@ -172,7 +174,8 @@ def _changes(url: str, book: Book, followed: Sequence[str]) -> Iterator[str]:
         yield "It was not compared with an earlier night, so no change is known."
         return
     since, changes = record["since_session"], record["changes"]
-    yield f"Since the night of {since}: {'; '.join(_counted(changes))}."
+    counts = "; ".join(_counted(changes))
+    yield f"Since the night of {since}, {changed_words(changes)}: {counts}."
     if record.get("detector_changed"):
         yield NEW_DETECTOR
     mine = [change for change in changes if change["symbol"] in followed]
@@ -242,7 +245,7 @@ def _change(url: str, change: Mapping[str, Any], view: SetupView | None) -> str:
     r = "" if change["r_multiple"] is None else f", {change['r_multiple']:+.2f} R"
     quality = change.get("quality_pct")
     drawn = "" if quality is None or view else f", quality {tenths(quality)}"
-    words, why = CHANGE_KINDS[change["change"]].lower(), CHANGE_REASONS[change["reason"]]
+    words, why = CHANGE_KINDS[change["change"]].lower(), why_words(change)
     symbol = change["symbol"]
     head = (
         f"{symbol}, {family}, {change['direction']}, attempt {change['attempt']}: {words}{day}"

@@ -741,6 +741,15 @@ class Change(Record):
     """P/L of a trade, open or at its exit, positive in its favour."""
 
 
+class DrawnChange(Change):
+    """A change as a night keeps it. Answers leave the drawing out; its chart has it."""
+
+    lines: PastLines | None = None
+    """The lines of a setup that is not listed any more, to the bar that ended or triggered it."""
+    crossed: PricePoint | None = None
+    """The close beyond its other line that ended it, if one did: the lines end on that day."""
+
+
 class ToldChange(Change):
     """A change as answers tell it."""
 

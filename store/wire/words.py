@@ -66,6 +66,13 @@ NEARNESS: Final = (
 """What the order of pages means."""
 
 
+SCALE: Final = (
+    "Where a pattern, or what followed it, is too long for a picture, a candle holds several "
+    "sessions; the picture says how many and from where."
+)
+"""What it means that a candle is not one session."""
+
+
 def harmless(text: str) -> str:
     """A text in one line: what is not printable, such as ESC, a line's end or a character that
     turns the direction of writing, is replaced.
@@ -249,9 +256,28 @@ def _levels(view: SetupView, plan: PlanView) -> str:
     )
 
 
+def changed_words(rows: Sequence[Mapping[str, Any]]) -> str:
+    """How many rows of changes there are, each of one attempt, and of how many formations."""
+    formations = {(row["symbol"], row["lineage_id"]) for row in rows}
+    return f"{plural(len(rows), 'change')} of {plural(len(formations), 'pattern')}"
+
+
+def why_words(row: Mapping[str, Any]) -> str:
+    """The reason of a Change in words, with the close beyond a line that ended it, and the line."""
+    words = words_of(row["reason"], CHANGE_REASONS)
+    close, lines = row.get("crossed"), row.get("lines")
+    if not (close and lines):
+        return words
+    above = close["price"] > lines["upper"]["end"]["price"]
+    side, line = ("above", lines["upper"]) if above else ("below", lines["lower"])
+    price = partial(money, currency=row.get("currency") or DOLLARS)
+    at, broken = price(close["price"]), price(line["end"]["price"])
+    return f"{words}: {at} on {close['date']}, {side} {broken}"
+
+
 def change_words(row: Mapping[str, Any]) -> str:
     """What a Change tells, and why: `Stopped: the trade ended at its stop, on … at …, -1.00 R`."""
-    parts = [f"{CHANGE_KINDS[row['change']]}: {words_of(row['reason'], CHANGE_REASONS)}"]
+    parts = [f"{CHANGE_KINDS[row['change']]}: {why_words(row)}"]
     if row["session"]:
         price = row["price"] and f" at {money(row['price'], row.get('currency') or DOLLARS)}"
         parts.append(f"on {row['session']}{price or ''}")
@@ -296,6 +322,35 @@ def loss_words(record: RecordView) -> str:
     won, lost = record.avg_win_pct, record.avg_loss_pct
     win = "" if won is None else f"average win {change(won)}, "
     return win + ("no loss" if lost is None else f"average loss {change(lost)}")
+
+
+def record_words(view: SetupView, family: Mapping[str, Any] | None) -> Iterator[str]:
+    """What past trades say of a setup, in sentences: the record behind its win rate, that of its
+    family unless it is the same one, that of its other direction, and its expected R.
+    """
+    record, family = view.record, family or {}
+    if record is not None:
+        yield " ".join(_told(view, record))
+    if "summary" in family and (record is None or record.scope == "ticker"):
+        yield family["summary"]
+    sides = family.get("by_direction") or {}
+    yield from (side["summary"] for plan in view.plans[1:] if (side := sides.get(plan.direction)))
+    if expected := expected_words(view):
+        yield f"{expected[:1].upper()}{expected[1:]}."
+
+
+def _told(view: SetupView, record: RecordView) -> Iterator[str]:
+    """A record in sentences, as its night wrote it if it did."""
+    won = win_words(record)
+    told = f"{won[:1].upper()}{won[1:]}, {loss_words(record)}: {sample_words(view, record)}."
+    yield record.summary or told
+    if record.summary and record.win_rate_ci95:
+        low, high = map(percent, record.win_rate_ci95)
+        yield f"95% interval of the win rate: {low} to {high}."
+    if chance := chance_words(record):
+        yield f"{chance[:1].upper()}{chance[1:]}."
+    if record.summary and record.sample_size < FEW and record.verdict != "too_few":
+        yield f"{VERDICTS['too_few'].capitalize()}."
 
 
 def chance_words(record: RecordView) -> str:

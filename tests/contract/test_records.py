@@ -41,7 +41,7 @@ def records(service: Service, setups: list[Any]) -> list[Any]:
 @pytest.mark.proves("SETUP-family", "SETUP-family_label", "SETUP-pattern_type", "SETUP-direction")
 @pytest.mark.proves("SETUP-status", "SETUP-as_of_session", "SETUP-price_scale", "RULE-4")
 def test_a_setup_says_what_it_is(setups: list[Any]) -> None:
-    assert len(setups) == len({setup["setup_id"] for setup in setups}) == 5
+    assert len(setups) == len({setup["setup_id"] for setup in setups}) == 6
     for setup in setups:
         assert setup["symbol"] in TRACKED
         assert setup["interval"] == "D"

@@ -246,7 +246,7 @@ def test_rank_sorts_by_expected_gain_and_does_not_depend_on_filters(
         by_rank = sorted(rows, key=lambda row: row["rank"])
         gains = [row["expected_gain_pct"] for row in by_rank]
         assert gains == sorted(gains, reverse=True)
-    assert sorted(row["rank"] for row in sample.rows) == [1, 2, 3, 4, 5]
+    assert sorted(row["rank"] for row in sample.rows) == [1, 2, 3, 4, 5, 6]
     symbols = {row["rank"]: row["symbol"] for row in market.rows}
     for row in market.page(family="triangle", max_distance_pct=3)["setups"]:
         assert symbols[row["rank"]] == row["symbol"]

@@ -232,7 +232,7 @@ NIGHTS = {
     "setups of others alone": (("NVDA", "FB"), ()),
     "no demo symbol": (("NVDA",), ()),
 }
-"""Demo symbols over the sample, of which AAPL alone has setups, and the charts of the MCP demo."""
+"""Demo symbols over the sample, of which only AAPL has a setup, and the charts of the MCP demo."""
 
 
 @pytest.mark.parametrize("night", NIGHTS)
@@ -276,9 +276,9 @@ def test_the_mcp_demo_draws_a_chart_without_a_key(product: Service, tmp_path: Pa
     text = succeed("mcp_demo_to_chart.py", of=product, key="", folder=tmp_path)
 
     check_content_rules(text, SAMPLE_SESSION)
-    check_pictures(tmp_path, ["demo-AAPL.png"])
-    setups = setups_of(product, "AAPL")
-    assert [setup["status"] for setup in setups] == ["forming", "in_progress"]
+    check_pictures(tmp_path, ["demo-GOOG.png"])
+    setups = setups_of(product, "GOOG")
+    assert [setup["status"] for setup in setups] == ["forming", "in_progress", "in_progress"]
     for setup in setups:
         check_lines_by_endpoints(text, setup)
     assert text.startswith("7 tools:\n")
@@ -307,7 +307,7 @@ def test_the_morning_scan_reads_every_page_into_one_table(service: Service, tmp_
 
     setups = service.get("/scan?status=all").json()["setups"]
     check_content_rules(text)
-    table = text.splitlines()[2:8]
+    table = text.splitlines()[2:9]
     assert [line.split()[:2] for line in table[1:]] == [
         [str(setup["rank"]), setup["symbol"]] for setup in setups
     ]
@@ -375,12 +375,12 @@ def test_the_agent_reports_on_the_best_of_the_scan_and_changes_nothing_tracked(
     text = succeed("agent_report.py --best 2", of=service, folder=tmp_path)
     report = (tmp_path / "report.md").read_text()
 
-    assert text.startswith("Changed nothing: all of AAPL, GOOG were tracked already.\n")
+    assert text.startswith("Changed nothing: all of AAPL, MSFT were tracked already.\n")
     check_content_rules(report)
     assert [line for line in report.splitlines() if line.startswith("## ")] == [
         "## What this agent changed",
         "## AAPL",
-        "## GOOG",
+        "## MSFT",
     ]
 
 

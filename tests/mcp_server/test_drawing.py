@@ -298,6 +298,14 @@ def test_a_chart_with_marks_begins_before_the_first_and_a_thumbnail_has_none() -
     assert not (picture(shown, ChartStyle(width=320)) == Ink.TARGET).any()
 
 
+def test_a_drawing_has_a_candle_for_each_session_however_old_a_marked_trade_is() -> None:
+    marked = view(320)
+    mark = TradeMark("bullish", (marked.dates[15], 100.0), (marked.dates[40], 104.0), won=True)
+    plan = layout(dataclasses.replace(marked, marks=[mark]))
+    assert plan.lines
+    assert (plan.sessions.pack, plan.sessions.is_folded) == (1, False)
+
+
 def test_a_past_trade_has_its_exit_and_shades_no_further() -> None:
     shown = running(120, 40)
     left = (shown.dates[100], 98.0)

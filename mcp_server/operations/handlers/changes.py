@@ -19,11 +19,11 @@ from mcp_server.operations.arguments import ChangesArguments, ScanArguments
 from mcp_server.operations.handlers.scan import MAX_NAMED, next_offset, uncovered
 from mcp_server.operations.selection import select
 from store.nights.book import Book
-from store.wire.labels import CHANGE_HEADINGS, CHANGE_REASONS, words_of
-from store.wire.records import ChangeHeading
+from store.wire.labels import CHANGE_HEADINGS
+from store.wire.records import Change, ChangeHeading, DrawnChange
 from store.wire.scan_index import CLOSE, is_near, near_trigger, opposite
 from store.wire.view import SetupView
-from store.wire.words import named
+from store.wire.words import named, why_words
 
 if TYPE_CHECKING:
     from mcp_server.operations.answers import Answer
@@ -35,6 +35,9 @@ FIRST: Sequence[ChangeHeading] = ("ended", "triggered", "new", "near", "gone")
 NEAR = read_filters([{"kind": "phase", "value": "armed"}])
 MAX_NEAR = 10
 """Setups near their trigger in an answer."""
+
+DRAWN = DrawnChange.model_fields.keys() - Change.model_fields.keys()
+"""What a night keeps of a change that answers leave out."""
 
 Row = Mapping[str, Any]
 """A sealed Change, with the session of its `night` if it is of an earlier one."""
@@ -73,6 +76,15 @@ def evening(book: Book) -> dict[str, list[ChangeEvent]]:
     still = [view for view in close if (view.symbol, view.lineage_id) not in headings]
     events["near"] = [ChangeEvent((), view) for view in still]
     return {_heading_words(book, name, found): found for name, found in events.items() if found}
+
+
+def ended(book: Book, symbol: str) -> list[list[Row]]:
+    """The changes of a symbol's setups that the night does not list any more, by formation."""
+    found: dict[str, list[Row]] = {}
+    for row in (book.changes() or {}).get("changes", ()):
+        if row["symbol"] == symbol and _served(book, row) is None:
+            found.setdefault(row["lineage_id"], []).append(row)
+    return list(found.values())
 
 
 def near_words(groups: Mapping[str, Sequence[ChangeEvent]]) -> str:
@@ -220,7 +232,8 @@ def told(
             one["setup_id"] = view and view.setup_id
         if view and one["night"] == str(book.session):
             one |= opposite(view)
-        answer.append(one | {"why": words_of(row["reason"], CHANGE_REASONS)})
+        fields = {name: value for name, value in one.items() if name not in DRAWN}
+        answer.append(fields | {"why": why_words(row)})
     return answer
 
 

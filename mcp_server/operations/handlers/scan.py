@@ -133,9 +133,7 @@ def notes(
     book: Book, arguments: ScanArguments, matches: Matches, rows: Sequence[int]
 ) -> Iterator[str]:
     """What a reader of this selection could take for something else."""
-    kinds = [predicate.kind for predicate in arguments.filters]
-    yield from (f"{kind.name}: {kind.meaning}" for kind in kinds if kind.apart)
-    if book.currencies and any(kind.unit == "$" for kind in kinds):
+    if book.currencies and any(one.kind.unit == "$" for one in arguments.filters):
         yield "Filters in $ count US dollars; setups in another currency never match them."
     asks = {predicate.column for predicate in arguments.filters} | sorted_by(arguments)
     known = book.evidence.numbers.get("quality")
@@ -184,7 +182,9 @@ def _of_running(arguments: ScanArguments) -> Iterator[str]:
 def row_notes(
     book: Book, arguments: ScanArguments, matches: Matches, rows: Sequence[int]
 ) -> Iterator[str]:
-    """What rows do not tell by themselves, and people are shown beside them."""
+    """What conditions and rows do not tell by themselves, and pages show beside them."""
+    kinds = (predicate.kind for predicate in arguments.filters)
+    yield from (f"{kind.name}: {kind.meaning}" for kind in kinds if kind.apart)
     if book.session is None:
         yield "There is no night yet."
     elif not book.scan.rows:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from mcp_server.operations.handlers.changes import (
     ChangeEvent,
+    Row,
     evening,
     headings_of,
     near,
@@ -19,7 +22,16 @@ from store.nights.book import Book
 from store.wire.currency import DOLLARS, money
 from store.wire.labels import CHANGE_KINDS
 from store.wire.scan_index import near_trigger
-from store.wire.words import NEW_DETECTOR, change, change_words, place_words, tenths
+from store.wire.view import SetupView
+from store.wire.words import (
+    NEW_DETECTOR,
+    attempt_words,
+    change,
+    change_words,
+    changed_words,
+    place_words,
+    tenths,
+)
 
 
 def print_changes(book: Book) -> None:
@@ -30,7 +42,7 @@ def print_changes(book: Book) -> None:
         out.print("It was not compared with an earlier night, so no change is known.")
     else:
         since = f"{record['since_version']}, session {record['since_session']}"
-        out.print(f"Changes since night {since}:")
+        out.print(f"{changed_words(record['changes'])} since night {since}:")
     if book.detector_changed:
         out.print_text(NEW_DETECTOR)
     groups = evening(book)
@@ -66,9 +78,8 @@ def _table(events: list[ChangeEvent]) -> Table:
     shown = Table(
         "symbol", "family", "direction", "start", "stop", "target", "quality", "how", "why"
     )
-    sides = ((one, view) for one in events for view in (one.view.sides if one.view else (None,)))
-    for event, view in sides:
-        first = event.rows[0] if event.rows else {}
+    for event, view, rows in chain.from_iterable(map(_entries, events)):
+        first = rows[0] if rows else {}
         if view:
             plan = view.plan
             levels = (plan.start, plan.stop, plan.target)
@@ -83,6 +94,19 @@ def _table(events: list[ChangeEvent]) -> Table:
             prices = [or_dash(price, partial(money, currency=currency)) for price in known]
             who, how = (first["family"], first["direction"]), or_dash(first.get("gain_pct"), change)
         quality = or_dash(view.quality_pct if view else first.get("quality_pct"), tenths)
-        why = "; ".join(change_words(row) for row in event.rows if row["reason"] != "found")
+        attempt = (view.attempt if view else first["attempt"]) or 1
+        number = [attempt_words(attempt, None)] if attempt > 1 else []
+        why = "; ".join([*number, *(change_words(row) for row in rows if row["reason"] != "found")])
         shown.add_row(event.symbol, *who, *prices, quality, how, why)
     return shown
+
+
+def _entries(event: ChangeEvent) -> Iterator[tuple[ChangeEvent, SetupView | None, Sequence[Row]]]:
+    """Each attempt of a formation with its changes; one that is served with each of its plans."""
+    attempts = {(event.view.attempt or 1): list[Row]()} if event.view else {}
+    for row in event.rows:
+        attempts.setdefault(row["attempt"], []).append(row)
+    for number, rows in attempts.items():
+        is_served = event.view and (event.view.attempt or 1) == number
+        for view in event.view.sides if event.view and is_served else (None,):
+            yield event, view, rows

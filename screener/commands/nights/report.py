@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from screener.commands.analysis.quality import assumptions, later_sessions
 from screener.settings.console import Table, or_dash, out
 from store.wire.currency import DOLLARS
-from store.wire.words import NEW_DETECTOR, named, plural
+from store.wire.labels import CHANGE_KINDS
+from store.wire.words import NEW_DETECTOR, changed_words, named, plural
 
 if TYPE_CHECKING:
     from screener.nightly.report import Report
@@ -71,8 +72,10 @@ def _changes(report: Report) -> Iterator[str]:
         return
     groups: dict[str, list[str]] = {}
     for change in report.changes:
-        groups.setdefault(f"{change.change} ({change.reason})", []).append(change.symbol)
+        kind = f"{CHANGE_KINDS[change.change].lower()} ({change.reason})"
+        groups.setdefault(kind, []).append(change.symbol)
     summary = "; ".join(f"{kind} {len(them):,}: {named(them)}" for kind, them in groups.items())
-    yield f"Changed since {report.since}: {summary or 'nothing'}."
+    counts = changed_words([dict(change) for change in report.changes])
+    yield f"Changed since {report.since}, {counts}: {summary or 'nothing'}."
     if report.detector_changed:
         yield NEW_DETECTOR

@@ -14,7 +14,7 @@ def export(
     folder: Annotated[
         Path | None,
         typer.Argument(
-            help="The folder to make; night-SESSION, such as night-2013-01-22, if unset."
+            help="The folder to make; night-SESSION, such as night-2009-09-25, if unset."
         ),
     ] = None,
     form: Annotated[

@@ -81,6 +81,10 @@ PARTS = (
     ScorePart("newest", 0, 0, "price has just turned, or has done nothing since"),
     ScorePart("one_side", -1, -1, "price that hangs at one line makes a bowl, not a pattern"),
     ScorePart("wick", 0, 0, "a line that rests on single wicks is not drawn"),
+    ScorePart("visits", 1, UNUSED, "a line that price meets again and again is seen"),
+    ScorePart("visits_other", 1, UNUSED, "so is the other one"),
+    ScorePart("width_left", 0, UNUSED, "lines that have just begun to close in, or met"),
+    ScorePart("before", 0, UNUSED, "a line that cuts the bars before it begins nowhere"),
 )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 class Parameters(NamedTuple):
     """The parameters with their defaults; docs/detector.md sections 1 to 6 explain them."""
 
-    detector: int = 5  # version of the rules, which every record and manifest names
+    detector: int = 6  # version of the rules, which every record and manifest names
 
     # History and volatility.
     atr_bars: int = 14  # true ranges in the plain mean
@@ -60,7 +60,7 @@ class Parameters(NamedTuple):
     triangle_touches: int = 4  # the same
     crossings_min: int = 2  # side changes in the touch sequence: price must fill the pattern
     flat_slope: float = (
-        0.15  # widths a flat line moves over the pattern at most, a sloping one more
+        0.10  # widths a flat line moves over the pattern at most, a sloping one more
     )
 
     # Squeezes (short scale): a pole, then a small pattern that gives little of it back.
@@ -97,7 +97,7 @@ class Parameters(NamedTuple):
 
     # The score and the book.
     nearness_min: float = 0.3  # ATR from a line that triggers; nearer, nobody can prepare
-    quality_min: float = 70.0  # percent: then the mean of what an evening serves is 75 and more
+    quality_min: float = 72.0  # percent: then readers accept three of four of an evening
     fade_margin: float = 15.0  # percent below the minimum at which a served setup ends
     overlap_min: float = 0.5  # intersection over union from which two spans are one formation
     cross_scale_overlap_min: float = 0.65  # the same for a squeeze and a longer pattern

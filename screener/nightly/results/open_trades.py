@@ -18,9 +18,15 @@ from screener.nightly.bars import Bars, Floats, to_date, to_day
 from screener.nightly.detector.detector import resolve
 from screener.nightly.detector.events import TRADE, EndReason, Outcome, Rows
 from screener.nightly.results.history import Lineages
-from screener.nightly.results.views import TradeView, family_of_type, price, type_name
+from screener.nightly.results.views import (
+    TradeView,
+    family_of_type,
+    line_ends,
+    price,
+    type_name,
+)
 from store.ledger.served import FollowedTrade, ServedOutcome, Terms, TradeKey
-from store.wire.records import PricePoint
+from store.wire.records import PastLine, PastLines, PricePoint
 
 ROUNDING: Final = 1e-6
 """Prices are served with seven digits, so that equal ones differ by less than this share."""
@@ -61,6 +67,22 @@ class SetupLog:
         if version["end"] < 0 or to_date(bars.date[version["end"]]) <= after:
             return EndReason.FORMING
         return EndReason(int(version["end_reason"]))
+
+    def lines(self, key: TradeKey) -> PastLines | None:
+        """The lines of a setup up to its end; None if the bars do not have it."""
+        if key not in self.versions:
+            return None
+        bars, version = self.versions[key]
+        last = int(version["end"]) if version["end"] >= 0 else len(bars) - 1
+        ends = (line_ends(bars, version, side, last) for side in (0, 1))
+        upper, lower = (PastLine(**points) for points in ends)
+        return PastLines(upper=upper, lower=lower)
+
+    def last_bar(self, key: TradeKey) -> PricePoint:
+        """The close of the bar that ended a setup of the log."""
+        bars, version = self.versions[key]
+        close = price(float(bars.close[version["end"]]))
+        return PricePoint(date=to_date(bars.date[version["end"]]), price=close)
 
     def last_close(self, key: TradeKey, day: dt.date, close: float) -> float:
         """The newest close of a setup's series, in the scale in which that of `day` was `close`;

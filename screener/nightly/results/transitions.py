@@ -24,7 +24,14 @@ from store.ledger.served import (
     SettledTrade,
     TradeKey,
 )
-from store.wire.records import Change, ChangeKind, ChangeReason, ExitReason
+from store.wire.records import (
+    ChangeKind,
+    ChangeReason,
+    DrawnChange,
+    ExitReason,
+    PastLine,
+    PastLines,
+)
 from store.wire.view import percent_of
 
 ENDS: Final[Mapping[int, ChangeReason]] = {
@@ -74,7 +81,7 @@ class Current:
 class SymbolFollowUp:
     """The changes of a symbol since the last night, and its trades as they were served."""
 
-    changes: list[Change] = field(default_factory=list)
+    changes: list[DrawnChange] = field(default_factory=list)
     outcomes: list[ServedOutcome] = field(default_factory=list)
     followed: list[FollowedTrade] = field(default_factory=list)
     """Still open, and not served by the night."""
@@ -129,6 +136,7 @@ class _Comparison:
         self._running = _trades(setups)
         self._formed = {setup.key: setup for setup in previous.setups if not setup.trade()}
         self._ran = _trades(previous.setups)
+        self._drawn = {setup.key: _lines(setup.lines) for setup in previous.setups}
         self._settled = {trade.key: trade for trade in previous.settled}
         self._lost: ChangeReason = "revised" if current.covered else "left_out"
         known = previous.setups or previous.followed
@@ -250,7 +258,10 @@ class _Comparison:
         r: float | None = None,
         setup_id: str | None = None,
     ) -> None:
-        change = Change(
+        gone = setup_id is None
+        change = DrawnChange(
+            lines=(self._log.lines(of.key) or self._drawn.get(of.key)) if gone else None,
+            crossed=self._log.last_bar(of.key) if reason == "invalidated" else None,
             change=kind,
             reason=reason,
             **of.key._asdict(),
@@ -264,6 +275,12 @@ class _Comparison:
             r_multiple=r,
         )
         self.result.changes.append(change.model_copy(update=_levels(of)))
+
+
+def _lines(served: ServedLines) -> PastLines:
+    """The lines of a setup as they were served last."""
+    upper, lower = (PastLine(start=start, end=end) for start, end in (served.upper, served.lower))
+    return PastLines(upper=upper, lower=lower)
 
 
 def _levels(of: ServedSetup | FollowedTrade | ServedOutcome) -> dict[str, float | None]:

@@ -185,7 +185,7 @@ def _words(scope: Scope, whole: GroupSummary, side: str = "") -> str:
     won = "no win" if win is None else f"average win +{win:.2f}%"
     typical = "" if median is None else f", median win +{median:.2f}%"
     return (
-        f"{scope.family.label}{side}{where}: {whole.trades} resolved {trades} from "
+        f"{scope.family.label}{side}{where}: {whole.trades:,} resolved {trades} from "
         f"{scope.start} to {scope.end}; {whole.win_rate_pct:.2f}% reached the target; "
         f"{won}, {lost}{typical}."
     )

@@ -4,6 +4,7 @@ before, with the visitor's tracked tickers first.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
@@ -18,6 +19,8 @@ from screener.web.site.refusals import PageRefusal
 from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit, sign_in_address
 from store.nights.book import Book
+from store.wire.labels import CHANGE_KINDS
+from store.wire.words import changed_words
 
 PATH = "/changes"
 
@@ -34,6 +37,8 @@ class ChangeRow:
     """Whether there is a picture: of its setup, of its trade, or of its symbol."""
     trade: str | None
     """The past trade that the picture shows, if the visitor may see it."""
+    lost: str | None = None
+    """Else the formation whose lines it shows, if the night has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +64,12 @@ async def show(visit: Visit, web: WebServices) -> Page:
 
 
 def _context(book: Book, tracked: Set[str], seen: Set[str]) -> Context:
-    since = (book.changes() or {}).get("since_session")
+    record = book.changes() or {"since_session": None, "changes": ()}
+    of_kind = Counter(row["change"] for row in record["changes"])
+    counts = ", ".join(f"{of_kind[kind]:,} {name.lower()}" for kind, name in CHANGE_KINDS.items())
     return {
-        "since": since,
+        "since": record["since_session"],
+        "changed": f"{changed_words(record['changes'])}: {counts}" if of_kind else "",
         "detector_changed": book.detector_changed,
         "groups": groups_of(book, tracked, seen),
         "near": near_words(evening(book)),
@@ -87,4 +95,5 @@ def _line(book: Book, event: ChangeEvent, seen: Set[str]) -> ChangeRow:
     first = event.rows[0]["attempt"] == 1
     past = trades_of(book, event.symbol) if first and event.symbol in seen else ()
     trade = next((lineage for trade in past if trade["lineage_id"] == lineage), None)
-    return ChangeRow(event, coverage is not None and coverage.covered, trade)
+    lost = lineage if any(row.get("lines") for row in event.rows) else None
+    return ChangeRow(event, coverage is not None and coverage.covered, trade, lost)

@@ -100,7 +100,11 @@ def _subject(book: Book, visit: Visit, symbol: str) -> Subject:
     query = visit.request.query_params
     if "setup_id" in query:
         return _setup(book, visit, symbol)
-    past = Past.of(book, symbol, query["trade"]) if "trade" in query else Past(symbol)
+    past: Past | None = Past(symbol)
+    if "trade" in query:
+        past = Past.of(book, symbol, query["trade"])
+    elif "lost" in query:
+        past = Past.lost_by(book, symbol, query["lost"])
     if past is None:
         raise PageRefusal(404, NO_TRADE)
     return past

@@ -59,6 +59,8 @@ class Row:
             "stop_pct": view.plan.stop_pct,
             "target_pct": view.plan.target_pct,
             "placebo_win_rate_pct": record and record.placebo_win_rate_pct,
+            "ticker_trades": view.own and view.own.sample_size,
+            "ticker_avg_loss_pct": view.own and view.own.avg_loss_pct,
         }
 
 
@@ -255,6 +257,10 @@ OF_KINDS: Mapping[str, str] = {
 }
 """The column that shows what a kind of condition looks at; the others have one of their own."""
 
+OWN = ("min_win_rate", "min_avg_r")
+OWN_SAMPLE = ("ticker_trades", "ticker_avg_loss_pct")
+"""What conditions look at in the record of the ticker, which is not that of the win rate."""
+
 SHOWN = (
     *("symbol", "price", "change", "pattern", "status", "quality", "place"),
     *("trigger", "stop", "target", "reward_to_risk"),
@@ -297,8 +303,24 @@ def column_of(predicate: Predicate) -> tuple[str, ScreenColumn]:
     field = FIELDS[kind.name]
     period = "" if predicate.period is None else f", {dict(field.periods)[str(predicate.period)]}"
     look = "number" if kind.takes == "number" else "words"
-    text = partial(_known_text, name=name, unit=kind.unit)
-    return name, ScreenColumn(f"{field.label}{period}", "", text, (name,), look)
+    text = partial(_own_text if name in OWN else _known_text, name=name, unit=kind.unit)
+    fields = (name, *OWN_SAMPLE) if name in OWN else (name,)
+    return name, ScreenColumn(f"{field.label}{period}", "", text, fields, look)
+
+
+def column_of_order(sort: str) -> Sequence[str]:
+    """The columns that show what an order is by; none where no column does."""
+    name = OF_KINDS.get(sort.lstrip("-"))
+    found = [name] if name else [n for n, one in COLUMNS.items() if one.sort == sort.lstrip("-")]
+    return RECORD if {*found} & {*RECORD} else found
+
+
+def _own_text(row: Row, name: str, unit: str) -> str:
+    """What a condition looks at in the record of the ticker, with its trades and average loss."""
+    own, text = row.view.own, _known_text(row, name, unit)
+    if own is None:
+        return text
+    return f"{text} ({words.plural(own.sample_size, 'trade')}, avg loss {_loss(own)})"
 
 
 def _known_text(row: Row, name: str, unit: str) -> str:

@@ -105,7 +105,8 @@ def _field(kind: FilterKind) -> Field:
         choices = tuple(ANSWERS.items())
     periods = tuple((str(period), _period(kind, period)) for period in kind.periods)
     label = LABELS[kind.name]
-    hint = "" if kind.meaning == f"{label}." else kind.meaning
+    meaning, _, _ = kind.meaning.partition(" For ")  # what else a program may ask for
+    hint = "" if meaning == f"{label}." else meaning
     return Field(kind, label, _unit(kind), hint, choices, periods)
 
 

@@ -41,7 +41,7 @@ PRESETS: Final = (
     ),
     _preset(
         "Bullish, own record",
-        "The symbol has five past trades of the pattern or more.",
+        "Five past trades of the symbol or more, the best expectancy first.",
         "direction=bullish&status=all&sort=-expected_r"
         '&filters=[{"kind":"min_win_rate","op":">=","value":0}]',
     ),

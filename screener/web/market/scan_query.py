@@ -39,6 +39,7 @@ from screener.web.market.columns import (
     USUAL,
     ScreenColumn,
     column_of,
+    column_of_order,
     columns_text,
     read_columns,
 )
@@ -149,9 +150,17 @@ class Query:
 
     @cached_property
     def all_columns(self) -> Mapping[str, ScreenColumn]:
-        """The columns of its rows: the symbol, that of each condition, then the chosen ones."""
-        first, *others = ((name, COLUMNS[name]) for name in self.columns)
-        return dict([first, *map(column_of, self.arguments.filters), *others])
+        """The columns of its rows: the symbol, that of each condition and that of the order, then
+        the chosen ones.
+        """
+        first, *others = self.columns
+        order = [name for name in column_of_order(self.arguments.sort) if name not in others]
+        conditions = dict(map(column_of, self.arguments.filters))
+        return {
+            first: COLUMNS[first],
+            **conditions,
+            **{name: COLUMNS[name] for name in (*order, *others) if name not in conditions},
+        }
 
     @cached_property
     def shown(self) -> dict[str, str]:

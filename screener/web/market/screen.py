@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from markupsafe import Markup
 from starlette.responses import RedirectResponse
 
 from mcp_server.filters.scan_order import COLUMNS as ORDERS
@@ -16,14 +17,12 @@ from mcp_server.filters.scan_order import SORTS
 from mcp_server.operations.handlers.scan import notes
 from mcp_server.operations.screens import DEFAULTS, PATH, parameter_text
 from mcp_server.operations.selection import Matches, page, select
-from mcp_server.operations.services import Services
 from mcp_server.presentation.offer import Offer
 from screener.web.market.columns import (
     BY_STATUS,
     COLUMNS,
     RECORD,
     USUAL,
-    Cell,
     Row,
     ScreenColumn,
     cells_of,
@@ -35,7 +34,7 @@ from screener.web.market.presets import PRESETS
 from screener.web.market.scan_query import Query, read_query
 from screener.web.site.access import NO_PLAN, sees_scan
 from screener.web.site.forms import address_of
-from screener.web.site.pages import Context, Page, download
+from screener.web.site.pages import Context, Page, download, environment
 from screener.web.site.refusals import PageRefusal
 from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit, sign_in_address
@@ -76,15 +75,6 @@ class SortHead:
 
 
 @dataclass(frozen=True, slots=True)
-class ScreenRow:
-    """A row as the page shows it."""
-
-    row: Row
-    cells: Sequence[Cell]
-    """Beside the symbol, which heads it."""
-
-
-@dataclass(frozen=True, slots=True)
 class Copy:
     """One text that asks for the same rows."""
 
@@ -111,7 +101,7 @@ async def show(visit: Visit, web: WebServices) -> Page:
             "screen.html",
             visit,
             book,
-            partial(_context, web.services, query),
+            partial(_context, web, query),
             progress=progress,
             address=query.address(),
             refusal=NOT_ASKED if query.failed else None,
@@ -137,14 +127,13 @@ async def sheet(visit: Visit, web: WebServices) -> Page:
         return download(visit, text, CSV, f"screen-{book.session}.csv")
 
 
-def _context(services: Services, query: Query, book: Book, **_others: object) -> Context:
+def _context(web: WebServices, query: Query, book: Book, **_others: object) -> Context:
     """What the page shows of a query; its address says all of it in one spelling."""
-    name = services.directory(book).name
     asked = query.address(view="", columns="", offset="")
     results = None
     if not query.failed:
         query, found = _found(book, query)
-        results = _results(book, query, found, name)
+        results = _results(web, book, query, found)
     return {
         "query": query,
         "results": results,
@@ -153,7 +142,7 @@ def _context(services: Services, query: Query, book: Book, **_others: object) ->
         "preset": next((one for one in PRESETS if one.address == asked), None),
         "views": [(view, query.address(view=view)) for view in USUAL],
         "csv": CSV_PATH + query.address().removeprefix(PATH),
-        "copies": () if query.failed else _copies(query, services.offer),
+        "copies": () if query.failed else _copies(query, web.services.offer),
         "covered": book.counts.covered if book.counts else None,
         "family_choices": FAMILIES,
         "groups": GROUPS,
@@ -175,26 +164,25 @@ def _found(book: Book, query: Query) -> tuple[Query, Matches]:
     return query.on("in_progress"), found
 
 
-def _results(book: Book, query: Query, found: Matches, name: Callable[[str], str]) -> Context:
+def _results(web: WebServices, book: Book, query: Query, found: Matches) -> Context:
     """One page of matching setups; those of one formation share a row."""
     arguments, near = query.arguments, query.arguments.max_distance_pct is not None
     count, positions = page(book.evidence, found, arguments)
-    rows = rows_of(book, positions, name, query.all_columns)
+    rows = rows_of(book, positions, web.services.directory(book).name, query.all_columns)
     sizes = {"forming": int(found.forming.sum()), "in_progress": int(found.in_progress.sum())}
     sizes["all"] = sizes["forming"] + (0 if near else sizes["in_progress"])
     addresses = {status: status for status in sizes}
     if near or sizes["forming"] or not sizes["in_progress"]:
         addresses["forming"] = ""  # it is the tab of who chose none
     first, limit = arguments.offset, arguments.limit
-    told = dict.fromkeys(notes(book, arguments, found, positions))
     records = map(book.family_record, dict.fromkeys(row.view.family for row in rows))
     return {
-        "lines": _lines(query, rows),
+        "lines": _lines(web, query, book, rows),
         "size": len(rows),
         "abroad": any(row.view.currency != DOLLARS for row in rows),
         "count": count,
         "counts": _counts(sizes, query),
-        "notes": list(told),
+        "notes": list(dict.fromkeys(notes(book, arguments, found, positions))),
         "without_evidence": {LABELS[k]: n for k, n in found.without_evidence.items()},
         "tabs": [
             Tab(status, label, sizes[status], query.address(status=addresses[status], offset="0"))
@@ -224,14 +212,21 @@ def _counts(sizes: Mapping[str, int], query: Query) -> str:
     return f"The night has {forming} and {running}{asked}."
 
 
-def _lines(query: Query, rows: Sequence[Row]) -> list[ScreenRow]:
-    """The lines of a page: of the setups of one formation the first, with the others."""
-    shown = dict[str, ScreenRow]()
+def _lines(web: WebServices, query: Query, book: Book, rows: Sequence[Row]) -> list[Markup]:
+    """The lines of a page: of the setups of one formation the first, with the others. With the
+    usual columns each is written once a night, which half of a page's work is.
+    """
     cells = {name: column for name, column in query.all_columns.items() if name != "symbol"}
+    write = getattr(environment().get_template("screen_row.html").module, query.view)
+    kept = web.rows.of(book) if tuple(query.all_columns) == USUAL[query.view] else {}
+    lines = dict[str, Markup]()
     for row in rows:
-        if row.view.lineage_id not in shown:
-            shown[row.view.lineage_id] = ScreenRow(row, cells_of(row, cells))
-    return list(shown.values())
+        key, formation = (query.view, row.view.setup_id), row.view.lineage_id
+        if formation not in lines:
+            if key not in kept:
+                kept[key] = write(row, cells_of(row, cells))
+            lines[formation] = kept[key]
+    return list(lines.values())
 
 
 def _heading(query: Query, name: str, column: ScreenColumn) -> SortHead:

@@ -3,8 +3,9 @@ trades, and the search that leads there."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -16,6 +17,7 @@ from mcp_server.filters.symbol_search import MAX_QUERY
 from mcp_server.http.responses import PRIVATE, answer_response
 from mcp_server.operations.access import is_demo
 from mcp_server.operations.answers import Answer
+from mcp_server.operations.handlers.changes import ended
 from mcp_server.operations.handlers.scan import is_covered
 from mcp_server.operations.symbols import SYMBOL_PATTERN
 from mcp_server.operations.watchlist import tracked_by
@@ -32,7 +34,8 @@ from store.accounts.accounts import Account
 from store.nights.book import Book, Coverage, Entry, company_name
 from store.wire.examples import OF_SYMBOL, drawable, examples
 from store.wire.method import Distribution
-from store.wire.view import fresh_first
+from store.wire.view import SetupView, fresh_first
+from store.wire.words import record_words
 
 PATH, SEARCH_PATH, SUGGEST_PATH = "/symbols/{symbol}", "/symbols", "/symbols.json"
 TRADE_PATH = "/symbols/{symbol}/trades/{trade}"
@@ -46,6 +49,9 @@ SUGGESTED = 8
 OCCURRENCES = 100
 """Past trades on one page of a history."""
 
+
+SAID_ABOVE = "Its record is the one above."
+NO_RECORD = "No trade of this family has been resolved yet."
 
 NO_CHANGE = PageRefusal(400, "This form only tracks or untracks a ticker.")
 
@@ -172,29 +178,47 @@ def _context(
     symbol = coverage.symbol
     setups = fresh_first(book.views(symbol))
     entry = web.services.directory(book).entry(symbol) or {}
+    records = _records(book, setups)
     facts = (entry.get(name) for name in ("asset_type", "exchange", "industry", "country"))
     return {
         "symbol": symbol,
         "name": company_name(entry),
         "facts": [fact for fact in facts if fact],
         "absence": absence(book, symbol),
+        "ended": ended(book, symbol),
+        "since": (book.changes() or {}).get("since_session"),
         "setups": setups,
         "opposite": len({setup.directions for setup in setups}) > 1,
-        "summaries": {setup.family: book.family_record(setup.family) for setup in setups},
+        "records": records,
         "drawable": book.prices(symbol) is not None,
         "bare": None if setups else past_words(book, Past(symbol)),
         "demo": is_demo(symbol, web.services.offer),
         "currency": book.currency(symbol),
-        "past": _history(book, symbol, page) if page else None,
+        "past": _history(book, symbol, page, records) if page else None,
     }
 
 
-def _history(book: Book, symbol: str, page: int) -> Context:
-    """A page of a ticker's history, newest entry first, and what all of it amounts to."""
+def _records(book: Book, setups: Iterable[SetupView]) -> dict[str, list[str]]:
+    """By setup what past trades say of it, each sentence only where it is said first."""
+    told, records = set[str](), dict[str, list[str]]()
+    for setup in setups:
+        found = list(record_words(setup, book.family_record(setup.family)))
+        known = SAID_ABOVE if found else NO_RECORD
+        records[setup.setup_id] = [text for text in found if text not in told] or [known]
+        told |= {*found}
+    return records
+
+
+def _history(book: Book, symbol: str, page: int, told: Mapping[str, Sequence[str]]) -> Context:
+    """A page of a ticker's history, newest entry first, and what all of it amounts to but for the
+    records that were `told`.
+    """
+    said = " ".join(chain.from_iterable(told.values()))
     stored = book.history(symbol)
     rows = [orjson.loads(row) for row in stored.rows] if stored else []
     results = [row["r_multiple"] for row in rows if row["r_multiple"] is not None]
     record, prices = book.ticker_record(symbol), book.kept_prices(symbol)
+    own = orjson.loads(record)["records"] if record else []
     first_day = prices.first_day if prices else None
     return {
         "rows": rows[OCCURRENCES * (page - 1) : OCCURRENCES * page],
@@ -202,7 +226,7 @@ def _history(book: Book, symbol: str, page: int) -> Context:
         "page": page,
         "pages": _pages_of(book, symbol),
         "results": histogram(Distribution.of(results)),
-        "records": orjson.loads(record)["records"] if record else (),
+        "records": [one for one in own if one["summary"] not in said],
         "examples": examples(drawable(symbol, rows, first_day), OF_SYMBOL) if first_day else None,
         "available": stored is not None,
         "stopped": not is_covered(book, symbol) and any(row["outcome"] == "open" for row in rows),

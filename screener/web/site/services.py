@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from anyio import CapacityLimiter
+from markupsafe import Markup
 
 from mcp_server.charts.charts import QUEUE_LIMIT
 from mcp_server.http.requests import Origins
@@ -26,6 +27,7 @@ from store.accounts.keys import Keys
 from store.accounts.passwords import Passwords
 from store.accounts.screens import Screens
 from store.accounts.sessions import Browsers, Sessions
+from store.nights.book import PerBook
 
 DRAWINGS = QUEUE_LIMIT // 2
 """Drawings of all pages at once. A page asks for fifty pictures in one moment, which wait here; the
@@ -65,6 +67,10 @@ class WebServices:
     behind_proxy: bool = False
     """Whether the operator named proxies that forward requests."""
     drawings: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(DRAWINGS))
+    rows: PerBook[dict[tuple[str, str], Markup]] = field(
+        default_factory=lambda: PerBook(lambda _: {})
+    )
+    """The rows of the screen as a night's pages have them, by the view and the setup."""
     compared: ComparedScreens = field(default_factory=ComparedScreens)
     clock: Callable[[], dt.datetime] = utc_now
     degraded: Callable[[], Sequence[Degraded]] = tuple

@@ -206,7 +206,7 @@ def test_nights_are_shown_rolled_back_and_pruned(product_night: Path, tmp_path: 
     assert all(version in first for version in versions)
     assert rolled.returncode == 0
     assert shown["data_version"] == versions[0]
-    assert shown["report"]["covered"] == 5
+    assert shown["report"]["covered"] == 4
     assert "found" not in shown["report"]
     assert "Removed 0" in pruned.stdout
 
@@ -221,9 +221,10 @@ def test_detect_writes_every_version_with_the_agreed_fields(tmp_path: Path) -> N
     assert {v["detector"] for v in versions} == {DEFAULTS.detector}
     shown = {(v["symbol"], v["family"], v["status"]) for v in versions if v["status"]}
     assert shown == {
-        ("AAPL", "falling_wedge", "forming"),
-        ("AAPL", "triangle", "in_progress"),
-        ("IBM", "triangle", "in_progress"),
+        ("AAPL", "rising_wedge", "forming"),
+        ("GOOG", "rising_wedge", "forming"),
+        ("GOOG", "rising_wedge", "in_progress"),
+        ("GOOG", "triangle", "in_progress"),
     }
     for version in versions:
         assert version["first_served"] <= version["last_served"]

@@ -84,7 +84,7 @@ def test_setups_are_those_of_the_scan_and_keep_what_it_says(service: Service, bo
     served = service.get("/scan", params={"status": "all", "limit": 200}).json()["setups"]
     rows = fields(book, "setups")
 
-    assert len(rows) == len(served) == 5
+    assert len(rows) == len(served) == 6
     for row, setup in zip(rows, sorted(served, key=itemgetter("rank")), strict=True):
         plan = setup["plans"][0]
         assert {name: row[name] for name in ("rank", "symbol", "setup_id", "lineage_id")} == {

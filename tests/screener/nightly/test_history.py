@@ -103,3 +103,15 @@ def test_a_delisted_trade_that_gained_is_no_win_and_no_average_loss() -> None:
     assert (record.sample_size, record.wins, record.losses) == (4, 1, 3)
     assert (record.avg_win_pct, record.avg_loss_pct, record.avg_trade_pct) == (10.0, -5.0, 8.5)
     assert record.profit_factor == pytest.approx(40 / 6, abs=1e-3)
+
+
+def test_a_record_writes_thousands_of_trades_with_a_comma() -> None:
+    facts = np.zeros(1_204, FACTS)
+    facts["outcome"], facts["realized_pct"], facts["risk_pct"] = Outcome.WIN, 1.0, 1.0
+    day = dt.date(2024, 1, 2)
+    scope = Scope(Family.RISING_WEDGE, None, day, day, 1)
+
+    record = track_record(scope, GroupSummary(facts), {}, {})
+
+    assert record is not None
+    assert record.summary.startswith("Rising wedge: 1,204 resolved trades from ")

@@ -295,7 +295,9 @@ def test_a_trade_whose_listing_ended_closes_at_the_last_close_as_a_loss(tmp_path
         assert (row["outcome"], row["exit_reason"]) == ("loss", "delisted")
         assert (row["exit_date"], row["unrealized_r"]) == (str(last), None)
         assert row["exit_price"] == pytest.approx(float(bars.close[-1]), rel=1e-6)
-        assert row["r_multiple"] == rows["unknown"][key]["unrealized_r"]
+        risk = row["entry_price"] - row["stop_price"]
+        lost = row["exit_price"] - row["entry_price"]
+        assert row["r_multiple"] == pytest.approx(lost / risk, abs=0.001)
     told = {row["exit_reason"] for row in rows["unknown"].values() if row["outcome"] != "open"}
     assert told
     assert told <= {"target", "stop"}

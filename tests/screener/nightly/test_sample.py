@@ -50,24 +50,26 @@ def test_the_splits_are_the_large_steps_of_the_adjusted_close() -> None:
 def test_apple_closes_on_the_session_as_it_did() -> None:
     bars = cleaned_sample(SAMPLE_SESSION)["AAPL"].bars
     assert to_date(bars.date[-1]) == SAMPLE_SESSION
-    assert bars.close[-1] == 504.77
+    assert bars.close[-1] == 182.37
     assert bars.close[0] == pytest.approx(130.31 / 4)
     assert bars.volume[0] == 9_616_100 * 4
 
 
-def test_no_symbol_is_refused_and_no_split_is_left() -> None:
-    for symbol, result in cleaned_sample(SAMPLE_SESSION).items():
-        assert result.covered, symbol
+def test_only_a_listing_of_later_years_is_refused_and_no_split_is_left() -> None:
+    cleaned = cleaned_sample(SAMPLE_SESSION)
+    assert [symbol for symbol, result in cleaned.items() if not result.covered] == ["FB"]
+    for result in (one for one in cleaned.values() if one.covered):
         assert result.findings.get("unadjusted_split", 0) == 0
         assert np.abs(np.diff(np.log(result.bars.close))).max() < 0.8
 
 
 def test_most_splits_planted_in_real_bars_are_found() -> None:
     planted = found = 0
-    for result in cleaned_sample(SAMPLE_SESSION).values():
+    cleaned = cleaned_sample(SAMPLE_SESSION).values()
+    for result in (one for one in cleaned if one.covered):
         for at in range(60, len(result.bars), 40):
             for ratio in (2.0, 3.0, 1 / 4, 1 / 10):
                 planted += 1
                 found += at in suspected_splits(multiplied(result.bars, at, 1 / ratio))
-    assert planted > 1000
+    assert planted > 800
     assert found / planted > 0.92

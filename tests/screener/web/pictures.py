@@ -87,7 +87,7 @@ def small(png: bytes) -> bytes:
 
 
 def chart_of_the_sample(night: Path) -> bytes:
-    """The chart that the README shows: the best-ranked setup of the sample night."""
+    """The chart that the README shows: the forming wedge of the sample night."""
     with closing(active_book(night)) as book:
         return draw_setup(book, "AAPL", None, USUAL)[0]
 

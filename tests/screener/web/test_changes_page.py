@@ -18,7 +18,8 @@ from store.wire.families import Family
 from store.wire.labels import CHANGE_KINDS, CHANGE_REASONS
 from store.wire.records import Change, ChangeKind, ChangeReason
 from store.wire.view import SetupView
-from store.wire.words import place_words, quality_words
+from store.wire.words import changed_words, place_words, quality_words
+from tests.books import Fields
 from tests.contract.market import active_book
 from tests.resealed import market_changes, rename_bars, reseal, withdraw, write_changes
 from tests.screener.web.browser import Browser
@@ -106,18 +107,27 @@ def evening(
 
 
 def _story(views: Sequence[SetupView]) -> list[Change]:
-    """Every setup is new, those that run triggered tonight too, and one formation is gone."""
+    """Every setup is new, those that run triggered tonight too, one formation is gone, and another
+    ended twice."""
     told = [_told(view, "new", "found", setup_id=view.setup_id) for view in views]
     for view in views:
         if view.status == "in_progress":
             at = {"session": dt.date(2012, 10, 3), "price": view.plan.start}
             told.append(_told(view, "triggered", "breakout", setup_id=view.setup_id, **at))
     gone = {"lineage_id": "gone", "stop_price": 9.5, "target_price": 14.25, "trigger_price": 11.0}
+    at = {"lineage_id": "twice", "session": dt.date(2012, 10, 3)}
+    first = at | {"price": 12.0, "r_multiple": -1.0, "gain_pct": -4.0, "entry_price": 12.5}
+    second = at | {"price": 13.0, "r_multiple": 2.0, "gain_pct": 8.0, "entry_price": 11.5}
+    told += [
+        _told(views[0], "stopped", "stop", **first, stop_price=12.0),
+        _told(views[0], "reached", "target", **second, stop_price=11.0, attempt=2),
+    ]
     return [*told, _told(views[0], "expired", "faded", **gone)]
 
 
 def _told(view: SetupView, kind: ChangeKind, reason: ChangeReason, **more: Any) -> Change:
-    fields = {"lineage_id": view.lineage_id, "setup_id": None, "session": None, "price": None}
+    fields: Fields = {"lineage_id": view.lineage_id, "attempt": view.attempt or 1}
+    fields |= dict.fromkeys(("setup_id", "session", "price", "r_multiple"))
     return Change(
         change=kind,
         reason=reason,
@@ -126,8 +136,6 @@ def _told(view: SetupView, kind: ChangeKind, reason: ChangeReason, **more: Any) 
         family_label=view.family_label,
         pattern_type="rising_wedge",
         direction=view.direction,
-        attempt=view.attempt or 1,
-        r_multiple=None,
         **{**fields, **more},
     )
 
@@ -162,10 +170,50 @@ def test_a_formation_stands_under_one_heading_and_what_is_gone_has_its_levels(
     counts = {heading.split(",")[0]: len(rows) for heading, rows in under}
     of = Counter(view.status for view in heads(views))
 
-    assert counts == {"New tonight": of["forming"], "Triggered today": of["in_progress"], "Gone": 1}
+    told = {"New tonight": of["forming"], "Triggered today": of["in_progress"]}
+    assert counts == told | {"Ended today": 1, "Gone": 1}
     gone = under[-1][1][0].text
     assert "It had trigger $11.00, stop $9.50, target $14.25." in gone
     assert "No longer listed: its lines no longer fit the bars well." in gone
+
+
+def test_each_attempt_of_a_formation_has_its_own_entry_stop_and_result(
+    evening: tuple[Browser, Sequence[SetupView]],
+) -> None:
+    visitor, _ = evening
+    sections = _main(visitor.get("/changes").text).all("section")
+    (row,) = next(part for part in sections if "Ended today" in part.all("h2")[0].text).all("li")
+    first, second = row.text.split("Attempt 1: ")[1].split("Attempt 2: ")
+
+    assert "Result -4.00%; entry $12.50, stop $12.00." in first
+    assert "at $12.00, -1.00 R." in first
+    assert "Result +8.00%; entry $11.50, stop $11.00." in second
+    assert "at $13.00, +2.00 R." in second
+    assert len(row.all("h3")) == 2
+
+
+def test_the_page_counts_changes_as_a_notification_does(
+    evening: tuple[Browser, Sequence[SetupView]],
+) -> None:
+    visitor, views = evening
+    told = _story(views)
+    page, message = visitor.get("/changes").text, changed_words([dict(one) for one in told])
+    of = Counter(one.change for one in told)
+    kinds = ", ".join(f"{of[kind]} {name.lower()}" for kind, name in CHANGE_KINDS.items())
+
+    assert message == f"{len(told)} changes of {len(heads(views)) + 2} patterns"
+    assert f"{message}: {kinds}" in words(page)
+
+
+def test_a_night_sealed_before_changes_had_lines_tells_what_is_gone(
+    evening: tuple[Browser, Sequence[SetupView]],
+) -> None:
+    visitor, views = evening
+    page = visitor.get(f"/symbols/{views[0].symbol}").text
+
+    assert "It had trigger $11.00, stop $9.50, target $14.25." in words(page)
+    assert "No longer listed since 2012-10-02" in words(page)
+    assert "lost=" not in page
 
 
 def test_every_kind_and_reason_has_words() -> None:

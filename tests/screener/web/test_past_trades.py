@@ -22,6 +22,8 @@ from store.ledger.ledger import Ledger
 from store.ledger.served import ServedSetup, TradeKey
 from store.nights.book import Book, Prices
 from store.wire.currency import money
+from store.wire.labels import CHANGE_REASONS
+from store.wire.words import served_words, why_words
 from tests.books import Content
 from tests.conftest import CROWDED, seal_night
 from tests.contract.market import active_book
@@ -201,6 +203,34 @@ def test_a_night_that_was_sealed_before_history_had_lines_says_so(data_dir: Path
         page = Browser(live).get(address("GOOG", newest)).text
     assert "chart.png" in page
     assert "Its trend lines are not stored in this night" in page
+
+
+def test_a_symbol_shows_the_drawing_that_it_lost_and_not_another(served: Path) -> None:
+    with closing(active_book(served)) as book:
+        gone = [row for row in (book.changes() or {})["changes"] if row["lines"]]
+        lost = {row["symbol"]: row for row in gone}
+        assert lost
+        for symbol, row in lost.items():
+            prices = book.kept_prices(symbol)
+            assert prices
+            view = past_view(book, Past(symbol), prices)
+            assert view.upper
+            assert (view.upper.start[0].isoformat(), view.upper.start[1]) == (
+                row["lines"]["upper"]["start"]["date"],
+                row["lines"]["upper"]["start"]["price"],
+            )
+            assert CHANGE_REASONS[row["reason"]] in view.note
+    with serving(served) as live:
+        visitor = signed_in(live, new_person(live))
+        symbol, row = next(iter(lost.items()))
+        page = visitor.get(f"/symbols/{symbol}").text
+        picture = f"/symbols/{symbol}/chart.png?lost={row['lineage_id']}"
+        assert served_words(row) in page
+        assert why_words(row) in page
+        assert f"{picture}&amp;theme=light&amp;width=320" in page
+        assert visitor.get(f"{picture}&theme=light&width=320").status_code == 200
+        assert visitor.get(f"{picture}x&theme=light&width=320").status_code == 404
+        assert all("lines" not in one for one in live.get("/changes").json()["changes"])
 
 
 def test_the_marks_of_a_symbol_are_the_trades_within_its_kept_bars(book: Book) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from mcp_server.filters.scan_order import NEARNESS
 from screener.web.market.presets import PRESETS, Preset
+from store.wire.words import plural
 from tests.screener.web.browser import Browser
 from tests.screener.web.market import evidence_of
 from tests.screener.web.tree import words
@@ -62,3 +63,22 @@ def test_the_screen_offers_every_preset_with_its_sentence(market: Service) -> No
     for preset in PRESETS:
         assert f'href="{html.escape(preset.address)}"' in page
         assert f"{preset.name} {preset.sentence}" in words(page)
+
+
+def test_a_win_rate_of_a_ticker_stands_beside_its_trades_and_its_help_is_there_once(
+    market: Service,
+) -> None:
+    (preset,) = (one for one in PRESETS if one.name == "Bullish, own record")
+    rows = market.get("/scan", params=dict(parameters(preset.address))).json()["setups"]
+    page = Browser(market).get(preset.address).text
+    text = words(page)
+
+    assert rows
+    for row in rows:
+        own = row["track_record"]["ticker"]
+        own = (own["by_direction"] or {}).get(row["direction"]) or own
+        loss = "no loss" if own["avg_loss_pct"] is None else f"{own['avg_loss_pct']:+.2f}%"
+        assert f"% ({plural(own['sample_size'], 'trade')}, avg loss {loss})" in text
+    assert text.count("Win rate of this pattern on this ticker only") == 1
+    assert "min_win_rate: " not in text
+    assert re.search(r'aria-sort="descending"[^>]*><a [^>]*>Expectancy', page)

@@ -32,6 +32,23 @@ from tests.screener.web.tree import Document, words
 from tests.service import Service, copy_night, serving
 
 
+def test_each_sentence_of_a_symbol_begins_with_a_capital_and_a_record_is_said_once(
+    service: Service, book: Book
+) -> None:
+    symbols = tuple(dict.fromkeys(view.symbol for view in book.scan.rows))
+    _, visitor = new_member(service, tracked=symbols)
+    for symbol in symbols:
+        main = Document(visitor.get(f"/symbols/{symbol}").text).root.all("main")[0]
+        for paragraph in (one.text for part in main.all("section") for one in part.all("p")):
+            assert paragraph[:1] == paragraph[:1].upper()
+        told = re.findall(r"[A-Z][^.]*: [\d,]+ resolved trades? from [^;]*;", main.text)
+        assert told
+        assert len(told) == len({*told})
+        for view in book.views(symbol):
+            if (view.attempt or 1) > 1:
+                assert f"attempt {view.attempt}" in main.text
+
+
 def test_who_may_scan_reads_what_the_scan_says_and_no_history(closed: Service, book: Book) -> None:
     page = signed_in(closed, new_person(closed)).get("/symbols/AAPL").text
     text = words(page)
@@ -39,12 +56,12 @@ def test_who_may_scan_reads_what_the_scan_says_and_no_history(closed: Service, b
     plan = setup["plans"][0]
 
     assert setup["trigger_rule"] in text
-    assert setup["track_record"]["family"]["summary"] in text
+    assert setup["track_record"]["family"]["by_direction"][setup["direction"]]["summary"] in text
     for price in (plan["stop_price"], plan["target_price"]):
         assert money(price, "USD") in text
     assert "Reward to risk" in text
     assert re.search(
-        r"expectancy [+-]\d\.\d{3} R \(random entries [+-]\d\.\d{3}\) from [\d,]+ ", text
+        r"Expectancy [+-]\d\.\d{3} R \(random entries [+-]\d\.\d{3}\) from [\d,]+ ", text
     )
     assert "triggered" in text
     assert f"As of {book.session}" in text
@@ -252,7 +269,7 @@ def test_a_symbol_without_a_setup_says_what_its_best_drawing_lacks_and_shows_it(
     tmp_path: Path,
 ) -> None:
     """In the same words on its page and on the command line, and as an older night could."""
-    succeed(tmp_path, "nightly")
+    succeed(tmp_path, "nightly", "--session", "2013-01-22")
     with closing(active_book(tmp_path)) as book:
         missing = [symbol for symbol in ("FB", "GOOG", "MSFT") if not book.views(symbol)]
         drawings = {symbol: book.nearest(symbol) for symbol in missing}
@@ -268,7 +285,7 @@ def test_a_symbol_without_a_setup_says_what_its_best_drawing_lacks_and_shows_it(
     said = {
         symbol: f"No pattern on {symbol} right now, and no trade in progress: the best drawing, "
         f"a {drawing['pattern_type'].replace('_', ' ')}, has quality {drawing['value']:.3g}%, and "
-        "a setup needs 70%."
+        "a setup needs 72%."
         for symbol, drawing in drawings.items()
     }
     assert len(said) > 1
@@ -324,9 +341,25 @@ def test_a_long_history_has_pages(data_dir: Path) -> None:
         assert counts == [OCCURRENCES, 1, 1, OCCURRENCES, OCCURRENCES, OCCURRENCES]
         second = browser.get("/symbols/AAPL?page=2").text
 
-    assert f"{2 * OCCURRENCES + 1} first attempts, newest entry first; page 2 of 3." in second
+    assert f"{2 * OCCURRENCES + 1} first attempts, newest entry first; page 2 of 3. Later" in second
     assert 'href="/symbols/AAPL?page=1#history" rel="prev"' in second
     assert 'href="/symbols/AAPL?page=3#history" rel="next"' in second
+
+
+def test_a_history_tells_of_which_patterns_it_has_no_later_attempt(
+    service: Service, book: Book
+) -> None:
+    counts = {
+        symbol: [orjson.loads(row)["attempt"]["count"] for row in stored.rows]
+        for symbol, stored in book.histories()
+    }
+    symbol = next(symbol for symbol, found in counts.items() if max(found, default=1) > 1)
+    _, visitor = new_member(service, tracked=(symbol,))
+    text = words(visitor.get(f"/symbols/{symbol}").text)
+
+    for count in range(2, max(counts[symbol]) + 1):
+        assert text.count(f"first of {count} attempts") == counts[symbol].count(count)
+    assert "Later attempts of a pattern are not listed once they have ended" in text
 
 
 def test_setups_in_opposite_directions_are_said_to_be_two_readings(
@@ -335,11 +368,11 @@ def test_setups_in_opposite_directions_are_said_to_be_two_readings(
     copy_night(product_night, tmp_path)
     opposite = "Its setups point in opposite directions."
     with serving(tmp_path, open_pages=True) as live:
-        both = Browser(live).get("/symbols/AAPL").text
-        none = Browser(live).get("/symbols/MSFT").text
+        both = Browser(live).get("/symbols/GOOG").text
+        one = Browser(live).get("/symbols/AAPL").text
 
     assert opposite in words(both)
-    assert opposite not in words(none)
+    assert opposite not in words(one)
     assert "from the entry" in words(both)
     assert "from the trigger" in words(both)
 

@@ -25,6 +25,8 @@ from screener.nightly.detector.kernel.state import CANDIDATES_PER_BAR, FITS_PER_
 from screener.nightly.detector.kernel.touches import Indices
 from screener.nightly.detector.parameters import Parameters
 
+ROUNDING = 1e-11  # log price
+
 
 @compiled
 def propose_pairs(
@@ -164,9 +166,12 @@ def remember(state: Record, bars: int) -> None:
 
 @compiled
 def keep(state: Record) -> None:
-    """Insert the candidate among those of this bar by its quality; beyond their limit, the worst
-    is dropped.
+    """Insert the candidate among those of this bar by its quality, unless another pair came to the
+    same lines; beyond their limit, the worst is dropped.
     """
+    for place in range(state.candidate_count):
+        if has_same_lines(state.candidate, state.candidates[place]):
+            return
     place = state.candidate_count
     while place > 0 and is_better(state.candidate, state.candidates[place - 1]):
         if place < CANDIDATES_PER_BAR:
@@ -175,6 +180,14 @@ def keep(state: Record) -> None:
     if place < CANDIDATES_PER_BAR:
         state.candidates[place] = state.candidate
         state.candidate_count = min(state.candidate_count + 1, CANDIDATES_PER_BAR)
+
+
+@compiled
+def has_same_lines(one: Record, other: Record) -> bool:
+    """Whether two candidates of a bar are one but for rounding."""
+    if one.upper_start != other.upper_start or one.lower_start != other.lower_start:
+        return False
+    return bool(one.quality == other.quality and abs(one.width - other.width) < ROUNDING)
 
 
 @compiled

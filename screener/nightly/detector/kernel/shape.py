@@ -24,6 +24,8 @@ from screener.nightly.detector.parameters import Parameters
 
 EIGHTHS = 8
 BALANCE_MIN = 0.05  # convergence below which it is not divided by
+VISIT, DEPARTURE = 0.04, 0.25  # widths from a line at which price is there, and away from it
+BEFORE_MIN = 5  # bars before a pattern that are looked at, if a third of its length is less
 
 
 class Shape(NamedTuple):
@@ -72,6 +74,10 @@ class Shape(NamedTuple):
     newest: float  # share of the length since the newest touch
     one_side: float  # share of the bars in the longest stretch of closes on one side of the middle
     wick: float  # mean length of the wicks that touch, in ATR
+    visits: float  # times that price came to the line that it visits more, from away
+    visits_other: float  # the same at the other line
+    width_left: float  # width today over the width at the later start
+    before: float  # how far the bars before reach beyond either line drawn back, the lesser
 
 
 @compiled
@@ -140,6 +146,10 @@ def shape_of(
         (bar - max(upper.last, lower.last)) / length,
         inner.one_side,
         (upper.wick + lower.wick) / max(touches, 1),
+        float(max(inner.visits_upper, inner.visits_lower)),
+        float(min(inner.visits_upper, inner.visits_lower)),
+        width_at(lines[UPPER], lines[LOWER], bar) / pair.height,
+        before_of(prices, lines, pair),
     )
 
 
@@ -189,6 +199,8 @@ class Inner(NamedTuple):
     middle: float
     bar_size: float
     one_side: float
+    visits_upper: int
+    visits_lower: int
 
 
 @compiled
@@ -197,8 +209,10 @@ def measured_bars(
 ) -> Inner:
     """Measure the bars of a pattern in one pass, since this is where a walk spends its time."""
     lean = largest = gap = ranges = was = 0.0
-    outside = crossings = longest = 0
+    outside = crossings = longest = visits_upper = visits_lower = 0
     crossed = pair.start
+    away_upper = away_lower = True
+    near, far = VISIT * pair.height, DEPARTURE * pair.height
     for k in range(pair.start, bar + 1):
         price = prices[k]
         upper, lower = value_at(lines[UPPER], k), value_at(lines[LOWER], k)
@@ -215,6 +229,10 @@ def measured_bars(
         largest = max(largest, top + bottom)
         slack = parameters.outside_min * width
         outside += top > upper + slack or bottom > lower + slack
+        visits_upper += away_upper and upper - top <= near
+        away_upper = upper - top > (near if away_upper else far)
+        visits_lower += away_lower and lower - bottom <= near
+        away_lower = lower - bottom > (near if away_lower else far)
         if k > pair.start:
             gap = max(gap, abs(price.gap))
     bars = pair.length + 1
@@ -227,7 +245,21 @@ def measured_bars(
         float(crossings),
         ranges / bars / (0.5 * (pair.width + width_at(lines[UPPER], lines[LOWER], bar))),
         longest / bars,
+        visits_upper,
+        visits_lower,
     )
+
+
+@compiled
+def before_of(prices: Rows, lines: Rows, pair: LinePair) -> float:
+    """How far the bars before a pattern, a third as many as it has, reach beyond its lines drawn
+    back: the lesser of the reach above and below, in widths; 0 without such bars.
+    """
+    above = below = -np.inf
+    for k in range(max(0, pair.start - max(BEFORE_MIN, pair.length // 3)), pair.start):
+        above = max(above, prices[k].extreme[UPPER] - value_at(lines[UPPER], k))
+        below = max(below, prices[k].extreme[LOWER] - value_at(lines[LOWER], k))
+    return float(min(above, below) / pair.height) if pair.start > 0 else 0.0
 
 
 @compiled

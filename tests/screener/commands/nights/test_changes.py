@@ -20,7 +20,9 @@ def test_changes_are_listed_under_the_headings_of_an_evening_with_their_reason(
 
     assert result.returncode == 0
     lines = result.stdout.splitlines()
-    assert lines[1] == "Changes since night 20121002-0123456789ab, session 2012-10-02:"
+    assert lines[1] == (
+        "450 changes of 450 patterns since night 20121002-0123456789ab, session 2012-10-02:"
+    )
     kinds = {
         "New tonight": ("new",),
         "Triggered today": ("triggered",),

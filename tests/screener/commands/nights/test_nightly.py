@@ -236,14 +236,14 @@ def test_the_minimum_quality_is_chosen_by_option_or_setting_and_sealed_with_the_
         return manifest.data_version, manifest.inputs.parameters["quality_min"], told
 
     usual, default, told = sealed_at("usual")
-    strict, at_95, few = sealed_at("strict", "--min-quality", "95", SCREENER_MIN_QUALITY="20")
+    strict, at_98, few = sealed_at("strict", "--min-quality", "98", SCREENER_MIN_QUALITY="20")
     lax, at_20, _ = sealed_at("lax", SCREENER_MIN_QUALITY="20")
 
-    assert (at_95, at_20) == (95.0, 20.0)
-    assert default not in (at_95, at_20)
+    assert (at_98, at_20) == (98.0, 20.0)
+    assert default not in (at_98, at_20)
     assert len({usual, strict, lax}) == 3
     assert told
-    assert max(told) < 95
+    assert max(told) < 98
     assert not few
     code, _, errors = run(tmp_path / "bad", "--bars", str(bars), "--min-quality", "101")
     assert code == USAGE
