@@ -4,6 +4,7 @@ python -m research.chartist draw --bars BARS.parquet --out DIR --seed 1 NAME=det
 python -m research.chartist tally --key DIR/key.json --round 3 --readers TEXT --into F A B
 python -m research.chartist show
 python -m research.chartist fit
+python -m research.chartist renumber --bars BARS.parquet
 python -m research.chartist curve --bars BARS.parquet
 python -m research.chartist draw-evening --bars BARS.parquet --out DIR --seed 1
 python -m research.chartist draw-views --bars BARS.parquet --out DIR --seed 1
@@ -52,6 +53,7 @@ from research.chartist.ratings import (
     spans_of,
     write_ratings,
 )
+from research.chartist.renumber import renumbered
 from research.chartist.served import chosen, never_drawn, served
 from screener.nightly.detector.parameters import Parameters
 
@@ -163,6 +165,22 @@ def fit(given: argparse.Namespace) -> None:
         given.into.write_text(trees_file(rated, taught))
 
 
+def renumber(given: argparse.Namespace) -> None:
+    """Give all kept ratings the numbers that they lack, after the judgement has new ones."""
+    market = read_market(given.bars, SYMBOLS["all"])
+    for path in sorted(FOLDER.glob("*.json")):
+        if path.name.startswith("find-"):
+            continue
+        before = read_ratings(path)
+        after = [
+            renumbered(one, market[one.symbol]) if one.symbol and one.symbol in market else one
+            for one in before
+        ]
+        write_ratings(after, path)
+        counts = (sum(one.shape is not None for one in ratings) for ratings in (before, after))
+        print(f"{path.name}: {{}} ratings had numbers, {{}} have them".format(*counts))
+
+
 def draw_curve(given: argparse.Namespace) -> None:
     """Print the curve of acceptance, recall and yield."""
     for line in curve(kept(), read_market(given.bars, SYMBOLS["all"])):
@@ -265,6 +283,9 @@ def main() -> None:
     fitted = commands.add_parser("fit", help="learn the score from ratings and planted patterns")
     fitted.set_defaults(run=fit)
     fitted.add_argument("--into", type=Path, metavar="CSV", help="file for the trees of the score")
+    again = commands.add_parser("renumber", help="give ratings new numbers")
+    again.set_defaults(run=renumber)
+    again.add_argument("--bars", type=Path, required=True, help="the bars that were drawn")
     curved = commands.add_parser("curve", help="acceptance and recall against yield, by the score")
     curved.add_argument("--bars", type=Path, required=True, help="Parquet: daily bars")
     curved.set_defaults(run=draw_curve)

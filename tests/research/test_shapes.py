@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from research.chartist.charts import Chart, DrawnLine, shape_of
 from research.chartist.fit import is_named_today
+from research.chartist.ratings import Rating
+from research.chartist.renumber import renumbered
 from research.chartist.shapes import shape_at
 from screener.nightly.bars import Bars
 from screener.nightly.detector.events import VERSION, PatternType, Scale
@@ -77,3 +82,26 @@ def test_a_rating_whose_name_no_drawing_has_today_does_not_teach() -> None:
     assert not is_named_today("ascending triangle", {"inward": -1.1 * bound})
     assert not is_named_today("descending triangle", {"inward": 1.1 * bound})
     assert is_named_today("rising wedge", {"inward": -1.1 * bound})
+
+
+def test_a_rating_gets_the_numbers_that_it_lacks_from_those_that_it_has() -> None:
+    """Its lines are found again without a price, and what was kept stays to the last digit."""
+    upper, lower = (DrawnLine(START, *getattr(DRAWN.lines, side)) for side in ("upper", "lower"))
+    chart = Chart("evening", "AAA", "symmetrical triangle", DRAWN.bars, upper, lower, LAST)
+    whole = shape_of(chart)
+    assert whole is not None
+    start, last = (chart.date(bar).isoformat() for bar in (START, LAST))
+    kept = {name: value for name, value in whole.items() if name not in ("visits", "before")}
+    rating = Rating(
+        *("evening-0", "two models", "evening", "AAA", None, "symmetrical triangle"),
+        *(start, last, start, start, (2, 2), ("", "")),
+        shape=kept,
+    )
+
+    again = renumbered(rating, DRAWN.bars).shape
+    assert again is not None
+    assert again["visits"] == whole["visits"]
+    assert again["before"] == pytest.approx(whole["before"], abs=0.02)
+    assert {name: again[name] for name in kept} == kept
+    moved = replace(rating, shape=kept | {"steepness": 3 * kept["steepness"]})
+    assert renumbered(moved, DRAWN.bars).shape is None
