@@ -27,6 +27,7 @@ from tests.postgres import postgres_url as postgres_url
 from tests.postgres import shared_url as shared_url
 from tests.redis_server import redis_server as redis_server
 from tests.redis_server import shared_redis as shared_redis
+from tests.resealed import reseal_next
 from tests.s3 import bucket_url as bucket_url
 from tests.s3 import nights_url as nights_url
 from tests.s3 import s3 as s3
@@ -107,6 +108,17 @@ def seal_sample(folder: Path) -> None:
 def product_night(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with the sample night as the product makes it; to be read only."""
     return made_once(tmp_path_factory, "product", seal_sample)
+
+
+@pytest.fixture(scope="session")
+def later_night(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with the tests' night and, active, the one after it; to be read only."""
+
+    def seal_both(folder: Path) -> None:
+        copy_night(night, folder)
+        reseal_next(folder, lambda _: None, NIGHT_SESSION + dt.timedelta(days=1))
+
+    return made_once(tmp_path_factory, "later", seal_both)
 
 
 @pytest.fixture

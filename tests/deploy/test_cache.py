@@ -129,11 +129,11 @@ def test_asking_again_counts_for_whoever_asks_and_nobody_is_told_of_the_quota_of
 
 
 def test_a_withdrawn_night_is_gone_from_the_cache_at_once(
-    cached: Cached, product_night: Path
+    cached: Cached, later_night: Path
 ) -> None:
     data = cached.service.settings.data_dir
     older = cached.get("/api/v1/families").json()["data_version"]
-    newest = publish(product_night, data)
+    newest = publish(later_night, data)
     until(lambda: cached.service.get("/families").json()["data_version"] == newest)
     kept = cached.get("/api/v1/families").json()["data_version"]
     Nights(data).withdraw(newest, "It is a test.", utc_now())

@@ -149,14 +149,12 @@ def test_what_is_for_the_machine_is_not_seen_outside(site: Site, path: str) -> N
 
 
 @needs_nginx
-def test_a_new_night_reaches_open_pages_and_costs_no_request(
-    site: Site, product_night: Path
-) -> None:
+def test_a_new_night_reaches_open_pages_and_costs_no_request(site: Site, later_night: Path) -> None:
     context = site.proxy.tls.context
     with under_load(site.client, *STEADY) as load, stream(site.proxy.url, verify=context) as news:
         first = next(news)
         load.wait_for_more()
-        published = publish(product_night, site.service.settings.data_dir)
+        published = publish(later_night, site.service.settings.data_dir)
         second = next(news)
         load.wait_for_more()
 

@@ -33,7 +33,7 @@ def test_up_makes_everything_and_a_second_up_serves_what_is_there(tmp_path: Path
     with serving_process(tmp_path, command="up") as server:
         base = f"{server.url}/api/v1"
         until(lambda: httpx.get(f"{base}/demo/AAPL").status_code == 200)
-        demo = httpx.get(f"{base}/demo/AAPL").json()
+        demo = httpx.get(f"{base}/demo/GOOG").json()
         until(lambda: "password" in server.stderr.read_text())
         greeting = server.stderr.read_text()
         check_password(server, greeting)
@@ -48,8 +48,9 @@ def test_up_makes_everything_and_a_second_up_serves_what_is_there(tmp_path: Path
 
     assert demo["as_of_session"] == SAMPLE_SESSION.isoformat()
     assert [(setup["family"], setup["status"]) for setup in demo["setups"]] == [
-        ("falling_wedge", "forming"),
+        ("rising_wedge", "forming"),
         ("triangle", "in_progress"),
+        ("rising_wedge", "in_progress"),
     ]
     assert "claude mcp add" in greeting
     assert greeting.count(secret) == greeting.splitlines().count(f"  {secret}") == 1

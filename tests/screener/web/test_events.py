@@ -29,12 +29,12 @@ def private(data_dir: Path) -> Iterator[Service]:
 
 
 def test_an_open_page_is_told_of_the_night_at_once_and_of_the_next_one_when_it_is_out(
-    data_dir: Path, product_night: Path
+    data_dir: Path, later_night: Path
 ) -> None:
     first = Nights(data_dir).check_active()
     with serving(data_dir) as live, stream(live.url) as news:
         at_once = next(news)
-        second = publish(product_night, data_dir)
+        second = publish(later_night, data_dir)
         later = next(news)
 
     assert at_once.name == later.name == "night"
@@ -59,14 +59,14 @@ def test_a_page_without_a_night_is_told_of_the_first_one(tmp_path: Path, night: 
     assert told["night"]["data_version"] == told["progress"]["data_version"] == version
 
 
-def test_progress_is_for_those_who_may_see_the_scan(data_dir: Path, product_night: Path) -> None:
+def test_progress_is_for_those_who_may_see_the_scan(data_dir: Path, later_night: Path) -> None:
     with serving(data_dir) as live, ExitStack() as stack:
         jars = [{}, cookies_of(live, AccountPlan.NONE), cookies_of(live, AccountPlan.PREMIUM)]
         streams = [stack.enter_context(stream(live.url, cookies=jar)) for jar in jars]
         assert [next(news).name for news in streams] == ["night"] * 3
         with ProgressFile(data_dir).recording("bars"):
             told_first = next(streams[2]).name
-            publish(product_night, data_dir)
+            publish(later_night, data_dir)
             # No progress came between both nights.
             told_next = [next(news).name for news in streams]
 

@@ -62,14 +62,14 @@ def test_the_waiting_page_follows_a_nightly_that_fails_and_one_that_turns_it_int
 
 
 def test_a_page_with_a_night_says_that_a_newer_one_is_out(
-    data_dir: Path, product_night: Path, chromium: BrowserContext
+    data_dir: Path, later_night: Path, chromium: BrowserContext
 ) -> None:
     with serving(data_dir) as live:
         page = chromium.new_page()
         page.goto(live.url)
         assert page.get_by_role("status").inner_text() == ""
-        copy_night(product_night, data_dir)
-        page.get_by_role("status").get_by_text("A newer night is out, as of 2013-01-22").wait_for()
+        copy_night(later_night, data_dir)
+        page.get_by_role("status").get_by_text("A newer night is out, as of 2012-10-04").wait_for()
         page.get_by_role("link", name="reload").click()
         page.wait_for_load_state()
         assert page.get_by_role("status").inner_text() == ""
