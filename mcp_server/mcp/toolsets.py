@@ -120,7 +120,8 @@ SEVEN = _named(
         "only with lift_r, the excess R over random entries, and its verdict, and do not subtract "
         "placebo_avg_r, the R of random entries, from it. For a triangle quote by_direction, not "
         "the whole record. attempt.number above 1: a later attempt, not counted in records. "
-        "last_close_side beyond: one more close there fires the trigger.",
+        "last_close_side beyond: one more close there fires the trigger. Trades open for over 120 "
+        "sessions are only in get_pattern_history.",
         "symbol",
     ),
     _tool(
@@ -217,7 +218,8 @@ _MORE = _named(
         "get_ticker_record",
         "Track record of a ticker",
         "Past results of one tracked ticker, for each family in which it has a resolved trade, "
-        "even without a current setup.",
+        "even without a current setup. A ticker that the night does not cover has none here; "
+        "get_pattern_history has its past trades.",
         "symbol",
         "family",
     ),

@@ -281,8 +281,9 @@ class ScanArguments(ListArguments):
         WithJsonSchema(
             {
                 "description": "`rank` (largest median winning trade first; with status all, "
-                "forming first) or a column; a leading - reverses it. Rows without a number come "
-                "last.",
+                "forming first) or a column; a leading - reverses it. `nearness`: those within 2% "
+                "of their trigger, then the others, each by quality; for the nearest first take "
+                "`distance`. Rows without a number come last.",
                 "enum": list(SORTS),
                 "type": "string",
             }

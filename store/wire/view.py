@@ -351,11 +351,14 @@ def _records(row: Fields, direction: Direction) -> dict[str, Any]:
     else:
         shown = own if own and own.sample_size >= TICKER_SAMPLE else other
         expected = sample or family
+    has_own = ticker is not None and bool(sample.get("sample_size"))
     return {
         "record": shown,
         "own": own,
         "expected_r": expected.get("expected_r"),
-        "expected_r_scope": ("ticker" if ticker else "family") if expected else None,
-        "expected_r_trades": sample.get("sample_size", 0) if expected else None,
+        "expected_r_scope": ("ticker" if has_own else "family") if expected else None,
+        "expected_r_trades": (sample if has_own else family).get("sample_size", 0)
+        if expected
+        else None,
         "placebo_avg_r": family.get("placebo_avg_r"),
     }

@@ -28,7 +28,7 @@ from mcp_server.operations.selection import (
 from store.nights.book import Book
 from store.wire.labels import ASSET_TYPES
 from store.wire.scan_index import compact
-from store.wire.view import NEAR_STOP
+from store.wire.view import NEAR_STOP, SetupView
 from store.wire.words import NO_QUALITY, named, plural
 
 if TYPE_CHECKING:
@@ -51,6 +51,15 @@ WHERE_OWN: Final = {
 """Where rows have this record."""
 
 TYPE_WORDS: Final = {"stock": "stocks", "etf": "ETFs", "crypto": "crypto"}
+
+
+NOT_KNOWN_AS_NEW: Final = (
+    "It is not known which setups are new: there is no earlier night of these rules."
+)
+TOO_OLD: Final = (
+    "Trades that have been open for over 120 sessions, unless the operator changed that, are not "
+    "listed here; get_pattern_history has them."
+)
 
 
 async def scan(call: Call[ScanArguments]) -> Answer:
@@ -135,10 +144,7 @@ def notes(
     """What a reader of this selection could take for something else."""
     if book.currencies and any(one.kind.unit == "$" for one in arguments.filters):
         yield "Filters in $ count US dollars; setups in another currency never match them."
-    asks = {predicate.column for predicate in arguments.filters} | sorted_by(arguments)
-    known = book.evidence.numbers.get("quality")
-    if "quality" in asks and known is not None and len(known) and np.isnan(known).all():
-        yield NO_QUALITY
+    yield from _unknown(book, arguments, matches)
     yield from (words for one in arguments.filters if (words := doubt(one)))
     if arguments.max_distance_pct and arguments.max_distance_pct < FRACTION:
         yield in_percent("max_distance_pct", arguments.max_distance_pct)
@@ -151,8 +157,7 @@ def notes(
     views = [book.scan.rows[row] for row in rows]
     if any((view.attempt or 1) > 1 for view in views):
         yield "Rows with an attempt above 1 are later attempts; records count first attempts only."
-    if any(view.gain_pct is not None for view in views):
-        yield from _of_running(arguments)
+    yield from _of_running(arguments, views)
     if sorted_by(arguments) & set(PRICES) and len({view.currency for view in views}) > 1:
         yield "This order compares prices of several currencies as bare numbers."
     if (
@@ -163,8 +168,22 @@ def notes(
         yield "None of these rows has a number for this order, so they stand by rank."
 
 
-def _of_running(arguments: ScanArguments) -> Iterator[str]:
+def _unknown(book: Book, arguments: ScanArguments, matches: Matches) -> Iterator[str]:
+    """What a night does not know of any setup that a scan asks for."""
+    asks = {predicate.column for predicate in arguments.filters} | sorted_by(arguments)
+    known = book.evidence.numbers.get("quality")
+    if "quality" in asks and known is not None and len(known) and np.isnan(known).all():
+        yield NO_QUALITY
+    if "new" in matches.without_evidence:
+        yield NOT_KNOWN_AS_NEW
+
+
+def _of_running(arguments: ScanArguments, views: Sequence[SetupView]) -> Iterator[str]:
     """What a reader of running trades could take for something else."""
+    if arguments.status != "forming" and (arguments.symbols or "sessions" in sorted_by(arguments)):
+        yield TOO_OLD
+    if all(view.gain_pct is None for view in views):
+        return
     if arguments.status == "in_progress":
         yield (
             "Only trades still open: those that hit their stop or target are left out, so these "
@@ -190,14 +209,7 @@ def row_notes(
     elif not book.scan.rows:
         symbols = plural(book.counts.covered if book.counts else 0, "symbol")
         yield f"This night covers {symbols} and found no setup."
-    opposites = (book.scan.rows[row].opposite for row in rows if matches.by_second[row])
-    found = [f"{v.symbol} ({v.direction}, {abs(v.distance_pct or 0):.2f}%)" for v in opposites if v]
-    if found:
-        yield (
-            "May break either way, and their second plan (opposite_plan) counts here (its distance "
-            f"to the trigger): {named(found, MAX_NAMED)}. Other numbers of these rows count their "
-            "first plan."
-        )
+    yield from _of_second_plans(book, arguments, matches, rows)
     if rows and _asks_of_ticker(arguments):
         where = WHERE_OWN[getattr(arguments, "rows", "full")]
         yield f"The ticker's own record stands {where}; win_rate_pct may be its family's."
@@ -207,6 +219,23 @@ def row_notes(
             f"Open trades (in_progress): {running} of these {plural(len(rows), 'row')}. Their "
             "trigger has fired: distance_to_trigger_pct is how far the close is from it, and "
             "gain_pct counts from the entry."
+        )
+
+
+def _of_second_plans(
+    book: Book, arguments: ScanArguments, matches: Matches, rows: Sequence[int]
+) -> Iterator[str]:
+    """How many of all matches count by their second plan, and which rows of the page."""
+    groups = matches.groups(arguments.status)
+    count = sum(size(group & matches.by_second) for group in groups)
+    opposites = (book.scan.rows[row].opposite for row in rows if matches.by_second[row])
+    found = [f"{v.symbol} ({v.direction}, {abs(v.distance_pct or 0):.2f}%)" for v in opposites if v]
+    if count:
+        here = f"; on this page, with the distance to its trigger: {named(found, MAX_NAMED)}"
+        yield (
+            f"May break either way and count here by their second plan (opposite_plan): {count} of "
+            f"{sum(map(size, groups))} matches{here * bool(found)}. Other numbers of these rows "
+            "count their first plan."
         )
 
 

@@ -157,6 +157,9 @@ def test_a_row_that_matches_by_the_plan_it_does_not_show_is_told(
 
     assert ("opposite_plan" in told) is is_told
     assert ("SCS (bearish, 0.80%)" in told) is is_told
+    elsewhere = " ".join(row_notes(book, arguments, matches, []))
+    assert ("1 of " in elsewhere and "opposite_plan" in elsewhere) is is_told, "of all matches"
+    assert "SCS" not in elsewhere, "of this page"
 
 
 @pytest.mark.parametrize(

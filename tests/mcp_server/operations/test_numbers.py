@@ -242,3 +242,14 @@ def test_the_id_of_a_past_trade_points_to_its_page(service: Service) -> None:
 
         assert (refused.status_code, refused.json()["error"]) == (404, "setup_not_found")
         assert refused.json()["fix"].endswith(f"/symbols/AAPL/trades/{trade['lineage_id']}")
+
+
+async def test_a_scan_tells_what_it_cannot_know_and_what_it_leaves_out(service: Service) -> None:
+    """The first night has none before it, and an old open trade is only in the history."""
+    new = '[{"kind":"new","value":true}]'
+    for status in ("forming", "all"):
+        assert "It is not known which setups are new" in told(service, status=status, filters=new)
+    assert "It is not known" not in told(service)
+    for one in ({"symbols": "MSFT"}, {"sort": "-sessions"}):
+        assert "get_pattern_history has them" in told(service, status="in_progress", **one)
+        assert "get_pattern_history has them" not in told(service, status="forming", **one)

@@ -129,7 +129,8 @@ def test_the_second_plan_has_the_record_of_its_direction(
     assert (row["win_rate_scope"], row["win_rate_pct"]) == ("family", 60.0)
     assert tuple(second[f"win_rate_{name}"] for name in ("scope", "pct", "trades")) == shown
     assert second["expected_r"] == (own["expected_r"] if own else -0.2)
-    assert second["expected_r_trades"] == (own["sample_size"] if own else 0)
+    assert second["expected_r_trades"] == (own["sample_size"] if own else 900)
+    assert second["expected_r_scope"] == ("ticker" if own else "family")
     assert (second["placebo_avg_r"], second["placebo_scope"]) == (0.05, "family")
     assert second["ticker_trades"] == (own["sample_size"] if own else 0)
     assert row["ticker_trades"] == 0
