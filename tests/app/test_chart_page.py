@@ -158,7 +158,7 @@ def test_the_page_shows_the_texts_of_the_setup_whole(
     for name in ("trigger_price", "stop_price", "target_price"):
         assert f"{shown['plans'][0][name]:,.2f}" in plans
     described = host.frame.get_attribute("#chart", "aria-label") or ""
-    assert "trigger 207.60, stop 212.46, target 196.32" in described
+    assert "trigger 207.60, stop 211.98, target 195.95" in described
     assert host.seen["app"]["name"] == "pattern-screener-chart"
 
 
