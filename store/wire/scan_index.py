@@ -41,10 +41,10 @@ def compact(
     """A row of the scan in short. `others` are the other attempts of its formation; `with_own` adds
     the record of its ticker.
     """
-    record, opposite = view.record, view.opposite
-    second = opposite and {
-        **_of_plan(opposite, with_own),
-        "distance_to_trigger_pct": opposite.plan.distance_pct(view.last_close),
+    record = view.record
+    second = view.opposite and {
+        **_of_plan(view.opposite, with_own),
+        **opposite(view)["opposite_plan"],
     }
     return {
         "rank": view.rank,
@@ -118,9 +118,9 @@ def levels(plan: PlanView) -> dict[str, Any]:
 
 def opposite(view: SetupView) -> dict[str, Any]:
     """The second plan of a setup that may break out either way; nothing of any other."""
-    if len(view.plans) == 1:
+    if view.opposite is None:
         return {}
-    plan = view.plans[1]
+    plan = view.opposite.plan
     distance = plan.distance_pct(view.last_close)
     return {"opposite_plan": {**levels(plan), "distance_to_trigger_pct": distance}}
 

@@ -194,7 +194,7 @@ def _notes(
         gone = any(_heading(row) == "gone" for row in other)
         yield (
             f"May break either way, and the opposite_plan is the {wanted} one: {names}. Other "
-            f"numbers of these rows count their first plan."
+            "numbers of these rows count their first plan."
             f"{' Those gone have no opposite_plan.' * gone}"
         )
 

@@ -29,7 +29,7 @@ from store.nights.book import Book
 from store.wire.labels import ASSET_TYPES
 from store.wire.scan_index import compact
 from store.wire.view import NEAR_STOP, SetupView
-from store.wire.words import NO_QUALITY, named, plural
+from store.wire.words import NO_NIGHT, NO_QUALITY, named, plural
 
 if TYPE_CHECKING:
     from mcp_server.operations.answers import Answer
@@ -205,7 +205,7 @@ def row_notes(
     kinds = (predicate.kind for predicate in arguments.filters)
     yield from (f"{kind.name}: {kind.meaning}" for kind in kinds if kind.apart)
     if book.session is None:
-        yield "There is no night yet."
+        yield NO_NIGHT
     elif not book.scan.rows:
         symbols = plural(book.counts.covered if book.counts else 0, "symbol")
         yield f"This night covers {symbols} and found no setup."
