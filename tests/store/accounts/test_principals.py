@@ -139,7 +139,8 @@ class House:
 
 
 @pytest.fixture
-async def house(database: Database) -> AsyncIterator[House]:
+async def house(database: Database, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[House]:
+    monkeypatch.setattr(feed, "FRESH_SECONDS", 60)  # a slow machine forgets nothing here
     house = House(database)
     await house.furnish()
     watching = asyncio.create_task(house.changes.keep_watching())
