@@ -32,6 +32,8 @@ COLUMNS: Mapping[str, SortColumn] = {
     "typical_gain": SortColumn("Median winning trade", "typical_return"),
     "expected_r": SortColumn("Expectancy (R)", "min_expected_r"),
     "win_rate": SortColumn("Win rate", "win_rate"),
+    "ticker_win_rate": SortColumn("Win rate of this ticker", "min_win_rate"),
+    "ticker_avg_r": SortColumn("Average R of this ticker", "min_avg_r"),
     "sample": SortColumn("Trades", "sample", "smallest first", "largest first"),
     "price": SortColumn("Price", "close"),
     "daily_change": SortColumn("Day's change", "daily_change"),

@@ -116,10 +116,12 @@ SEVEN = _named(
         "triangle has one per direction) and past results of the pattern. In open trades stop, "
         "target, gain_pct and gain_r are measured from entry_price. R is the distance from entry "
         "to stop. `track_record.family` and `.ticker`: win_rate_pct with sample_size and "
-        "avg_loss_pct. expected_r is avg_r shrunk by 60 trades and includes market drift: give it "
+        "avg_loss_pct. expected_r is avg_r shrunk by 60 trades, a ticker's toward its family's (so "
+        "it is no result of the ticker), and includes market drift: give it "
         "only with lift_r, the excess R over random entries, and its verdict, and do not subtract "
         "placebo_avg_r, the R of random entries, from it. For a triangle quote by_direction, not "
-        "the whole record. attempt.number above 1: a later attempt, not counted in records. "
+        "the whole record. attempt.number above 1: a later attempt, not counted in records; the "
+        "first may have had another direction or family (its lineage_id in get_pattern_history). "
         "last_close_side beyond: one more close there fires the trigger. Trades open for over 120 "
         "sessions are only in get_pattern_history.",
         "symbol",
@@ -228,8 +230,10 @@ _MORE = _named(
         "Market-wide scan",
         "The current setups of the whole market, filtered, sorted and paged; no ticker needs to be "
         "tracked. Rank 1 has the largest expected_gain_pct (median winning trade, which may exceed "
-        "target_move_pct, the move to this target). Rank is not about odds: for those sort by "
-        "-expected_r, and give it only with its scope and sample; placebo_avg_r (random entries) "
+        "target_move_pct, the move to this target; with few wins mostly the family's). Rank is not "
+        "about odds: for those sort by -expected_r, and give it only with its scope and sample. A "
+        "ticker's is drawn toward its family's with the weight of 60 trades: what the ticker "
+        "earned itself is ticker_avg_r, shown when you sort by it. placebo_avg_r (random entries) "
         "is of placebo_scope, verdict of win_rate_scope, so do not subtract. A triangle that may "
         "break either way matches if one plan fulfils every condition; `notes` tells if it is the "
         "opposite_plan. Entry is the daily close beyond the moving trigger, not a touch. Open "

@@ -23,6 +23,7 @@ from pydantic import (
     PlainSerializer,
     PlainValidator,
     ValidationError,
+    ValidationInfo,
     WithJsonSchema,
 )
 
@@ -131,6 +132,13 @@ def _day(value: object) -> object:
     return dt.date.fromisoformat(value.strip())
 
 
+def _not_before_since(value: dt.date, info: ValidationInfo) -> dt.date:
+    since = info.data.get("since")
+    if since and value < since:
+        raise ValueError
+    return value
+
+
 def _date(description: str) -> WithJsonSchema:
     # Some hosts refuse the format `date` of a text.
     return WithJsonSchema({"description": f"ISO date. {description}", "type": "string"})
@@ -224,7 +232,12 @@ class HistoryArguments(SymbolArguments):
     ] = "all"
     family: FamilyFilter = None
     since: Annotated[dt.date | None, BeforeValidator(_day), _date("First entry_date.")] = None
-    until: Annotated[dt.date | None, BeforeValidator(_day), _date("Last entry_date.")] = None
+    until: Annotated[
+        dt.date | None,
+        BeforeValidator(_day),
+        AfterValidator(_not_before_since),
+        _date("Last entry_date."),
+    ] = None
 
 
 class RecordArguments(SymbolArguments):
@@ -403,7 +416,7 @@ _REQUIREMENTS = {
     "sort": f"sort must be one of {', '.join(SORTS)}",
     "rows": "rows must be compact or full",
     "since": "since must be a date such as 2025-01-31",
-    "until": "until must be a date such as 2025-01-31",
+    "until": "until must be a date such as 2025-01-31, not before since",
     "outcome": "outcome must be all, resolved or open",
     "search": f"search must be text of at most {MAX_WORD} characters",
     "symbols": f"symbols must be a list of strings, of a scan or of changes at most {MAX_SYMBOLS}",

@@ -116,6 +116,7 @@ MALFORMED = tuple(
         ("get_pattern_history", _M1, "outcome", ("win",)),
         ("get_pattern_history", _M1, "family", _NO_FAMILY),
         ("get_pattern_history", _M1, "since", _NO_DATE),
+        ("get_pattern_history", {**_M1, "since": "2012-01-02"}, "until", ("2012-01-01",)),
         ("get_pattern_history", _M1, "until", _NO_DATE),
         ("get_ticker_record", _M1, "family", _NO_FAMILY),
         ("get_universe", {}, "search", ("x" * 65,)),

@@ -306,6 +306,18 @@ async def test_rows_show_the_record_of_the_ticker_that_a_filter_looks_at(live: S
     assert not any("ticker_trades" in row for row in plain["setups"])
 
 
+async def test_a_scan_by_own_win_rate_in_another_order_says_where_its_order_comes_from(
+    live: Service,
+) -> None:
+    key = new_key(live.settings, "order@example.com")
+    asked = {"filters": [{"kind": "min_win_rate", "op": ">=", "value": 0}], "status": "all"}
+    by_family = await asked_for(live, key, "scan_setups", sort="-win_rate", **asked)
+    by_ticker = await asked_for(live, key, "scan_setups", sort="-ticker_win_rate", **asked)
+
+    told = ["sort by ticker_win_rate" in " ".join(one["notes"]) for one in (by_family, by_ticker)]
+    assert told == [True, False]
+
+
 async def test_notes_count_the_rows_that_are_shown(live: Service) -> None:
     key = new_key(live.settings, "shown@example.com", tracked=SYMBOLS)
     answer = await asked_for(

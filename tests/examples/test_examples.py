@@ -51,7 +51,7 @@ PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 WIN_RATE = re.compile(r"[\d.]+% of \d+ trades?\b|[\d.]+% reached the target")
 SAMPLE_AND_LOSS = re.compile(
     r"% of \d+ trades?, (average loss -[\d.]+%|no loss)"
-    r"|: \d+ resolved trades? from .*(average loss -[\d.]+%|no loss)"
+    r"|: \d+ resolved trades? in .*(average loss -[\d.]+%|no loss)"
 )
 
 

@@ -47,7 +47,7 @@ def test_the_notebook_shows_the_night_a_chart_and_what_random_entries_did(
     assert base64.b64decode(picture).startswith(b"\x89PNG")
     told = "\n".join(texts)
     assert (
-        "Rising wedge: 15 resolved trades from 2000-05-25 to 2009-09-25; 20.00% reached the "
+        "Rising wedge: 15 resolved trades in the bars from 2000-05-25 to 2009-09-25, the first "
         in told
     )
     assert "Better than random entries: no family." in told

@@ -42,7 +42,7 @@ MAX_NAMED = 10
 """Most setups or symbols that a note names."""
 
 OF_TICKER: Final = frozenset({"min_win_rate", "min_avg_r"})
-"""Kinds of filters that look at the ticker's own record."""
+"""Columns, by which rows are filtered or sorted, of the ticker's own record."""
 
 WHERE_OWN: Final = {
     "compact": "in ticker_win_rate_pct, ticker_avg_r and ticker_trades",
@@ -156,7 +156,11 @@ def notes(
     yield from _missing(book, arguments, matches)
     views = [book.scan.rows[row] for row in rows]
     if any((view.attempt or 1) > 1 for view in views):
-        yield "Rows with an attempt above 1 are later attempts; records count first attempts only."
+        yield (
+            "Rows with an attempt above 1 are later attempts; records count first attempts only. "
+            "The first may have had another direction or family: see its lineage_id in "
+            "get_pattern_history."
+        )
     yield from _of_running(arguments, views)
     if sorted_by(arguments) & set(PRICES) and len({view.currency for view in views}) > 1:
         yield "This order compares prices of several currencies as bare numbers."
@@ -213,6 +217,8 @@ def row_notes(
     if rows and _asks_of_ticker(arguments):
         where = WHERE_OWN[getattr(arguments, "rows", "full")]
         yield f"The ticker's own record stands {where}; win_rate_pct may be its family's."
+        if "win_rate" in sorted_by(arguments):
+            yield ("Sorted by win_rate_pct; for the ticker's own win rate sort by ticker_win_rate.")
     running = sum(book.scan.rows[row].status != "forming" for row in rows)
     if running and (arguments.status == "all" or is_about_distance(arguments)):
         yield (
@@ -240,8 +246,9 @@ def _of_second_plans(
 
 
 def _asks_of_ticker(arguments: ScanArguments) -> bool:
-    """Whether a filter looks at the ticker's own record."""
-    return any(predicate.kind.name in OF_TICKER for predicate in arguments.filters)
+    """Whether a filter or the order looks at the ticker's own record."""
+    asked = {predicate.column for predicate in arguments.filters} | sorted_by(arguments)
+    return bool(asked & OF_TICKER)
 
 
 def _missing(book: Book, arguments: ScanArguments, matches: Matches) -> Iterator[str]:

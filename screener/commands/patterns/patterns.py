@@ -42,8 +42,9 @@ def scan(
         str | None,
         typer.Option(
             help="rank, symbol, pattern, price, daily_change, market_cap, quality, distance, "
-            "trigger, stop, target, reward_to_risk, gain, sessions, win_rate, sample, expected_r, "
-            "typical_gain or nearness; prefix - to reverse: --sort=-gain."
+            "trigger, stop, target, reward_to_risk, gain, sessions, win_rate, ticker_win_rate, "
+            "ticker_avg_r, sample, expected_r, typical_gain or nearness; prefix - to "
+            "reverse: --sort=-gain."
         ),
     ] = None,
     limit: Annotated[int, typer.Option(help="Rows to show, 1 to 200.")] = 50,

@@ -100,7 +100,8 @@ class Statistics:
         )
 
     def _family_record(self, family: Family, start: dt.date) -> TrackRecord | None:
-        scope = Scope(family, None, start, self._as_of, self._detector)
+        symbols = self._trades.symbols(Group(family))
+        scope = Scope(family, None, start, self._as_of, self._detector, symbols)
         directions = self._directions[family]
         return track_record(scope, self._families[family], directions, directions)
 

@@ -91,6 +91,11 @@ class ResolvedTrades:
         span = self._span(group.symbol)
         return np.flatnonzero(self._mask(group, span)) + (span.start or 0)
 
+    def symbols(self, group: Group) -> int:
+        """How many symbols have trades in a group."""
+        starts = [span.start for span in self.spans.values()]
+        return len(np.unique(np.searchsorted(starts, self.members(group), side="right")))
+
     def _span(self, symbol: str | None) -> slice:
         return slice(None) if symbol is None else self.spans.get(symbol, slice(0, 0))
 

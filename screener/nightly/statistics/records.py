@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from screener.nightly.bars import to_date
 from screener.nightly.detector.events import Rows
 from screener.nightly.results.views import multiple, percent
 from screener.nightly.statistics.groups import Group
@@ -18,6 +19,7 @@ from screener.nightly.statistics.summary import GroupSummary, Mean
 from store.wire.families import Direction, Family
 from store.wire.method import METHOD, Costs, Estimate, Measure
 from store.wire.records import AfterCosts, SideRecord, Sides, TrackRecord
+from store.wire.words import plural
 
 COSTS: Final = (10, 25)
 """Round-trip costs in basis points of the entry price."""
@@ -36,6 +38,8 @@ class Scope:
     end: dt.date
     detector: int
     """The version of the detector that drew the patterns."""
+    symbols: int = 1
+    """How many have trades in it."""
 
 
 def measure(summary: GroupSummary, group: Group) -> Measure:
@@ -160,6 +164,8 @@ def _measured(scope: Scope, placebo: Directions) -> str:
         "frozen at entry, stop first when both are hit in one bar, open trades, costs and slippage "
         "excluded"
     )
+    if scope.symbol is None:
+        text += f"; on {plural(scope.symbols, 'symbol')}, also those no longer covered"
     both = scope.family.both_ways
     drawn = [
         f"in {lift.placebo_pct.value:.1f}%{f' of {way} entries' if both else ''}, average "
@@ -179,13 +185,14 @@ def _words(scope: Scope, whole: GroupSummary, side: str = "") -> str:
     median = None if whole.median_win is None else percent(whole.median_win)
     where = f" on {scope.symbol}" if scope.symbol else ""
     trades = "trade" if whole.trades == 1 else "trades"
+    first = to_date(int(whole.facts["entry_day"].min()))
     win, loss = whole.avg_win_pct, whole.avg_loss_pct
     none = "no stop hit" if whole.losses else "no loss"
     lost = none if loss is None else f"average loss {loss:.2f}%"
     won = "no win" if win is None else f"average win +{win:.2f}%"
     typical = "" if median is None else f", median win +{median:.2f}%"
     return (
-        f"{scope.family.label}{side}{where}: {whole.trades:,} resolved {trades} from "
-        f"{scope.start} to {scope.end}; {whole.win_rate_pct:.2f}% reached the target; "
-        f"{won}, {lost}{typical}."
+        f"{scope.family.label}{side}{where}: {whole.trades:,} resolved {trades} in the bars from "
+        f"{scope.start} to {scope.end}, the first entered on {first}; {whole.win_rate_pct:.2f}% "
+        f"reached the target; {won}, {lost}{typical}."
     )

@@ -114,4 +114,4 @@ def test_a_record_writes_thousands_of_trades_with_a_comma() -> None:
     record = track_record(scope, GroupSummary(facts), {}, {})
 
     assert record is not None
-    assert record.summary.startswith("Rising wedge: 1,204 resolved trades from ")
+    assert record.summary.startswith("Rising wedge: 1,204 resolved trades in the bars from ")

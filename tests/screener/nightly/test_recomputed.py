@@ -31,6 +31,7 @@ from store.nights.book import Book
 from store.nights.nights import Nights
 from store.wire.families import Family
 from store.wire.method import Measure, Method
+from store.wire.words import plural
 from tests.conftest import CROWDED
 from tests.once import made_once
 from tests.screener.nightly.nights import source_of
@@ -237,6 +238,9 @@ def test_every_family_record_is_what_the_bars_say(measured: Night, family: Famil
 
     check(record, record_of(trades))
     assert record["verdict"] == measured.verdict(("family", family.value))
+    assert f"the first entered on {min(trade.entered for trade in trades)};" in record["summary"]
+    symbols = plural(len({trade.symbol for trade in trades}), "symbol")
+    assert f"; on {symbols}, also those no longer covered" in record["measured"]
     if family is not Family.TRIANGLE:
         assert record["by_direction"] is None
 

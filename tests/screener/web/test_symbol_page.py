@@ -41,7 +41,7 @@ def test_each_sentence_of_a_symbol_begins_with_a_capital_and_a_record_is_said_on
         main = Document(visitor.get(f"/symbols/{symbol}").text).root.all("main")[0]
         for paragraph in (one.text for part in main.all("section") for one in part.all("p")):
             assert paragraph[:1] == paragraph[:1].upper()
-        told = re.findall(r"[A-Z][^.]*: [\d,]+ resolved trades? from [^;]*;", main.text)
+        told = re.findall(r"[A-Z][^.]*: [\d,]+ resolved trades? in the bars [^;]*;", main.text)
         assert told
         assert len(told) == len({*told})
         for view in book.views(symbol):
