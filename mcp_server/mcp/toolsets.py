@@ -263,7 +263,8 @@ _MORE = _named(
         "get_universe",
         "Covered symbols",
         "The scanned symbols, with name and industry; look them up by symbol, first "
-        "letters, name or industry.",
+        "letters, name or industry. `count` is of all matches, of which some may only resemble the "
+        "search: an industry is counted by a filter of the scan or by its rows.",
         *("search", "limit", "offset", "rows"),
         operation="universe",
         defaults={"limit": 20, "rows": "compact"},

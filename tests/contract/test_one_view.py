@@ -345,3 +345,12 @@ def test_rows_without_a_number_for_a_condition_are_counted(service: Service) -> 
     assert "in track_record.ticker, of a triangle in its by_direction" in " ".join(added)
     count = "1 setup" if without == 1 else f"{without} setups"
     assert f"Win rate of this ticker: {count} without a value" in page
+
+
+async def test_a_scan_by_own_records_says_who_stands_last(live: Service) -> None:
+    key = new_key(live.settings, "few@example.com")
+    for name in ("ticker_win_rate", "ticker_avg_r"):
+        answer = await asked_for(live, key, "scan_setups", sort=f"-{name}", status="all")
+        assert "fewer than 5 resolved trades" in " ".join(answer["notes"])
+    answer = await asked_for(live, key, "scan_setups", sort="-win_rate", status="all")
+    assert "fewer than 5 resolved trades" not in " ".join(answer["notes"])

@@ -24,11 +24,12 @@ from mcp_server.operations.selection import (
     size,
     sort_column,
     sorted_by,
+    wanted_of,
 )
 from store.nights.book import Book
 from store.wire.labels import ASSET_TYPES
-from store.wire.scan_index import compact
-from store.wire.view import NEAR_STOP, SetupView
+from store.wire.scan_index import OF_A_PLAN, compact
+from store.wire.view import EVIDENCE_SAMPLE, NEAR_STOP, SetupView
 from store.wire.words import NO_NIGHT, NO_QUALITY, named, plural
 
 if TYPE_CHECKING:
@@ -172,6 +173,24 @@ def notes(
         yield "None of these rows has a number for this order, so they stand by rank."
 
 
+def _of_order(arguments: ScanArguments, two_way: Sequence[str]) -> Iterator[str]:
+    """What a reader of the order could take for something else. `two_way` are the symbols of rows
+    that have a second plan and count by their first one.
+    """
+    asked = sorted_by(arguments)
+    if asked & OF_TICKER:
+        yield (
+            f"Tickers with fewer than {EVIDENCE_SAMPLE} resolved trades in the setup's direction "
+            "have no number for this order and stand last."
+        )
+    of_plan = not asked.isdisjoint(OF_A_PLAN) and not is_about_distance(arguments)
+    if two_way and of_plan and wanted_of(arguments) is None:
+        yield (
+            "Triangles that may break either way are ordered by their first plan; `direction` "
+            f"orders them by the other: {named(two_way, MAX_NAMED)}."
+        )
+
+
 def _unknown(book: Book, arguments: ScanArguments, matches: Matches) -> Iterator[str]:
     """What a night does not know of any setup that a scan asks for."""
     asks = {predicate.column for predicate in arguments.filters} | sorted_by(arguments)
@@ -197,8 +216,9 @@ def _of_running(arguments: ScanArguments, views: Sequence[SetupView]) -> Iterato
         yield "max_distance_pct filters forming setups only, not open trades."
     if "reward_to_risk" in sorted_by(arguments):
         yield (
-            "reward_to_risk_left counts from the last close; trades within "
-            f"{NEAR_STOP:g} R of their stop have none and stand last."
+            "Open trades are ordered by reward_to_risk_left, which counts from the last close, not "
+            f"by reward_to_risk; those within {NEAR_STOP:g} R of their stop have none and stand "
+            "last."
         )
 
 
@@ -214,6 +234,8 @@ def row_notes(
         symbols = plural(book.counts.covered if book.counts else 0, "symbol")
         yield f"This night covers {symbols} and found no setup."
     yield from _of_second_plans(book, arguments, matches, rows)
+    first = (book.scan.rows[row] for row in rows if not matches.by_second[row])
+    yield from _of_order(arguments, [view.symbol for view in first if view.opposite])
     if rows and _asks_of_ticker(arguments):
         where = WHERE_OWN[getattr(arguments, "rows", "full")]
         yield f"The ticker's own record stands {where}; win_rate_pct may be its family's."

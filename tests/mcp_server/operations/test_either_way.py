@@ -181,6 +181,30 @@ def test_the_order_counts_the_plan_that_matches(
     assert rows == order
 
 
+@pytest.mark.parametrize(
+    ("asked", "is_told"),
+    [
+        ({"sort": "-win_rate"}, True),
+        ({"sort": "-expected_r"}, True),
+        ({"sort": "symbol"}, False),
+        ({"sort": "distance"}, False),
+        ({"sort": "-win_rate", "direction": "bullish"}, False),
+        ({"sort": "-win_rate", **conditions(("min_rr", ">=", 3))}, False),
+    ],
+)
+def test_an_order_by_numbers_of_a_plan_names_the_triangles_that_have_another(
+    book: Book, asked: dict[str, Any], is_told: bool
+) -> None:
+    arguments = ScanArguments.model_validate(asked)
+    matches = select(book, arguments)
+    rows = np.flatnonzero(matches.forming).tolist()
+
+    told = " ".join(row_notes(book, arguments, matches, rows))
+
+    assert ("ordered by their first plan" in told) is is_told
+    assert ("by the other: SCS." in told) is is_told
+
+
 def test_what_a_plan_knows_is_not_missing(book: Book) -> None:
     book.evidence.numbers["opposite_min_win_rate"][0] = 55.0
     both = ScanArguments.model_validate(conditions(("min_win_rate", ">", 50)))
