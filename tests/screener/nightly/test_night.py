@@ -235,7 +235,7 @@ def test_every_record_states_its_placebo_and_its_losses(book: Book) -> None:
         assert record is not None
         assert "at random dates reached the target in" in record.measured
         trades = "trade" if record.sample_size == 1 else "trades"
-        assert f"{record.sample_size} resolved {trades} from" in record.summary
+        assert f"{record.sample_size} resolved {trades} in the bars from" in record.summary
         assert "average loss" in record.summary
 
 
