@@ -34,7 +34,7 @@ def test_each_line_of_the_table_is_said_somewhere() -> None:
     quoted = [found for row in rows for found in re.findall("`([^`]+)`", row[0])]
     said = list(sentences())
 
-    assert len(quoted) == len(rows) > 10
+    assert len(quoted) == len(rows) > 15
     missing = [line for line in quoted if not any(_says(text, line) for text in said)]
     assert missing == []
 

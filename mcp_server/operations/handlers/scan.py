@@ -173,27 +173,29 @@ def notes(
         yield "None of these rows has a number for this order, so they stand by rank."
 
 
-def _of_order(arguments: ScanArguments, two_way: Sequence[str]) -> Iterator[str]:
-    """What a reader of the order could take for something else. `two_way` are the symbols of rows
-    that have a second plan and count by their first one.
-    """
+def _of_order(
+    book: Book, arguments: ScanArguments, matches: Matches, rows: Sequence[int]
+) -> Iterator[str]:
+    """What a reader of the order could take for something else."""
     asked = sorted_by(arguments)
     if asked & OF_TICKER:
         yield (
             f"Tickers with fewer than {EVIDENCE_SAMPLE} resolved trades in the setup's direction "
             "have no number for this order and stand last."
         )
-    of_plan = not asked.isdisjoint(OF_A_PLAN) and not is_about_distance(arguments)
-    if two_way and of_plan and wanted_of(arguments) is None:
+    if asked.isdisjoint(OF_A_PLAN) or is_about_distance(arguments) or wanted_of(arguments):
+        return
+    first = (book.scan.rows[row] for row in rows if not matches.by_second[row])
+    if two_way := [view.symbol for view in first if view.opposite]:
         yield (
-            "Triangles that may break either way are ordered by their first plan; `direction` "
-            f"orders them by the other: {named(two_way, MAX_NAMED)}."
+            "Triangles that may break either way are ordered by their first plan, or by that of "
+            f"`direction` if it is given: {named(two_way, MAX_NAMED)}."
         )
 
 
 def _unknown(book: Book, arguments: ScanArguments, matches: Matches) -> Iterator[str]:
     """What a night does not know of any setup that a scan asks for."""
-    asks = {predicate.column for predicate in arguments.filters} | sorted_by(arguments)
+    asks = _columns(arguments)
     known = book.evidence.numbers.get("quality")
     if "quality" in asks and known is not None and len(known) and np.isnan(known).all():
         yield NO_QUALITY
@@ -234,13 +236,12 @@ def row_notes(
         symbols = plural(book.counts.covered if book.counts else 0, "symbol")
         yield f"This night covers {symbols} and found no setup."
     yield from _of_second_plans(book, arguments, matches, rows)
-    first = (book.scan.rows[row] for row in rows if not matches.by_second[row])
-    yield from _of_order(arguments, [view.symbol for view in first if view.opposite])
+    yield from _of_order(book, arguments, matches, rows)
     if rows and _asks_of_ticker(arguments):
         where = WHERE_OWN[getattr(arguments, "rows", "full")]
         yield f"The ticker's own record stands {where}; win_rate_pct may be its family's."
         if "win_rate" in sorted_by(arguments):
-            yield ("Sorted by win_rate_pct; for the ticker's own win rate sort by ticker_win_rate.")
+            yield "Sorted by win_rate_pct; for the ticker's own win rate sort by ticker_win_rate."
     running = sum(book.scan.rows[row].status != "forming" for row in rows)
     if running and (arguments.status == "all" or is_about_distance(arguments)):
         yield (
@@ -269,8 +270,12 @@ def _of_second_plans(
 
 def _asks_of_ticker(arguments: ScanArguments) -> bool:
     """Whether a filter or the order looks at the ticker's own record."""
-    asked = {predicate.column for predicate in arguments.filters} | sorted_by(arguments)
-    return bool(asked & OF_TICKER)
+    return bool(_columns(arguments) & OF_TICKER)
+
+
+def _columns(arguments: ScanArguments) -> set[str]:
+    """The columns by which a scan is filtered or sorted."""
+    return {predicate.column for predicate in arguments.filters} | sorted_by(arguments)
 
 
 def _missing(book: Book, arguments: ScanArguments, matches: Matches) -> Iterator[str]:

@@ -165,7 +165,7 @@ def _measured(scope: Scope, placebo: Directions) -> str:
         "excluded"
     )
     if scope.symbol is None:
-        text += f"; on {plural(scope.symbols, 'symbol')}, also those no longer covered"
+        text += f"; on {plural(scope.symbols, 'symbol')}, including any no longer covered"
     both = scope.family.both_ways
     drawn = [
         f"in {lift.placebo_pct.value:.1f}%{f' of {way} entries' if both else ''}, average "

@@ -129,6 +129,15 @@ def test_one_plan_fulfils_all_conditions(
     assert set(np.flatnonzero(matches.forming)) == found
 
 
+def told_of(book: Book, asked: dict[str, Any]) -> tuple[str, str]:
+    """The notes of a page with all forming matches, and of one without any."""
+    arguments = ScanArguments.model_validate(asked)
+    matches = select(book, arguments)
+    rows = np.flatnonzero(matches.forming).tolist()
+    whole, empty = (" ".join(row_notes(book, arguments, matches, some)) for some in (rows, []))
+    return whole, empty
+
+
 @pytest.mark.parametrize(
     ("asked", "is_told"),
     [
@@ -149,15 +158,10 @@ def test_one_plan_fulfils_all_conditions(
 def test_a_row_that_matches_by_the_plan_it_does_not_show_is_told(
     book: Book, asked: dict[str, Any], is_told: bool
 ) -> None:
-    arguments = ScanArguments.model_validate(asked)
-    matches = select(book, arguments)
-    rows = np.flatnonzero(matches.forming).tolist()
-
-    told = " ".join(row_notes(book, arguments, matches, rows))
+    told, elsewhere = told_of(book, asked)
 
     assert ("opposite_plan" in told) is is_told
     assert ("SCS (bearish, 0.80%)" in told) is is_told
-    elsewhere = " ".join(row_notes(book, arguments, matches, []))
     assert ("1 of " in elsewhere and "opposite_plan" in elsewhere) is is_told, "of all matches"
     assert "SCS" not in elsewhere, "of this page"
 
@@ -195,14 +199,11 @@ def test_the_order_counts_the_plan_that_matches(
 def test_an_order_by_numbers_of_a_plan_names_the_triangles_that_have_another(
     book: Book, asked: dict[str, Any], is_told: bool
 ) -> None:
-    arguments = ScanArguments.model_validate(asked)
-    matches = select(book, arguments)
-    rows = np.flatnonzero(matches.forming).tolist()
-
-    told = " ".join(row_notes(book, arguments, matches, rows))
+    told, elsewhere = told_of(book, asked)
 
     assert ("ordered by their first plan" in told) is is_told
-    assert ("by the other: SCS." in told) is is_told
+    assert ("if it is given: SCS." in told) is is_told
+    assert "ordered by their first plan" not in elsewhere, "of this page"
 
 
 def test_what_a_plan_knows_is_not_missing(book: Book) -> None:

@@ -240,7 +240,7 @@ def test_every_family_record_is_what_the_bars_say(measured: Night, family: Famil
     assert record["verdict"] == measured.verdict(("family", family.value))
     assert f"the first entered on {min(trade.entered for trade in trades)};" in record["summary"]
     symbols = plural(len({trade.symbol for trade in trades}), "symbol")
-    assert f"; on {symbols}, also those no longer covered" in record["measured"]
+    assert f"; on {symbols}, including any no longer covered" in record["measured"]
     if family is not Family.TRIANGLE:
         assert record["by_direction"] is None
 
