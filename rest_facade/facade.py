@@ -65,7 +65,7 @@ BODY = (
     'and with POST {"text": "SYMBOL,SYMBOL"} or the text itself as text/plain.'
 )
 
-MAX_KNOWN, MAX_KNOWN_BYTES = 4096, 256
+MAX_KNOWN, MAX_KNOWN_BYTES = 2048, 1024
 """Requests of which it is remembered what they call, and the most bytes of one."""
 
 Methods = Mapping[str, RestRoute]

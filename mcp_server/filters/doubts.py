@@ -34,7 +34,7 @@ def doubt(predicate: Predicate) -> str:
         return ""
     if value < 0 and kind.name not in SIGNED:
         keeps = "every setup with a value" if predicate.op in (">", ">=") else "none"
-        return f"{kind.name} is never below 0, so {predicate.words} matches {keeps}."
+        return f"{kind.name} is never below 0, so {predicate} matches {keeps}."
     if 0 < abs(value) < FRACTION and kind.unit == "%":
         return in_percent(kind.name, value)
     if kind.unit == "0..100" and 0 < value < FRACTION:

@@ -49,8 +49,7 @@ class Predicate:
         parts = {"kind": self.kind.name, "op": self.op, "value": self.value, "period": self.period}
         return {name: part for name, part in parts.items() if part is not None}
 
-    @property
-    def words(self) -> str:
+    def __str__(self) -> str:
         """The predicate as people write it."""
         period = "" if self.period is None else f"({self.period})"
         return f"{self.kind.name}{period} {self.op or '='} {self.value}"

@@ -39,8 +39,8 @@ class Matches(NamedTuple):
         return {"forming": both[:1], "in_progress": both[1:]}.get(status, both)
 
 
-Condition = tuple[str, Mask]
-"""A condition in words, and the rows that fulfil it."""
+Condition = tuple[str | Predicate, Mask]
+"""A condition, which its `str` has in words, and the rows that fulfil it."""
 
 
 class Side(NamedTuple):
@@ -78,7 +78,7 @@ def select(book: Book, arguments: ScanArguments) -> Matches:
     if sides[1:]:
         is_nearer = is_about_distance(arguments) & _is_second_nearer(evidence)
         by_second = found[1] & (~found[0] | is_nearer)
-    missing = {p.kind.name: _lacking(sides, p, of_status) for p in arguments.filters}
+    missing = dict(_lacking(sides, arguments.filters, of_status))
     without = {kind: count for kind, count in missing.items() if count}
     alone = () if (matching & of_status).any() else list(_alone(sides, of_status))
     return Matches(matching & forming, matching & running, by_second, without, alone)
@@ -93,7 +93,7 @@ def _sides(book: Book, arguments: ScanArguments) -> list[Side]:
             table,
             rows,
             list(_plain_conditions(book, table, arguments)),
-            [(p.words, _match(table, p, wanted)) for p in rest],
+            [(p, _match(table, p, wanted)) for p in rest],
         )
         for table, rows in tables
     ]
@@ -103,7 +103,7 @@ def _alone(sides: Sequence[Side], of_status: Mask) -> Iterator[tuple[str, int]]:
     """How many rows of a status each condition keeps."""
     for same in zip(*(side.conditions for side in sides), strict=True):
         kept = (side.rows & mask for side, (_, mask) in zip(sides, same, strict=True))
-        yield same[0][0], size(of_status & reduce(or_, kept))
+        yield str(same[0][0]), size(of_status & reduce(or_, kept))
 
 
 def wanted_of(arguments: ScanArguments) -> str | None:
@@ -133,7 +133,7 @@ def _plain_conditions(
         yield f"direction {arguments.direction}", directed
     for predicate in arguments.filters:
         if predicate.kind.name == "direction":
-            yield predicate.words, evidence.labels["direction"].equal(str(predicate.value))
+            yield predicate, evidence.labels["direction"].equal(str(predicate.value))
     if arguments.symbols is not None:
         asked_for = frozenset(arguments.symbols)
         listed = np.array([view.symbol in asked_for for view in book.scan.rows])
@@ -249,13 +249,18 @@ def _phased(evidence: FeatureTable, phase: str, wanted: str | None) -> Mask:
     return np.where(_has_second(evidence), by_plan, evidence.labels["phase"].equal(phase))
 
 
-def _lacking(sides: Sequence[Side], predicate: Predicate, of_status: Mask) -> int:
-    """How many of the rows that are asked for have no value for a predicate by any plan."""
+def _lacking(
+    sides: Sequence[Side], predicates: Sequence[Predicate], of_status: Mask
+) -> Iterator[tuple[str, int]]:
+    """By kind of predicate: how many of the rows that are asked for have no value by any plan."""
     asked = [of_status & side.all_of(side.plain) for side in sides]
-    known = [
-        rows & _has_value(side.evidence, predicate) for rows, side in zip(asked, sides, strict=True)
-    ]
-    return size(reduce(or_, asked)) - size(reduce(or_, known))
+    rows = size(reduce(or_, asked))
+    for predicate in predicates:
+        known = (
+            each & _has_value(side.evidence, predicate)
+            for each, side in zip(asked, sides, strict=True)
+        )
+        yield predicate.kind.name, rows - size(reduce(or_, known))
 
 
 def _has_value(evidence: FeatureTable, predicate: Predicate) -> Mask:

@@ -326,4 +326,6 @@ def uncovered(book: Book, symbols: Iterable[str]) -> list[str]:
 
 
 def _body(head: Mapping[str, Any], bodies: Sequence[bytes]) -> bytes:
-    return b'%b,"setups":[%b]}' % (orjson.dumps(head)[:-1], b",".join(bodies))
+    # Joined at once: each copy of a page of 200 kB would take some 25 us.
+    parts = [part for body in bodies for part in (body, b",")][:-1]
+    return b"".join((orjson.dumps(head)[:-1], b',"setups":[', *parts, b"]}"))
