@@ -150,7 +150,7 @@ _ROWS = (
         unlisted=EXCHANGES_ABROAD,
     ),
     _choice("industry", INDUSTRIES),
-    _choice("country", COUNTRIES),
+    _choice("country", COUNTRIES, "GLOBAL is any other country, and crypto."),
     _number("win_rate", "%", "win_rate_pct of rows: of the ticker or, usually, its family."),
     _number("gain", "%", "Open P/L of an open trade; forming setups have none."),
     _number("quality", "%", f"quality_pct of rows. {QUALITY}"),
