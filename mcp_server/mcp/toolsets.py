@@ -112,14 +112,14 @@ SEVEN = _named(
     _tool(
         "get_ticker_patterns",
         "Current chart patterns",
-        "Every current setup of one tracked ticker: lines, trigger rule, plans (a symmetrical "
-        "triangle has one per direction) and past results of the pattern. In open trades stop, "
+        "Every current setup of one tracked ticker: lines, trigger rule, plans (two of a "
+        "symmetrical triangle) and past results of the pattern. In open trades stop, "
         "target, gain_pct and gain_r are measured from entry_price. R is the distance from entry "
         "to stop. `track_record.family` and `.ticker`: win_rate_pct with sample_size and "
-        "avg_loss_pct. expected_r is avg_r shrunk by 60 trades, a ticker's toward its family's (so "
-        "it is no result of the ticker), and includes market drift: give it "
-        "only with lift_r, the excess R over random entries, and its verdict, and do not subtract "
-        "placebo_avg_r, the R of random entries, from it. For a triangle quote by_direction, not "
+        "avg_loss_pct. expected_r is avg_r, capped and shrunk by 60 trades, a "
+        "ticker's toward its family's (no result of the ticker), and includes market "
+        "drift: give it only with lift_r, the excess R over random entries, and its verdict, and "
+        "do not subtract placebo_avg_r (random entries). For a triangle quote by_direction, not "
         "the whole record. attempt.number above 1: a later attempt, not counted in records; the "
         "first may have had another direction or family (its lineage_id in get_pattern_history). "
         "last_close_side beyond: one more close there fires the trigger. Trades open for over 120 "
@@ -132,15 +132,16 @@ SEVEN = _named(
         "The first breakout of each past pattern of one tracked ticker, wins and losses, without "
         "later attempts: entry, stop, target, exit, realized_move_pct (positive in the "
         "trade's favour), target_move_pct (from the broken line, so a win is mostly less), "
-        "r_multiple (unrealized_r while open). exit_reason delisted: closed at "
-        "the last close, a loss. `covered` false: its bars ended on last_bar_date, and trades open "
-        "then may have ended. Their setup_ids are not for get_pattern_chart.",
+        "r_multiple (unrealized_r while open; below -1 if a bar opened beyond the stop). "
+        "exit_reason delisted: closed at the last close, a loss. `covered` false: its bars ended "
+        "on last_bar_date, and trades open then may have ended. Their setup_ids are not for "
+        "get_pattern_chart.",
         *("symbol", "limit", "outcome", "family", "since", "until"),
     ),
     _tool(
         "get_pattern_chart",
         "Chart of a setup",
-        "A PNG chart of one current setup: candles on a log price axis, both trend lines, "
+        "A PNG of one current setup: candles on a log price axis, both trend lines, "
         "trigger, stop and target. Take setup_id from get_ticker_patterns of this session.",
         "symbol",
         "setup_id",
@@ -151,7 +152,7 @@ SEVEN = _named(
         "Which of my tickers have a setup? Every ticker of the watchlist, in the user's order: "
         "whether it was scanned, and its setups in brief (family, direction, status, attempt, "
         "distance to the trigger; opposite_plan: the other one of a triangle that may break either "
-        "way); also the cap.",
+        "way); also the cap. Trades open over 120 sessions are not listed.",
     ),
     _tool(
         "set_tracked_tickers",
@@ -174,8 +175,8 @@ SEVEN = _named(
     _tool(
         "demo",
         "Demo",
-        "The current setups of one demo symbol ({demo_symbols}), with the chart of the first one; "
-        "needs no key. A client that shows no picture finds it at chart_url.",
+        "The current setups of one demo symbol ({demo_symbols}), with the chart of the first; "
+        "needs no key. If no picture shows, see chart_url.",
         "symbol",
         answers={"setups": {"type": "array", "description": "As in get_ticker_patterns."}},
     ),

@@ -25,8 +25,8 @@ class Matches(NamedTuple):
     forming: Mask
     in_progress: Mask
     by_second: Mask
-    """Those of which the second plan counts: the first does not match, or has the farther trigger
-    where the scan asks for the distance.
+    """Those of which the second plan counts: the first does not match, or comes later in the order,
+    or has the farther trigger where the scan asks for the distance.
     """
     without_evidence: Mapping[str, int]
     """By kind of filter: rows of the status, family and direction that have no number for it."""
@@ -76,8 +76,7 @@ def select(book: Book, arguments: ScanArguments) -> Matches:
     found = [side.all_of(side.conditions) for side in sides]
     matching, by_second = reduce(or_, found), ~every
     if sides[1:]:
-        is_nearer = is_about_distance(arguments) & _is_second_nearer(evidence)
-        by_second = found[1] & (~found[0] | is_nearer)
+        by_second = found[1] & (~found[0] | _is_second_first(evidence, arguments))
     missing = dict(_lacking(sides, arguments.filters, of_status))
     without = {kind: count for kind, count in missing.items() if count}
     alone = () if (matching & of_status).any() else list(_alone(sides, of_status))
@@ -215,9 +214,18 @@ def _has_second(evidence: FeatureTable) -> Mask:
     return found
 
 
-def _is_second_nearer(evidence: FeatureTable) -> Mask:
-    nearer: Mask = evidence.numbers[f"{OPPOSITE}distance"] < evidence.numbers["distance"]
-    return nearer
+def _is_second_first(evidence: FeatureTable, arguments: ScanArguments) -> Mask:
+    """The setups whose second plan comes first in the order, or else has the nearer trigger where a
+    scan asks for the distance.
+    """
+    name, sign = "distance", 1  # also downward: none counts as far by its other trigger
+    if found := sorted_by(arguments) & OF_A_PLAN.keys() - {name}:
+        (name,), sign = found, -1 if arguments.sort.startswith("-") else 1
+    elif not is_about_distance(arguments):
+        return np.zeros(len(evidence.bodies), bool)
+    first, second = evidence.numbers[name], evidence.numbers[f"{OPPOSITE}{name}"]
+    comes_first: Mask = (sign * second < sign * first) | (np.isnan(first) & ~np.isnan(second))
+    return comes_first
 
 
 def _match(evidence: FeatureTable, predicate: Predicate, wanted: str | None) -> Mask:

@@ -69,6 +69,12 @@ async def suggesting(directory: SymbolSearch) -> AsyncIterator[None]:
         raise
 
 
+NO_SETUP = (
+    "It has no setup tonight, at most past trades: leave it out, or use another symbol that the "
+    "user means, unless these are wanted."
+)
+
+
 def not_tracked(
     symbol: str, services: Services, surface: Surface, principal: Principal, count: int
 ) -> ApiError:
@@ -80,28 +86,23 @@ def not_tracked(
     slots = f"{free} of {cap} {'slot is' if free == 1 else 'slots are'} free"
     book = services.active_night.book
     coverage = book.coverage(symbol)
-    read_only = principal.key.read_only
-    if coverage is None or not (coverage.covered or read_only):
+    if coverage is None:
         nearest = services.directory(book).nearest(symbol)
-        why, leave = (
-            ("this symbol cannot be tracked", "leave the list as it is and")
-            if coverage is None
-            else ("to track it gives no setup", "leave it out and")
-        )
+        why = f"{slots}, but this symbol cannot be tracked"
         return ApiError(
             "ticker_not_tracked",
             "This symbol is not tracked, and the night does not cover it.",
-            fix=f"{slots}, but {why}: "
-            f"{'check it against GET /universe' if coverage is None else 'leave it out'}.",
-            tool_fix=f"{slots}, but {why}: {leave} use a known symbol that the user means.",
-            details={"known": coverage is not None, **({"nearest": nearest} if nearest else {})},
+            fix=f"{why}: check it against GET /universe.",
+            tool_fix=f"{why}: leave the list as it is and use a known symbol that the user means.",
+            details={"known": False, **({"nearest": nearest} if nearest else {})},
         )
-    fix, tool_fix = _way_out(free, surface, read_only=read_only)
+    fix, tool_fix = _way_out(free, surface, read_only=principal.key.read_only)
+    past = "" if coverage.covered else f"{NO_SETUP} "
     return ApiError(
         "ticker_not_tracked",
         None if coverage.covered else "This symbol is not tracked; the night does not cover it.",
-        fix=slots + fix,
-        tool_fix=slots + tool_fix,
+        fix=past + slots + fix,
+        tool_fix=past + slots + tool_fix,
         # For programs, which read no sentence: the symbol could be tracked.
         details={"known": True},
     )

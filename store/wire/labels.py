@@ -72,8 +72,8 @@ CHANGE_HEADINGS: Final[Mapping[ChangeHeading, str]] = {
 CHANGE_REASONS: Final[Mapping[ChangeReason, str]] = {
     "found": "found in this night's bars",
     "breakout": "a close beyond the trigger opened the trade",
-    "stop": "the trade ended at its stop",
-    "target": "the trade ended at its target",
+    "stop": "the trade reached its stop",
+    "target": "the trade reached its target",
     "delisted": "the listing ended",
     "too_old": "the trade is still open, but too old to be listed",
     "missed": "it broke out too far or before its trigger was announced: there was no trade",

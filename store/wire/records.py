@@ -216,9 +216,9 @@ class TrackRecord(Record):
     """Average R multiple per trade."""
     expected_r: Number = Field(
         json_schema_extra=short(
-            "avg_r shrunk with the weight of 60 trades: a family toward zero, a ticker toward its "
-            "family in the setup's direction. It includes market drift: lift_r compares with "
-            "random entries."
+            "avg_r, each trade capped to -3 and 10, shrunk by 60 trades: a family toward zero, a "
+            "ticker toward its family in the setup's direction. It includes market drift: see "
+            "lift_r."
         )
     )
     """Expectancy: average R, each trade capped to -3 and 10, shrunk with the weight of 60 trades. A

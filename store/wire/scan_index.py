@@ -92,10 +92,11 @@ def _of_plan(view: SetupView, with_own: bool) -> dict[str, Any]:
 
 
 def near_trigger(view: SetupView, direction: str | None = None) -> dict[str, Any]:
-    """A forming setup by its nearer trigger, or that of a direction: what an evening's list shows
-    of it.
+    """A forming setup by its nearer trigger, or that of a direction, and beside it the other plan,
+    if it has one: what an evening's list shows of it.
     """
     plan = view.toward(direction)
+    others = [each for each in view.plans if each != plan]
     return {
         "symbol": view.symbol,
         **brief(view.by(plan)),
@@ -103,6 +104,7 @@ def near_trigger(view: SetupView, direction: str | None = None) -> dict[str, Any
         "last_close": view.last_close,
         **levels(plan),
         "distance_to_trigger_pct": plan.distance_pct(view.last_close),
+        **({"opposite_plan": _level_and_way(view, others[0])} if others else {}),
     }
 
 
@@ -120,9 +122,11 @@ def opposite(view: SetupView) -> dict[str, Any]:
     """The second plan of a setup that may break out either way; nothing of any other."""
     if view.opposite is None:
         return {}
-    plan = view.opposite.plan
-    distance = plan.distance_pct(view.last_close)
-    return {"opposite_plan": {**levels(plan), "distance_to_trigger_pct": distance}}
+    return {"opposite_plan": _level_and_way(view, view.opposite.plan)}
+
+
+def _level_and_way(view: SetupView, plan: PlanView) -> dict[str, Any]:
+    return {**levels(plan), "distance_to_trigger_pct": plan.distance_pct(view.last_close)}
 
 
 def _running(view: SetupView, names: Iterable[str]) -> dict[str, Any]:

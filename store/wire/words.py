@@ -276,7 +276,7 @@ def why_words(row: Mapping[str, Any]) -> str:
 
 
 def change_words(row: Mapping[str, Any]) -> str:
-    """What a Change tells, and why: `Stopped: the trade ended at its stop, on … at …, -1.00 R`."""
+    """What a Change tells, and why: `Stopped: the trade reached its stop, on … at …, -1.00 R`."""
     parts = [f"{CHANGE_KINDS[row['change']]}: {why_words(row)}"]
     if row["session"]:
         price = row["price"] and f" at {money(row['price'], row.get('currency') or DOLLARS)}"

@@ -16,7 +16,7 @@ import orjson
 
 from mcp_server.filters.filters import read_filters
 from mcp_server.operations.arguments import ChangesArguments, ScanArguments
-from mcp_server.operations.handlers.scan import MAX_NAMED, next_offset, uncovered
+from mcp_server.operations.handlers.scan import MAX_NAMED, next_offset, of_crypto, uncovered
 from mcp_server.operations.selection import select
 from store.nights.book import Book
 from store.wire.labels import CHANGE_HEADINGS
@@ -148,6 +148,8 @@ async def changes(call: Call[ChangesArguments]) -> Answer:
     direction = arguments.direction
     asked = arguments.model_dump(include={"family", "direction", "symbols"})
     close = None if arguments.change else near(book, {}, ScanArguments(**asked))
+    near_rows = [] if arguments.offset else (close or [])[:MAX_NEAR]
+    shown = [*near_rows, *filter(None, (_served(book, row) for row in rows))]
     page_of = {"count": len(matches), "offset": arguments.offset}
     body = {
         "available": stored["since_session"] is not None,
@@ -160,13 +162,9 @@ async def changes(call: Call[ChangesArguments]) -> Answer:
         "offset": arguments.offset,
         "next_offset": next_offset(page_of, len(rows)),
         "near_count": None if close is None else len(close),
-        "near": [
-            near_trigger(view, direction)
-            for view in (close or ())[:MAX_NEAR]
-            if not arguments.offset
-        ],
+        "near": [near_trigger(view, direction) for view in near_rows],
         "not_covered": uncovered(book, arguments.symbols or ()),
-        "notes": list(_notes(book, arguments, stored["since_session"], rows)),
+        "notes": [*_notes(book, arguments, stored["since_session"], rows), *of_crypto(book, shown)],
         "changes": told(book, rows, headings),
     }
     return call.answer(orjson.dumps(body))

@@ -4,6 +4,7 @@ joins stored bytes.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -24,11 +25,10 @@ from mcp_server.operations.selection import (
     size,
     sort_column,
     sorted_by,
-    wanted_of,
 )
 from store.nights.book import Book
 from store.wire.labels import ASSET_TYPES
-from store.wire.scan_index import OF_A_PLAN, compact
+from store.wire.scan_index import compact
 from store.wire.view import EVIDENCE_SAMPLE, NEAR_STOP, SetupView
 from store.wire.words import NO_NIGHT, NO_QUALITY, named, plural
 
@@ -44,6 +44,9 @@ MAX_NAMED = 10
 
 OF_TICKER: Final = frozenset({"min_win_rate", "min_avg_r"})
 """Columns, by which rows are filtered or sorted, of the ticker's own record."""
+
+TO_LEVELS: Final = frozenset({"stop_way", "target_way"})
+"""Columns of distances to stop and target."""
 
 WHERE_OWN: Final = {
     "compact": "in ticker_win_rate_pct, ticker_avg_r and ticker_trades",
@@ -173,26 +176,6 @@ def notes(
         yield "None of these rows has a number for this order, so they stand by rank."
 
 
-def _of_order(
-    book: Book, arguments: ScanArguments, matches: Matches, rows: Sequence[int]
-) -> Iterator[str]:
-    """What a reader of the order could take for something else."""
-    asked = sorted_by(arguments)
-    if asked & OF_TICKER:
-        yield (
-            f"Tickers with fewer than {EVIDENCE_SAMPLE} resolved trades in the setup's direction "
-            "have no number for this order and stand last."
-        )
-    if asked.isdisjoint(OF_A_PLAN) or is_about_distance(arguments) or wanted_of(arguments):
-        return
-    first = (book.scan.rows[row] for row in rows if not matches.by_second[row])
-    if two_way := [view.symbol for view in first if view.opposite]:
-        yield (
-            "Triangles that may break either way are ordered by their first plan, or by that of "
-            f"`direction` if it is given: {named(two_way, MAX_NAMED)}."
-        )
-
-
 def _unknown(book: Book, arguments: ScanArguments, matches: Matches) -> Iterator[str]:
     """What a night does not know of any setup that a scan asks for."""
     asks = _columns(arguments)
@@ -205,10 +188,17 @@ def _unknown(book: Book, arguments: ScanArguments, matches: Matches) -> Iterator
 
 def _of_running(arguments: ScanArguments, views: Sequence[SetupView]) -> Iterator[str]:
     """What a reader of running trades could take for something else."""
-    if arguments.status != "forming" and (arguments.symbols or "sessions" in sorted_by(arguments)):
+    asked = _columns(arguments)
+    by_age = arguments.symbols is not None or "sessions" in asked
+    if arguments.status == "in_progress" or (arguments.status == "all" and by_age):
         yield TOO_OLD
     if all(view.gain_pct is None for view in views):
         return
+    if sorted_by(arguments) & TO_LEVELS:
+        yield (
+            "Open trades are ordered by the planned distance from their entry; what is left is "
+            "from last_close to target_price or stop_price."
+        )
     if arguments.status == "in_progress":
         yield (
             "Only trades still open: those that hit their stop or target are left out, so these "
@@ -236,18 +226,39 @@ def row_notes(
         symbols = plural(book.counts.covered if book.counts else 0, "symbol")
         yield f"This night covers {symbols} and found no setup."
     yield from _of_second_plans(book, arguments, matches, rows)
-    yield from _of_order(book, arguments, matches, rows)
+    if sorted_by(arguments) & OF_TICKER:
+        yield (
+            f"Tickers with fewer than {EVIDENCE_SAMPLE} resolved trades in the setup's direction "
+            "have no number for this order and stand last."
+        )
     if rows and _asks_of_ticker(arguments):
         where = WHERE_OWN[getattr(arguments, "rows", "full")]
         yield f"The ticker's own record stands {where}; win_rate_pct may be its family's."
         if "win_rate" in sorted_by(arguments):
             yield "Sorted by win_rate_pct; for the ticker's own win rate sort by ticker_win_rate."
+    yield from of_crypto(book, [book.scan.rows[row] for row in rows])
     running = sum(book.scan.rows[row].status != "forming" for row in rows)
     if running and (arguments.status == "all" or is_about_distance(arguments)):
         yield (
             f"Open trades (in_progress): {running} of these {plural(len(rows), 'row')}. Their "
             "trigger has fired: distance_to_trigger_pct is how far the close is from it, and "
             "gain_pct counts from the entry."
+        )
+
+
+def of_crypto(book: Book, views: Iterable[SetupView]) -> Iterator[str]:
+    """Of which day the triggers of forming crypto are, where that is before the next session."""
+    if book.session is None or book.next_session is None:
+        return
+    day = book.session + dt.timedelta(days=1)
+    forming = [view for view in views if view.status == "forming"]
+    if day >= book.next_session or not forming:
+        return
+    crypto = book.evidence.labels["asset_type"].equal("crypto")
+    if found := dict.fromkeys(view.symbol for view in forming if crypto[view.rank - 1]):
+        yield (
+            f"Crypto trades every day: the trigger of {named([*found], MAX_NAMED)} is the level of "
+            f"{day}, not of {book.next_session}."
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -16,6 +17,7 @@ from store.nights.feature_table import FeatureTable, Labels
 from store.wire.scan_index import OF_A_PLAN, OPPOSITE
 
 NAN = np.nan
+DAY = dt.date(2026, 8, 3)
 
 
 def labels(*words: str) -> Labels:
@@ -33,12 +35,20 @@ NUMBERS = {
     "dist_to_entry": (5.0, 0.5, 0.2),
     "distance": (5.0, 0.5, NAN),
     "min_rr": (1.0, 2.0, 2.0),
+    "reward_to_risk": (1.0, 2.0, 2.0),
     "win_rate": (60.0, 40.0, 40.0),
     "sample": (50.0, 5.0, 50.0),
 }
 """Numbers of the first plans, by column."""
 
-SECOND = {"dist_to_entry": 0.8, "distance": 0.8, "min_rr": 3.0, "win_rate": 30.0, "sample": 8.0}
+SECOND = {
+    "dist_to_entry": 0.8,
+    "distance": 0.8,
+    "min_rr": 3.0,
+    "reward_to_risk": 3.0,
+    "win_rate": 30.0,
+    "sample": 8.0,
+}
 """Those of the second plan of row 0."""
 
 
@@ -67,7 +77,13 @@ def book() -> Book:
     evidence = FeatureTable(cast("Any", [b""] * 3), numbers, known)
     two_way = view("SCS", "bullish", view("SCS", "bearish"))
     scan = SimpleNamespace(rows=[two_way, view("ABC", "bullish"), view("XYZ", "bearish")])
-    facts = {"evidence": evidence, "scan": scan, "currencies": {}, "session": "2026-08-03"}
+    facts = {
+        "evidence": evidence,
+        "scan": scan,
+        "currencies": {},
+        "session": DAY,
+        "next_session": DAY,
+    }
     return cast("Book", Night(**facts))
 
 
@@ -153,6 +169,9 @@ def told_of(book: Book, asked: dict[str, Any]) -> tuple[str, str]:
         (conditions(("min_rr", ">=", 3)), True),
         (conditions(("win_rate", "<", 35)), True),
         (conditions(("win_rate", "<", 65)), False),
+        ({"sort": "-reward_to_risk"}, True),
+        ({"sort": "-reward_to_risk", "direction": "bullish"}, False),
+        ({"sort": "-win_rate"}, False),
     ],
 )
 def test_a_row_that_matches_by_the_plan_it_does_not_show_is_told(
@@ -172,10 +191,14 @@ def test_a_row_that_matches_by_the_plan_it_does_not_show_is_told(
         ({"sort": "distance"}, [1, 0, 2]),
         ({"sort": "-distance"}, [0, 1, 2]),
         ({"sort": "-win_rate"}, [0, 1, 2]),
+        ({"sort": "win_rate"}, [0, 1, 2]),
+        ({"sort": "-reward_to_risk"}, [0, 1, 2]),
+        ({"sort": "reward_to_risk"}, [0, 1, 2]),
+        ({"sort": "-reward_to_risk", "direction": "bullish"}, [1, 0]),
         ({"sort": "-win_rate", **conditions(("min_rr", ">", 1.5))}, [1, 2, 0]),
     ],
 )
-def test_the_order_counts_the_plan_that_matches(
+def test_the_order_counts_the_plan_that_matches_and_of_two_the_one_that_comes_first(
     book: Book, asked: dict[str, Any], order: list[int]
 ) -> None:
     arguments = ScanArguments.model_validate({"status": "all", **asked})
@@ -183,27 +206,6 @@ def test_the_order_counts_the_plan_that_matches(
     _, rows = page(book.evidence, select(book, arguments), arguments)
 
     assert rows == order
-
-
-@pytest.mark.parametrize(
-    ("asked", "is_told"),
-    [
-        ({"sort": "-win_rate"}, True),
-        ({"sort": "-expected_r"}, True),
-        ({"sort": "symbol"}, False),
-        ({"sort": "distance"}, False),
-        ({"sort": "-win_rate", "direction": "bullish"}, False),
-        ({"sort": "-win_rate", **conditions(("min_rr", ">=", 3))}, False),
-    ],
-)
-def test_an_order_by_numbers_of_a_plan_names_the_triangles_that_have_another(
-    book: Book, asked: dict[str, Any], is_told: bool
-) -> None:
-    told, elsewhere = told_of(book, asked)
-
-    assert ("ordered by their first plan" in told) is is_told
-    assert ("if it is given: SCS." in told) is is_told
-    assert "ordered by their first plan" not in elsewhere, "of this page"
 
 
 def test_what_a_plan_knows_is_not_missing(book: Book) -> None:

@@ -6,15 +6,18 @@ import datetime as dt
 import json
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
+import numpy as np
 import pytest
 
 from mcp_server.filters.doubts import doubt
 from mcp_server.filters.filters import read_filters
 from mcp_server.operations.arguments import ScanArguments
-from mcp_server.operations.handlers.scan import scan_body
+from mcp_server.operations.handlers.scan import of_crypto, scan_body
 from store.nights.book import Book
+from store.nights.feature_table import Labels
 from store.wire.view import PlanView
 from tests.agent import asked, call, connected, texts
 from tests.oauth.conversation import LaterClock
@@ -250,6 +253,40 @@ async def test_a_scan_tells_what_it_cannot_know_and_what_it_leaves_out(service: 
     for status in ("forming", "all"):
         assert "It is not known which setups are new" in told(service, status=status, filters=new)
     assert "It is not known" not in told(service)
-    for one in ({"symbols": "MSFT"}, {"sort": "-sessions"}):
-        assert "get_pattern_history has them" in told(service, status="in_progress", **one)
+    old = '[{"kind":"sessions","op":">","value":100}]'
+    for one in ({"symbols": "MSFT"}, {"sort": "-sessions"}, {"filters": old}):
+        assert "get_pattern_history has them" in told(service, status="all", **one)
         assert "get_pattern_history has them" not in told(service, status="forming", **one)
+    assert "get_pattern_history has them" in told(service, status="in_progress")
+    assert "get_pattern_history has them" not in told(service, status="all")
+
+
+@pytest.mark.parametrize("sort", ["target", "-stop"])
+def test_an_order_by_planned_distances_is_told_of_open_trades(service: Service, sort: str) -> None:
+    words = "Open trades are ordered by the planned distance from their entry"
+
+    assert words in told(service, status="in_progress", sort=sort)
+    assert words not in told(service, status="forming", sort=sort)
+
+
+@pytest.mark.parametrize(("next_day", "is_told"), [(17, True), (15, False), (None, False)])
+def test_a_trigger_of_crypto_is_of_the_day_after_the_session(
+    next_day: int | None, is_told: bool
+) -> None:
+    friday = dt.date(2026, 8, 14)
+    later = next_day and friday.replace(day=next_day)
+    types = Labels({"stock": 0, "crypto": 1}, np.array([0, 1, 1], np.int16))
+    night = SimpleNamespace(
+        session=friday, next_session=later, evidence=SimpleNamespace(labels={"asset_type": types})
+    )
+    views = [
+        SimpleNamespace(symbol=symbol, status=status, rank=rank)
+        for rank, (symbol, status) in enumerate(
+            (("AAPL", "forming"), ("BTCUSD", "forming"), ("ETHUSD", "in_progress")), 1
+        )
+    ]
+
+    notes = list(of_crypto(cast("Book", night), cast("Any", views)))
+
+    of_day = "the trigger of BTCUSD is the level of 2026-08-15, not of 2026-08-17."
+    assert [of_day in note for note in notes] == [True] * is_told

@@ -45,7 +45,7 @@ CLAUSES = {
     "use_one": r"use one of those",
     "leave_out": r"or leave family out for all",
     "leave_it_out": r"(?:or )?leave it out",
-    "no_use": r"but to track it gives no setup",
+    "no_use": r"it has no setup tonight, at most past trades",
     "only_taken": r"call again with only what it takes",
     "correct": r"correct the named parameter",
     "send_filters": r"send filters such as \[\{[^{}]*\}\]",
