@@ -5,6 +5,7 @@ What they count is held in test_counting.py.
 
 from __future__ import annotations
 
+import stat
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -25,6 +26,8 @@ from mcp_server.limits.local_counting import (
 
 DAY = 86_400
 NOON = 20_000 * DAY + 43_200.0
+BOOT = 19_990 * DAY
+"""When the machine began, from which its monotonic clock counts."""
 
 
 class Table:
@@ -44,8 +47,8 @@ class Table:
         self._window = self.counting.open(RateWindow("w", size, 60, per_day))
 
     def hit(self, bucket: str, monotonic: float, utc: float | None = None) -> Hit:
-        """What becomes of a call at a time that is the same on both clocks, unless it is told."""
-        self._at = (monotonic, monotonic if utc is None else utc)
+        """What becomes of a call at a time of both clocks, unless another time of day is told."""
+        self._at = (monotonic - BOOT, monotonic if utc is None else utc)
         try:
             self.counting.hit((self._window, bucket)).send(None)
         except StopIteration as ended:
@@ -76,6 +79,14 @@ def test_slots_are_taken_over_once_their_calls_are_spent() -> None:
         counters.hit(f"caller {n}", NOON)
 
     assert {counters.hit(f"later {n}", NOON + 61).left for n in range(slots)} == {998}
+
+
+def test_a_new_caller_takes_no_slot_whose_calls_still_count() -> None:
+    counters = Table(9, slots=64)
+    for n in range(16):
+        counters.hit(f"caller {n}", NOON)
+
+    assert [counters.hit(f"caller {n}", NOON + 1).left for n in range(16)] == [7] * 16
 
 
 CROWD = 8
@@ -130,8 +141,10 @@ def test_any_number_of_new_callers_takes_no_call_from_those_who_keep_calling() -
 def test_nobody_can_tell_which_buckets_are_neighbours() -> None:
     one, other = (Counters(RateWindow("w", 1, 60)) for _ in range(2))
 
+    tags = [[each.slot(f"caller {n}", (NOON, NOON))[0] for n in range(9)] for each in (one, other)]
     assert one.key != other.key
     assert len({*one.key}) > 1
+    assert set(tags[0]).isdisjoint(tags[1])
 
 
 def test_strangers_fill_no_memory_with_the_places_of_their_buckets() -> None:
@@ -237,3 +250,15 @@ def test_a_file_that_cannot_be_shared_is_one_clear_line(tmp_path: Path) -> None:
 
     with pytest.raises(CountersError, match="run one worker"):
         Counters(RateWindow("w", 5, 60), tmp_path / "file" / "keys")
+
+
+async def test_files_of_counts_are_their_owner_s_alone_in_folders_that_are_made(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "made" / "for it"
+    counting = LocalCounting(folder)
+    counting.open(RateWindow("w", 5, 60))
+
+    modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()}
+    assert modes == {"lock": 0o600, "w": 0o600}
+    await counting.close()

@@ -192,6 +192,22 @@ async def test_a_day_goes_on_where_others_left_it_however_often_that_is_said(
     assert (await counting.hit((window, "a"))).each[0].today == 1
 
 
+async def test_what_is_resumed_adds_no_call_and_loses_none_where_a_clock_is_set_back_over_midnight(
+    counting: Counting, clock: Clock
+) -> None:
+    window = counting.open(RateWindow("w", 9, 60, 7))
+    await counting.resume([(window, "b", 0)])
+    assert (await counting.hit((window, "b"))).each[0].today == 1
+    clock.now += DAY - clock.now % DAY + 1  # a second after midnight
+    for _ in range(3):
+        await counting.hit((window, "a"))
+
+    clock.now -= 2
+    await counting.resume([(window, "a", 1)])
+
+    assert (await counting.hit((window, "a"))).each[0].today == 4
+
+
 @pytest.mark.parametrize("backend", SHARED, indirect=True)
 async def test_several_that_are_open_count_together(
     backend: Backend, counting: Counting, clock: Clock
