@@ -247,7 +247,7 @@ def row_notes(
 
 
 def of_crypto(book: Book, views: Iterable[SetupView]) -> Iterator[str]:
-    """Of which day the triggers of forming crypto are, where that is before the next session."""
+    """The day whose triggers forming crypto has, where that is before the next session."""
     if book.session is None or book.next_session is None:
         return
     day = book.session + dt.timedelta(days=1)
