@@ -346,6 +346,11 @@ class Book:
         """The stored fields of the universe answer, without braces."""
         return self._meta("universe") or b""
 
+    @cached_property
+    def dividend_adjusted(self) -> int:
+        """How many symbols have prices that are adjusted for dividends too."""
+        return int((self.report() or {}).get("dividend_adjusted", 0))
+
     def report(self) -> Any:  # noqa: ANN401 - JSON values
         """The report of the run that made the night: what it found, kept and refused."""
         return orjson.loads(self._meta("report") or b"null")

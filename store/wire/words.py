@@ -94,6 +94,14 @@ def named(names: Sequence[str], most: int = FEW_NAMES) -> str:
     return ", ".join(names[:most]) + more
 
 
+def adjusted_words(symbols: int) -> str:
+    """What is said of past prices in a night in which so many symbols' are adjusted."""
+    return (
+        f"Prices of {plural(symbols, 'symbol')} here are adjusted for dividends too: past entries, "
+        "stops, targets and exits of these are lower than on their day; other charts may differ."
+    )
+
+
 def plural(number: int, noun: str) -> str:
     """A number with its noun: `1 symbol`, `1,529 symbols`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

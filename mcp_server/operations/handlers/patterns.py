@@ -19,7 +19,7 @@ from mcp_server.operations.arguments import (
 from mcp_server.operations.handlers.scan import is_covered
 from mcp_server.presentation.absence import absence
 from store.nights.book import Book, StoredHistory, StoredSetup
-from store.wire.words import NO_NIGHT, STOPPED, caption
+from store.wire.words import NO_NIGHT, STOPPED, adjusted_words, caption
 
 if TYPE_CHECKING:
     from mcp_server.operations.services import Call
@@ -78,6 +78,8 @@ def history_body(book: Book, arguments: HistoryArguments) -> bytes:
 
 def _notes(book: Book, symbol: str, stored: StoredHistory | None) -> Iterator[str]:
     """What a reader of a history could take for something else."""
+    if stored and book.dividend_adjusted:
+        yield adjusted_words(book.dividend_adjusted)
     if book.session is None:
         yield NO_NIGHT
     elif not is_covered(book, symbol):

@@ -30,7 +30,7 @@ from store.nights.book import Book
 from store.wire.labels import ASSET_TYPES
 from store.wire.scan_index import compact
 from store.wire.view import EVIDENCE_SAMPLE, NEAR_STOP, SetupView
-from store.wire.words import NO_NIGHT, NO_QUALITY, named, plural
+from store.wire.words import NO_NIGHT, NO_QUALITY, adjusted_words, named, plural
 
 if TYPE_CHECKING:
     from mcp_server.operations.answers import Answer
@@ -165,6 +165,8 @@ def notes(
             "The first may have had another direction or family: see its lineage_id in "
             "get_pattern_history."
         )
+    if book.dividend_adjusted and any(view.entry_date for view in views):
+        yield adjusted_words(book.dividend_adjusted)
     yield from _of_running(arguments, views)
     if sorted_by(arguments) & set(PRICES) and len({view.currency for view in views}) > 1:
         yield "This order compares prices of several currencies as bare numbers."

@@ -53,7 +53,7 @@ def _values(bars: Bars, *, crypto: bool) -> dict[str, float]:
         return {
             **_volumes(bars),
             "rsi": _rsi(bars.close),
-            **_ranges(bars),
+            **ranges(bars),
             "volatility": _volatility(bars.close, sessions),
             **_averages(bars.close),
             **_moves(bars),
@@ -85,7 +85,7 @@ def _percentile(volume: Floats) -> float:
     return float(100 * (below + ties / 2) / 62)
 
 
-def _ranges(bars: Bars) -> dict[str, float]:
+def ranges(bars: Bars) -> dict[str, float]:
     """Mean range of 14 sessions: in percent of each low (adr); true, of the last close (atr)."""
     before = bars.close[-15:-1]
     if len(before) < 14:

@@ -18,6 +18,7 @@ from screener.nightly.bars import Bars, to_date
 from screener.nightly.detector.detector import last_atr, line_values, plan_of, touches_of
 from screener.nightly.detector.events import EndReason, EventLog, Outcome, PatternType, Rows
 from screener.nightly.detector.parameters import DEFAULTS, Parameters
+from screener.nightly.results.features import ranges
 from screener.nightly.results.history import Lineages, target_move_pct
 from screener.nightly.results.views import (
     TradeView,
@@ -117,7 +118,8 @@ class CurrentSetups:
         distance = 100 * abs(plans[0].trigger_price / self._close - 1)
         close = price(self._close)
         rule = forming_rule(version, plans, self.next_session, close, self.currency)
-        armed = distance <= max(ARMED_PCT, 100 * atr)
+        # The ATR of the scan's filters, in percent of the last close, as the distance is.
+        armed = distance <= max(ARMED_PCT, ranges(self.bars)["atr"])
         setup = self._setup(row, self._last, plans, rule, side=side_of(plans, close))
         return self._formation(row, setup, self._last, "armed" if armed else "forming", distance)
 

@@ -14,12 +14,14 @@ import pytest
 
 from mcp_server.filters.doubts import doubt
 from mcp_server.filters.filters import read_filters
-from mcp_server.operations.arguments import ScanArguments
+from mcp_server.operations.arguments import HistoryArguments, ScanArguments
+from mcp_server.operations.handlers.patterns import history_body
 from mcp_server.operations.handlers.scan import of_crypto, scan_body
 from store.nights.book import Book
 from store.nights.feature_table import Labels
 from store.wire.view import PlanView
 from tests.agent import asked, call, connected, texts
+from tests.contract.market import active_book
 from tests.oauth.conversation import LaterClock
 from tests.service import Service, copy_night, new_key, serving
 
@@ -290,3 +292,28 @@ def test_a_trigger_of_crypto_is_of_the_day_after_the_session(
 
     of_day = "the trigger of BTCUSD is the level of 2026-08-15, not of 2026-08-17."
     assert [of_day in note for note in notes] == [True] * is_told
+
+
+def test_past_prices_that_are_adjusted_for_dividends_are_told(night: Path) -> None:
+    words = "Prices of 7 symbols here are adjusted for dividends too"
+    history, running = HistoryArguments(symbol="AAPL"), ScanArguments(status="in_progress")
+    with closing(active_book(night)) as book:
+        plain = [history_body(book, history), scan_body(book, running)]
+        book.dividend_adjusted = 7
+        told = [history_body(book, history), scan_body(book, running)]
+        forming = scan_body(book, ScanArguments())
+
+    assert [words in body.decode() for body in plain] == [False, False]
+    assert [words in body.decode() for body in told] == [True, True]
+    assert words not in forming.decode()
+
+
+def test_a_setup_is_armed_within_the_atr_that_filters_compare(night: Path) -> None:
+    with closing(active_book(night)) as book:
+        numbers, labels = book.evidence.numbers, book.evidence.labels
+        near = numbers["dist_to_entry"] <= np.fmax(numbers["atr"], 1.0)
+        forming = labels["status"].equal("forming")
+        armed = labels["phase"].equal("armed")
+
+        assert forming.any()
+        assert np.array_equal(armed[forming], near[forming])
