@@ -61,7 +61,7 @@ def history_body(book: Book, arguments: HistoryArguments) -> bytes:
         "available": stored is not None,
         "covered": is_covered(book, symbol),
         "last_bar_date": book.last_bars.get(symbol),
-        "notes": list(_notes(book, symbol, stored)),
+        "notes": [*_notes(book, symbol, stored), *_before_bars(book, arguments)],
     }
     tail = {
         "count": len(page),
@@ -86,6 +86,19 @@ def _notes(book: Book, symbol: str, stored: StoredHistory | None) -> Iterator[st
         yield absence(book, symbol)
         if stored and "o" in stored.outcomes:
             yield STOPPED
+
+
+def _before_bars(book: Book, arguments: HistoryArguments) -> Iterator[str]:
+    """From when on a symbol is measured, where a history asks for earlier days."""
+    asked = arguments.since or arguments.until
+    stored = book.ticker_record(arguments.symbol) if asked else None
+    records = orjson.loads(stored)["records"] if stored else []
+    first = min((record["backtest_range"][0] for record in records), default=None)
+    if asked and first and str(asked) < first:
+        yield (
+            f"{arguments.symbol} is measured from {first} on: nothing is known of earlier days, so "
+            "no trade then does not mean no pattern."
+        )
 
 
 def without_lines(trade: bytes) -> bytes:

@@ -317,3 +317,17 @@ def test_a_setup_is_armed_within_the_atr_that_filters_compare(night: Path) -> No
 
         assert forming.any()
         assert np.array_equal(armed[forming], near[forming])
+
+
+def test_a_history_tells_from_when_on_its_symbol_is_measured(service: Service) -> None:
+    record = service.get("/tickers/AAPL/record").json()["records"][0]
+    first = dt.date.fromisoformat(record["backtest_range"][0])
+    words = f"AAPL is measured from {first} on"
+
+    def notes(**asked: Any) -> str:
+        return " ".join(service.get("/tickers/AAPL/history", params=asked).json()["notes"])
+
+    assert words in notes(since=first - dt.timedelta(days=1))
+    assert words in notes(until=first - dt.timedelta(days=1))
+    assert words not in notes(since=first)
+    assert words not in notes()
