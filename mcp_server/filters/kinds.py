@@ -119,7 +119,11 @@ _ROWS = (
     ),
     _number("pre_pattern_move", "%", "Run-up before the pattern."),
     _number("price", "$", "Last price."),
-    _number("market_cap", "$", "Market capitalization."),
+    _number(
+        "market_cap",
+        "$",
+        "Market capitalization in the operator's reference table, not of the session.",
+    ),
     _number("avg_volume", "shares", "20-day average daily volume."),
     _number("dollar_volume", "$", "20-day average dollar volume."),
     _number("dollar_volume_30d", "$", "Price times 30-day average volume."),

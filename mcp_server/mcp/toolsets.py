@@ -274,10 +274,11 @@ _MORE = _named(
     _tool(
         "get_changes",
         "Changes since the night before",
-        "Changes of setups since the night before, or since a session: new, triggered, "
-        "stopped, reached or expired, over the whole market, with levels and why; `near`: forming "
-        "ones near their trigger, new ones too. Either plan of a triangle counts for `direction`; "
-        "read `notes`. If `available` is false, there is no earlier night to compare with.",
+        "Changes of setups since the night before, or since a session: new, triggered, stopped,"
+        " reached or expired, over the whole market, with levels and why; `near`: forming ones "
+        "near their trigger, new ones too. Either plan of a triangle counts for `direction`; "
+        "read `notes`. Ends of trades open over 120 sessions are not listed. If `available` is "
+        "false, there is no earlier night to compare with.",
         *("change", "family", "direction", "symbols", "tracked", "since", "limit", "offset"),
         operation="changes",
         defaults={"limit": 20},

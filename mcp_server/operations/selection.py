@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mcp_server.filters.filters import Mask, Predicate
-from mcp_server.filters.scan_order import COLUMNS, RANK
+from mcp_server.filters.scan_order import COLUMNS, NEARNESS, RANK
 from mcp_server.operations.arguments import ScanArguments
 from store.nights.book import Book, PerBook
 from store.nights.feature_table import FeatureTable, Labels
@@ -117,7 +117,7 @@ def is_about_distance(arguments: ScanArguments) -> bool:
     return (
         arguments.max_distance_pct is not None
         or not kinds.isdisjoint(("dist_to_entry", "phase"))
-        or "distance" in sorted_by(arguments)
+        or not sorted_by(arguments).isdisjoint(("distance", NEARNESS))
     )
 
 

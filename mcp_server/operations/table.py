@@ -160,7 +160,8 @@ _TABLE = (
     Operation(
         "scan",
         scan.scan,
-        "The market-wide scan: every current setup, ranked, filtered and paged.",
+        "The market-wide scan: current setups, forming ones unless `status` asks, ranked, filtered "
+        "and paged.",
         ScanArguments,
         sealed=True,
         errors=("bad_request",),

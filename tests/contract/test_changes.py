@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from mcp_server.operations.arguments import ScanArguments
+from mcp_server.operations.handlers.changes import LATE_ENDS
 from mcp_server.operations.screen_changes import screen_changes
 from screener.notify.messages import published, screen
 from store.nights.nights import Nights
@@ -180,7 +181,7 @@ def test_either_plan_of_a_triangle_counts_and_the_answer_tells_which_matched(
     first, other = found.values()
     assert [row["symbol"] for row in first["changes"]] == [own["symbol"], "GONE", "TRADE"]
     assert [row["symbol"] for row in other["changes"]] == [own["symbol"], "GONE"]
-    assert first["notes"] == whole["notes"] == []
+    assert first["notes"] == whole["notes"] == [LATE_ENDS]
     assert f"opposite_plan is the {second['direction']} one: {own['symbol']}, GONE." in str(
         other["notes"]
     )
@@ -214,4 +215,15 @@ def test_what_the_night_does_not_cover_is_named(changed: Service) -> None:
     assert known["not_covered"] == ["NOPE", "GONE"]
     assert "does not cover NOPE, GONE" in str(known["notes"])
     assert page(changed, symbols="MSFT")["not_covered"] == page(changed)["not_covered"] == []
-    assert page(changed, symbols="MSFT")["notes"] == []
+    assert page(changed, symbols="MSFT")["notes"] == [LATE_ENDS]
+
+
+@pytest.mark.parametrize(
+    ("change", "is_told"), [(None, True), ("stopped", True), ("reached", True), ("new", False)]
+)
+def test_ends_of_old_trades_are_told_to_be_in_the_history_alone(
+    changed: Service, change: str | None, is_told: bool
+) -> None:
+    notes = page(changed, **({"change": change} if change else {}))["notes"]
+
+    assert notes == [LATE_ENDS] * is_told

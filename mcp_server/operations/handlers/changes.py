@@ -170,6 +170,12 @@ async def changes(call: Call[ChangesArguments]) -> Answer:
     return call.answer(orjson.dumps(body))
 
 
+LATE_ENDS = (
+    "Ends of trades that had been open for over 120 sessions, unless the operator changed that, "
+    "are not listed here; get_pattern_history has them."
+)
+
+
 def _notes(
     book: Book, arguments: ChangesArguments, earliest: str | None, rows: Sequence[Row]
 ) -> Iterator[str]:
@@ -195,6 +201,8 @@ def _notes(
             "numbers of these rows count their first plan."
             f"{' Those gone have no opposite_plan.' * gone}"
         )
+    if earliest and arguments.change in (None, "stopped", "reached"):
+        yield LATE_ENDS
 
 
 def _filter(book: Book, arguments: ChangesArguments) -> Callable[[Row], bool]:

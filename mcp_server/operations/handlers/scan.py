@@ -276,8 +276,8 @@ def _of_second_plans(
         here = f"; on this page, with the distance to its trigger: {named(found, MAX_NAMED)}"
         yield (
             f"May break either way and count here by their second plan (opposite_plan): {count} of "
-            f"{sum(map(size, groups))} matches{here * bool(found)}. Other numbers of these rows "
-            "count their first plan."
+            f"{sum(map(size, groups))} matches{here * bool(found)}. The order counts that plan "
+            "too, other numbers of these rows their first one."
         )
 
 

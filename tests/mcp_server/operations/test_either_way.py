@@ -165,6 +165,7 @@ def told_of(book: Book, asked: dict[str, Any]) -> tuple[str, str]:
         (conditions(("dist_to_entry", "<", 9)), True),
         ({"filters": '[{"kind":"atr","op":"<","value":9}]'}, False),
         ({"sort": "distance"}, True),
+        ({"sort": "nearness"}, True),
         ({"sort": "distance", "direction": "bullish"}, False),
         (conditions(("min_rr", ">=", 3)), True),
         (conditions(("win_rate", "<", 35)), True),
