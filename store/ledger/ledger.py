@@ -307,6 +307,14 @@ class Ledger:
         """
         self._note(self._newest().model_copy(update={"pending": False}))
 
+    def check_newest(self) -> None:
+        """Check that the newest object is the one that was appended.
+
+        Raises:
+            LedgerError: it is not, or it is missing.
+        """
+        self._newest()
+
     def newest(self) -> Newest:
         """What `head.json` says; `NOTHING` without it.
 

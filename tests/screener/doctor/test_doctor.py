@@ -59,6 +59,20 @@ def damage_the_book(data: Path) -> None:
     book.write_bytes(content)
 
 
+def damage_the_ledger(data: Path) -> None:
+    newest = newest_of_a_ledger(data)
+    newest.write_bytes(newest.read_bytes() + b"x")
+
+
+def lose_the_newest_of_the_ledger(data: Path) -> None:
+    newest_of_a_ledger(data).unlink()
+
+
+def newest_of_a_ledger(data: Path) -> Path:
+    assert run(data, "nightly").returncode == 0
+    return max((data / "ledger").glob("*.jsonl.gz"))
+
+
 def damage_the_accounts(data: Path) -> None:
     (data / "accounts.sqlite").write_bytes(b"no database" * 1000)
 
@@ -76,6 +90,8 @@ def lose_an_account(data: Path) -> None:
     [
         (kill_a_restore, "data folder", "run `screener restore` again"),
         (damage_the_book, "night", "is not the one that was sealed"),
+        (damage_the_ledger, "ledger", "is not the one that was appended"),
+        (lose_the_newest_of_the_ledger, "ledger", "is missing"),
         (damage_the_accounts, "accounts", "not a database"),
         (lose_an_account, "accounts", "without their accounts"),
     ],
