@@ -116,10 +116,10 @@ SEVEN = _named(
         "symmetrical triangle) and past results of the pattern. In open trades stop, "
         "target, gain_pct and gain_r are measured from entry_price. R is the distance from entry "
         "to stop. `track_record.family` and `.ticker`: win_rate_pct with sample_size and "
-        "avg_loss_pct. expected_r is avg_r, capped and shrunk by 60 trades, a "
-        "ticker's toward its family's (no result of the ticker), and includes market "
-        "drift: give it only with lift_r, the excess R over random entries, and its verdict, and "
-        "do not subtract placebo_avg_r (random entries). For a triangle quote by_direction, not "
+        "avg_loss_pct. expected_r is avg_r, capped and shrunk by 60 trades, a ticker's "
+        "toward its family's (no result of the ticker), and includes market drift: give it only "
+        "with lift_r, the excess R over random entries, and its verdict, and do not subtract "
+        "placebo_avg_r (random entries). For a triangle quote by_direction, not "
         "the whole record. attempt.number above 1: a later attempt, not counted in records; the "
         "first may have had another direction or family (its lineage_id in get_pattern_history). "
         "last_close_side beyond: one more close there fires the trigger. Trades open for over 120 "
@@ -274,9 +274,9 @@ _MORE = _named(
     _tool(
         "get_changes",
         "Changes since the night before",
-        "Changes of setups since the night before, or since a session: new, triggered, stopped,"
-        " reached or expired, over the whole market, with levels and why; `near`: forming ones "
-        "near their trigger, new ones too. Either plan of a triangle counts for `direction`; "
+        "Changes of setups since the night before, or since a session: new, triggered, "
+        "stopped, reached or expired, over the whole market, with levels and why; `near`: forming "
+        "ones near their trigger, new ones too. Either plan of a triangle counts for `direction`; "
         "read `notes`. Ends of trades open over 120 sessions are not listed. If `available` is "
         "false, there is no earlier night to compare with.",
         *("change", "family", "direction", "symbols", "tracked", "since", "limit", "offset"),

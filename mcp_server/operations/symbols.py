@@ -86,15 +86,17 @@ def not_tracked(
     slots = f"{free} of {cap} {'slot is' if free == 1 else 'slots are'} free"
     book = services.active_night.book
     coverage = book.coverage(symbol)
+    nearest = [] if coverage and coverage.covered else services.directory(book).nearest(symbol)
+    # For programs, which read no sentence: whether the symbol could be tracked.
+    details = {"known": coverage is not None, **({"nearest": nearest} if nearest else {})}
     if coverage is None:
-        nearest = services.directory(book).nearest(symbol)
         why = f"{slots}, but this symbol cannot be tracked"
         return ApiError(
             "ticker_not_tracked",
             "This symbol is not tracked, and the night does not cover it.",
             fix=f"{why}: check it against GET /universe.",
             tool_fix=f"{why}: leave the list as it is and use a known symbol that the user means.",
-            details={"known": False, **({"nearest": nearest} if nearest else {})},
+            details=details,
         )
     fix, tool_fix = _way_out(free, surface, read_only=principal.key.read_only)
     past = "" if coverage.covered else f"{NO_SETUP} "
@@ -103,8 +105,7 @@ def not_tracked(
         None if coverage.covered else "This symbol is not tracked; the night does not cover it.",
         fix=past + slots + fix,
         tool_fix=past + slots + tool_fix,
-        # For programs, which read no sentence: the symbol could be tracked.
-        details={"known": True},
+        details=details,
     )
 
 

@@ -102,8 +102,7 @@ def near_trigger(view: SetupView, direction: str | None = None) -> dict[str, Any
         **brief(view.by(plan)),
         **({} if view.currency == DOLLARS else {"currency": view.currency}),
         "last_close": view.last_close,
-        **levels(plan),
-        "distance_to_trigger_pct": plan.distance_pct(view.last_close),
+        **_level_and_way(view, plan),
         **({"opposite_plan": _level_and_way(view, others[0])} if others else {}),
     }
 

@@ -22,6 +22,7 @@ KEPT = ("AAPL", "FB")
 
 def stopped(content: Content) -> None:
     """FB has the trades of AAPL, of which the newest is open, and its bars ended long ago."""
+    content.symbols["GOGO"] = "stale"
     leave_out(content, "FB", "stale", "The bars stop on 2012-03-08.")
     content.universe = [entry for entry in content.universe if entry["symbol"] != "FB"]
     content.meta["last_bars"] = {"FB": "2012-03-08"}
@@ -100,6 +101,21 @@ def test_pages_and_the_command_line_show_no_result_of_such_a_trade(
     printed = " ".join(run(folder, "show", "FB").stdout.split())
     assert STOPPED in printed
     assert STOPPED not in " ".join(run(folder, "show", "AAPL").stdout.split())
+
+
+def test_an_untracked_symbol_of_which_only_past_trades_are_known_may_be_tracked_for_them(
+    left: Service,
+) -> None:
+    key = left.new_key(tracked=("AAPL",))
+    refused, other = (
+        left.get(f"/tickers/{symbol}/history", key=key).json() for symbol in ("FB", "GOGO")
+    )
+
+    assert refused["error"] == other["error"] == "ticker_not_tracked"
+    assert refused["fix"].startswith("It has no setup tonight, at most past trades: leave it out")
+    assert "add the ticker with" in refused["fix"]
+    assert refused["details"] == {"known": True}
+    assert other["details"] == {"known": True, "nearest": ["GOOG"]}
 
 
 def test_what_is_tracked_and_gives_no_setup_is_named(left: Service) -> None:

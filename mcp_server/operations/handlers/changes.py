@@ -39,6 +39,11 @@ MAX_NEAR = 10
 DRAWN = DrawnChange.model_fields.keys() - Change.model_fields.keys()
 """What a night keeps of a change that answers leave out."""
 
+LATE_ENDS = (
+    "Ends of trades that had been open for over 120 sessions, unless the operator changed that, "
+    "are not listed here; get_pattern_history has them."
+)
+
 Row = Mapping[str, Any]
 """A sealed Change, with the session of its `night` if it is of an earlier one."""
 Formation = tuple[str, str]
@@ -168,12 +173,6 @@ async def changes(call: Call[ChangesArguments]) -> Answer:
         "changes": told(book, rows, headings),
     }
     return call.answer(orjson.dumps(body))
-
-
-LATE_ENDS = (
-    "Ends of trades that had been open for over 120 sessions, unless the operator changed that, "
-    "are not listed here; get_pattern_history has them."
-)
 
 
 def _notes(

@@ -308,8 +308,9 @@ def test_past_prices_that_are_adjusted_for_dividends_are_told(night: Path) -> No
     assert words not in forming.decode()
 
 
-def test_a_setup_is_armed_within_the_atr_that_filters_compare(night: Path) -> None:
-    with closing(active_book(night)) as book:
+def test_a_setup_is_armed_within_the_atr_that_filters_compare(product_night: Path) -> None:
+    """AAPL is farther from its trigger than this, and nearer than its ATR of log prices."""
+    with closing(active_book(product_night)) as book:
         numbers, labels = book.evidence.numbers, book.evidence.labels
         near = numbers["dist_to_entry"] <= np.fmax(numbers["atr"], 1.0)
         forming = labels["status"].equal("forming")
