@@ -142,7 +142,7 @@ class PulledNights(Nights):
                 os.fsync(file.fileno())
             if digest_file(draft) != manifest.book.sha256:
                 raise ManifestError(
-                    f"{name} of {self._objects.place} is not the book that was sealed; activate "
+                    f"{name} of {self._objects.place} is not the file that was sealed; activate "
                     "another night with `screener night activate`, or run `screener nightly "
                     "--full`."
                 )
@@ -207,9 +207,9 @@ class PulledNights(Nights):
 
     def _forked(self, number: int) -> LedgerError:
         return LedgerError(
-            f"The ledger in {self.ledger.folder} differs from that of {self._objects.place} from "
-            f"object {number} on. If SCREENER_NIGHTS_URL is right, move that folder away; the "
-            "ledger is then fetched anew."
+            f"The ledger in {self.ledger.folder} differs from that of {self._objects.place}, "
+            f"beginning with object {number}. If SCREENER_NIGHTS_URL is right, move that folder "
+            "away; the ledger is then fetched anew."
         )
 
     def _make_room(self, published: Published) -> None:

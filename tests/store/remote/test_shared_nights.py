@@ -225,7 +225,7 @@ def test_a_folder_that_is_ahead_of_its_store_is_refused(publisher: Publisher) ->
     before = publisher.published()
     publisher.night(1)
     publisher.objects.put(POINTER, before.encode())  # as of a copy of the store that was put back
-    with pytest.raises(LedgerError, match="from object 2 on"):
+    with pytest.raises(LedgerError, match="beginning with object 2"):
         publisher.check()
 
 
