@@ -151,6 +151,8 @@ WRONG = {
     "ApiKey {key}": "the scheme ApiKey",
     'Bearer "{key}"': "in quotes",
     "Bearer '{key}'": "in quotes",
+    'Bearer "{key}': "in quotes",
+    "Bearer {key}`": "in quotes",
     "Bearer Bearer {key}": "more than one word",
     "Bearer {key},": "characters that no key has",
     "Bearer": "Bearer without a key",
@@ -158,6 +160,8 @@ WRONG = {
     "Bearer {{{{secrets.key}}}}": "a placeholder",
     "Bearer YOUR_API_KEY": "a placeholder",
     "Bearer <API_KEY>": "a placeholder",
+    f"Bearer <{'KEY' * 20}>>": "a placeholder",
+    f"Bearer <{'KEY' * 21}>": "characters that no key has",
 }
 """Authorization fields as people fill them in, and what the fix says of each."""
 
@@ -195,13 +199,26 @@ def test_without_a_usable_bearer_the_key_is_missing_and_the_fix_names_what_was_s
 def test_a_key_elsewhere_is_not_read_and_does_not_start_a_sign_in(service: Service) -> None:
     fields = {**ACCEPT, "Api-Key": service.key}
     named = httpx.get(f"{service.base}/me", headers=fields)
-    asked = httpx.get(f"{service.base}/me", params={"apiKey": service.key})
     mcp = post_mcp(service, fields)
 
     assert "the field api-key" in named.json()["fix"]
+    assert {each.status_code for each in (named, mcp)} == {401}
+    assert {each.json()["error"] for each in (named, mcp)} == {"missing_api_key"}
+    assert not mcp.headers.get("www-authenticate")
+
+
+@pytest.mark.parametrize("parameter", ["apiKey", "token"])
+def test_a_key_in_the_address_is_not_read_and_does_not_start_a_sign_in(
+    service: Service, parameter: str
+) -> None:
+    asked = httpx.get(f"{service.base}/me", params={parameter: service.key})
+    mcp = httpx.post(
+        service.mcp_url, json=FIRST, headers=ACCEPT, params={parameter: service.key}, timeout=30
+    )
+
     assert "a key in the address" in asked.json()["fix"]
-    assert {each.status_code for each in (named, asked, mcp)} == {401}
-    assert {each.json()["error"] for each in (named, asked, mcp)} == {"missing_api_key"}
+    assert {each.status_code for each in (asked, mcp)} == {401}
+    assert {each.json()["error"] for each in (asked, mcp)} == {"missing_api_key"}
     assert not mcp.headers.get("www-authenticate")
 
 
@@ -270,6 +287,8 @@ async def test_a_caller_has_an_address_and_the_name_it_gives_itself(
         ([b"Basic =ps"], "no_bearer"),
         ([b"Token KEY"], "no_bearer"),
         ([b"Bearer" + b" " * 451 + b"KEY"], "key"),
+        ([b"x" * 512], "no_bearer"),
+        ([b"x" * 513], "token"),
         ([b"Bearer \xff"], "no_bearer"),
         ([b"Bearer"], "no_bearer"),
         ([b"Bearer KEY b"], "no_bearer"),

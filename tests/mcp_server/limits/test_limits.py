@@ -233,6 +233,27 @@ async def test_an_address_counts_as_itself_or_its_ipv6_network(address: str, buc
     assert Caller(address).network == bucket
 
 
+async def test_addresses_of_ipv4_share_no_quota() -> None:
+    limiter = limited(keyless_per_minute=1)
+    for n in range(SITE + 1):
+        await limiter.count(Caller(f"192.0.2.{n}"), "rest")
+
+
+async def test_a_site_is_counted_apart_for_each_surface_and_kind_of_request() -> None:
+    limiter = limited(keyless_per_minute=1, other_per_minute=1)
+    for n in range(SITE):
+        caller = Caller(f"2001:db8:0:{n:x}::1")
+        await limiter.count(caller, "rest")
+        await limiter.count_other(caller, "refused")
+
+    fresh = Caller("2001:db8:0:ffff::1")
+    await limiter.count(fresh, "mcp")
+    await limiter.count_other(fresh, "list")
+    await limiter.count_page(fresh.network, None)
+    await refused(limiter.count(fresh, "rest"))
+    await refused(limiter.count_other(fresh, "refused"))
+
+
 async def test_the_networks_of_one_ipv6_site_share_a_wider_quota() -> None:
     limiter = limited(keyless_per_minute=2, other_per_minute=1)
     for n in range(SITE):

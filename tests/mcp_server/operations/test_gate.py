@@ -14,10 +14,11 @@ import pytest
 from mcp_server.calls.callers import REST, Caller, Surface
 from mcp_server.calls.errors import ApiError
 from mcp_server.operations.answers import Answer, Result
-from mcp_server.operations.arguments import SymbolArguments
+from mcp_server.operations.arguments import ListArguments, SymbolArguments
 from mcp_server.operations.gate import Raw, execute
 from mcp_server.operations.services import Call, Services
 from mcp_server.operations.table import OPERATIONS, Operation
+from screener.telemetry.metrics import answers_cache
 from store.accounts.accounts import AccountPlan, Accounts
 from store.accounts.keys import Keys
 from store.accounts.usage import UsageLine
@@ -84,7 +85,7 @@ async def opened(folder: Path, **settings: Any) -> AsyncIterator[Gate]:
 
 @pytest.fixture
 async def gate(tmp_path: Path) -> AsyncIterator[Gate]:
-    async with opened(tmp_path, key_per_minute=5, keyless_per_minute=2) as gate:
+    async with opened(tmp_path, key_per_minute=6, keyless_per_minute=2) as gate:
         yield gate
 
 
@@ -118,13 +119,13 @@ async def test_a_call_over_the_limit_is_refused_before_its_arguments_are_read(ga
     async def unread() -> dict[str, Any]:
         raise AssertionError("The body of a refused call was read.")
 
-    for _ in range(5):
+    for _ in range(6):
         await gate.call(gate.operation())
 
     refusal = await gate.refusal(gate.operation(), unread)
 
     assert refusal.code == "rate_limited"
-    assert len(gate.handled) == 5
+    assert len(gate.handled) == 6
 
 
 async def test_every_call_with_a_key_is_recorded_with_who_what_and_by_which_host(
@@ -156,7 +157,7 @@ async def test_without_a_plan_a_keyed_call_is_counted_and_refused_and_a_keyless_
 
     assert refusal.code == "forbidden"
     assert refusal.allowance is not None
-    assert refusal.allowance.state.startswith(b'"minute";r=4;t=60, "day";r=9999;')
+    assert refusal.allowance.state.startswith(b'"minute";r=5;t=60, "day";r=9999;')
     assert len(gate.handled) == 1
 
 
@@ -219,7 +220,7 @@ async def test_a_database_that_goes_away_during_a_call_is_a_busy_service(
     assert refusal.code == "unavailable"
     assert refusal.details == {"retry_after_seconds": 1}
     assert refusal.allowance is not None
-    assert refusal.allowance.state.startswith(b'"minute";r=4;t=60')
+    assert refusal.allowance.state.startswith(b'"minute";r=5;t=60')
     assert caplog.messages == ["test was not answered: It does not answer."]
 
 
@@ -228,8 +229,13 @@ async def test_a_sealed_answer_is_made_once_for_each_way_to_ask(gate: Gate) -> N
     operation, other = gate.operation(name="a", pictured=True, **row), gate.operation(**row)
     aapl, stranger = {"symbol": "AAPL"}, Caller("192.0.2.1")
 
+    def looked_up() -> tuple[int, int]:
+        return answers_cache.hits, answers_cache.misses
+
+    hits, misses = looked_up()
     first = await gate.call(operation, aapl)
-    again = await gate.call(operation, {"symbol": "aapl"})
+    again = [await gate.call(operation, {"symbol": spelt}) for spelt in ("aapl", "AAPL")]
+    assert looked_up() == (hits + 2, misses + 1)
     others = [
         await gate.call(operation, {"symbol": "IBM"}),
         await gate.call(operation, aapl, surface=SHOWING),
@@ -238,9 +244,22 @@ async def test_a_sealed_answer_is_made_once_for_each_way_to_ask(gate: Gate) -> N
         await gate.call(other, aapl, stranger),
     ]
 
-    assert again.answer is first.answer
+    assert looked_up() == (hits + 2, misses + 6)
+    assert all(result.answer is first.answer for result in again)
     assert len({id(result.answer) for result in (first, *others)}) == 6
     assert len(gate.handled) == 6
+
+
+async def test_a_list_of_tracked_symbols_is_of_those_asked_for_that_are_tracked(gate: Gate) -> None:
+    operation = gate.operation(arguments=ListArguments, sealed=True)
+    await track(gate, "AAPL", "IBM")
+
+    await gate.call(operation, {"tracked": True})
+    await gate.call(operation, {"tracked": True, "symbols": ["IBM", "MSFT"]})
+    await gate.call(operation, {"symbols": ["IBM", "MSFT"]})
+
+    asked = [call.arguments.symbols for call in gate.handled]
+    assert asked == [["AAPL", "IBM"], ["IBM"], ["IBM", "MSFT"]]
 
 
 async def test_a_call_that_began_before_a_new_night_is_answered_from_the_old_one(

@@ -18,6 +18,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import create_async_engine
 
+from screener.telemetry.metrics import principals_cache
 from store.accounts.accounts import AccountPlan, Accounts, hash_secret
 from store.accounts.credentials import LIFETIMES, CredentialKind
 from store.accounts.grants import Grants
@@ -422,6 +423,15 @@ async def test_what_was_looked_up_while_something_changed_is_not_kept(house: Hou
 
 
 GUESSES = ("ps_live_" + "x" * 48, "pso_at_" + "x" * 43, "", "\0")
+
+
+async def test_look_ups_are_counted_by_whether_the_principal_was_known(house: House) -> None:
+    hits, misses = principals_cache.hits, principals_cache.misses
+    for _ in range(3):
+        await house.found(house.ada.secret)
+    await house.found(house.bob.secret)
+
+    assert (principals_cache.hits, principals_cache.misses) == (hits + 2, misses + 2)
 
 
 async def test_a_guessed_credential_costs_one_read_until_something_changes(house: House) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store.accounts.accounts import AccountPlan, Accounts, hash_secret
 from store.accounts.audit import Actor, AuditLog, EventKind
@@ -49,6 +51,12 @@ async def redeemed(database: Database) -> TokenPair:
     pair = await at(database, START).redeem(await approve(database), "host", "challenge", None)
     assert pair is not None
     return pair
+
+
+async def revoke_all(database: Database) -> None:
+    [account] = await Accounts(database).all()
+    for grant in await Grants(database).all_grants():
+        await Grants(database).revoke_grant(account.id, grant.prefix)
 
 
 @pytest.fixture(autouse=True)
@@ -92,6 +100,50 @@ async def test_an_expired_credential_shown_again_revokes_nothing(database: Datab
 
     assert await tokens.redeem(late, "host", "challenge", None) is None
     assert await tokens.principal(pair.access) is not None
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("client", ["host", "foreign"])
+async def test_a_guess_and_a_credential_of_another_client_or_a_revoked_grant_wait_for_no_writer(
+    database: Database, client: str
+) -> None:
+    code, pair, tokens = await approve(database), await redeemed(database), at(database, START)
+    if client == "host":
+        await revoke_all(database)
+
+    async with asyncio.timeout(5), database.write():
+        assert await tokens.redeem(code, client, "challenge", None) is None
+        assert await tokens.rotate(pair.refresh, client) is None
+        await tokens.revoke(pair.access, client)
+        assert await tokens.redeem("guess", "host", "challenge", None) is None
+        assert await tokens.rotate("guess", "host") is None
+
+
+async def test_a_grant_that_is_revoked_while_its_client_waits_for_the_writer_gives_nothing(
+    database: Database, second_process: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, pair, tokens = await approve(database), await redeemed(database), at(database, START)
+    write = database.write
+
+    @asynccontextmanager
+    async def later() -> AsyncIterator[AsyncConnection]:
+        await revoke_all(second_process)
+        async with write() as connection:
+            yield connection
+
+    monkeypatch.setattr(database, "write", later)
+
+    assert await tokens.redeem(code, "host", "challenge", None) is None
+    assert await tokens.rotate(pair.refresh, "host") is None
+
+
+async def test_who_got_tokens_for_which_account_is_in_the_audit_log(database: Database) -> None:
+    await redeemed(database)
+
+    [account] = await Accounts(database).all()
+    [grant] = await Grants(database).all_grants()
+    [event] = await AuditLog(database).events(kind=EventKind.TOKENS_ISSUED)
+    assert (event.account_id, event.subject) == (account.id, f"{grant.prefix} A host")
 
 
 async def run(database: Database, statement: str) -> None:
@@ -322,6 +374,14 @@ async def test_a_dump_does_not_lead_to_what_was_derived(database: Database) -> N
     assert hash_secret(new.refresh) in stored
 
 
+async def test_without_a_leeway_no_token_is_derived_from_another(database: Database) -> None:
+    old = await redeemed(database)
+    assert await at(database, START).rotate(old.refresh, "host") is not None
+
+    seeds = {row.seed for row in await database.rows(tables.tokens.select())}
+    assert seeds == {None}
+
+
 def test_successors_look_like_all_credentials_and_never_repeat() -> None:
     tokens = [new_credential(CredentialKind.REFRESH) for _ in range(20)]
     seeds = [new_seed() for _ in range(20)]
@@ -357,6 +417,16 @@ async def test_a_grant_is_refreshed_so_often_within_an_hour_and_its_token_stays_
     assert await at(database, now).rotate(used.refresh, "host") is None
     [grant] = await Grants(database).all_grants()
     assert grant.revoked_at is not None
+
+
+async def test_a_clock_that_was_ahead_for_once_holds_up_no_refresh(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("store.accounts.tokens.REFRESHES_AN_HOUR", 1)
+    pair = await at(database, START + 24 * HOUR).rotate((await redeemed(database)).refresh, "host")
+    assert pair is not None
+
+    assert await at(database, START).rotate(pair.refresh, "host") is not None
 
 
 async def test_of_the_used_tokens_of_a_grant_the_oldest_are_forgotten(
