@@ -234,8 +234,8 @@ class ScanSetup(TypedDict):
     rank: int
     """1 has the largest `expected_gain_pct`, which is not about the odds."""
     expected_gain_pct: float | None
-    """Median winning trade, percent: of the ticker, blended with its family's. It may exceed the
-    move to this setup's target: see `target_move_pct`.
+    """Median winning trade, percent: of the ticker, blended with its family's, scaled to the
+    symbol's ATR. It may exceed the move to this setup's target: see `target_move_pct`.
     """
     win_rate_pct: float | None
     win_rate_trades: int
@@ -453,6 +453,7 @@ class TrackRecord(TypedDict):
     avg_hold_bars: float
     """Average of daily bars from entry to exit, over wins and losses."""
     backtest_range: list[str]
+    """From the first bar that has 60 bars of its symbol before it to the session."""
     detector: NotRequired[int | None]
     """Version of the detector that drew the patterns."""
     method_version: NotRequired[int | None]

@@ -47,7 +47,7 @@ COLUMNS: Mapping[str, SortColumn] = {
     "stop": SortColumn("Distance to stop", "stop_way", "shortest first", "longest first", ""),
     "target": SortColumn("Distance to target", "target_way", "shortest first", "longest first"),
     NEARNESS: SortColumn(
-        "Within 2% of the trigger first, then quality",
+        "Within 2% of the trigger, other forming setups, newest open trades; each by quality",
         NEARNESS,
         "best first",
         "worst first",

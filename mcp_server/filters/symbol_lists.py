@@ -16,7 +16,7 @@ from functools import cache
 from typing import Final
 
 from mcp_server.calls.errors import ApiError
-from mcp_server.filters.symbol_search import SymbolSearch
+from mcp_server.filters.symbol_search import QUOTED, SymbolSearch
 from store.nights.book import Entry
 from store.wire.csv_files import csv_text
 from store.wire.exchanges import (
@@ -41,6 +41,9 @@ EXCHANGE_HEADS: Final = ("exchange", "mic")
 
 OVER_THE_COUNTER: Final = "OTC"
 """TradingView's prefix of American shares that no exchange lists."""
+
+_PAIR: Final = re.compile(rf"\w{{2,}}?{QUOTED}")
+"""A pair of a coin as exchanges write it."""
 
 _UNDERSCORED: Final = frozenset({"XNSE", "XBOM", "XSTO", "XCSE"})
 """Where TradingView writes `M_M` and `VOLV_B` for what is `M.M` and `VOLV.B` here."""
@@ -149,6 +152,8 @@ def _suffixes(exchange: str) -> list[str]:
 def _is_listed(directory: SymbolSearch, symbol: str, exchange: str) -> bool:
     """Whether a symbol may be of an exchange; any that is not in the table is one of crypto."""
     entry, markets = directory.entry(symbol) or {}, _markets(exchange)
+    if not entry and exchange and not markets:
+        return _PAIR.fullmatch(symbol) is not None  # a coin that the night does not cover
     if not exchange or entry.get("asset_type") == "crypto":
         return not markets
     if not directory.has_exchanges:

@@ -34,6 +34,9 @@ SLIPPED: Final = 4
 TELLING: Final = 5
 """A word of a name that may be misspelt has so many letters at least."""
 
+SHORTENED: Final = 4
+"""A word that stands for a longer one has so many letters at least."""
+
 VAGUE: Final = 8
 """If more symbols than this are equally near, a text says too little to suggest any of them."""
 
@@ -43,7 +46,10 @@ MAX_WORDS: Final = 8
 MAX_QUERY: Final = 128
 """Characters of a text or a name that are read."""
 
-_BEHIND: Final = re.compile(r"[._-].+|(USD[CT]?|[BFT]?USD|EUR|GBP|BTC)(\.\w+)?")
+QUOTED: Final = r"(USD[CT]?|[BFT]?USD|EUR|GBP|BTC)(\.\w+)?"
+"""What a pair of a coin has behind it: its currency, and what kind of contract it is."""
+
+_BEHIND: Final = re.compile(rf"[._-].+|{QUOTED}")
 _WORD: Final = re.compile(r"[^\W_]+")
 _APOSTROPHES: Final = str.maketrans("", "", "'\N{RIGHT SINGLE QUOTATION MARK}")
 _LAST: Final = "\U0010ffff"
@@ -65,6 +71,7 @@ class SymbolSearch:
         self._symbols = Index([_key(entry["symbol"])] for entry in self._entries)
         self._names = Index(_words(entry.get("name") or "") for entry in self._entries)
         self._trades = Index(_words(_trade(entry)) for entry in self._entries)
+        self._all = Index(_words(f"{e.get('name') or ''} {_trade(e)}") for e in self._entries)
 
     @classmethod
     def of(cls, book: Book) -> SymbolSearch:
@@ -83,14 +90,16 @@ class SymbolSearch:
         """The entries that a text may mean, the best match first.
 
         These are the symbol itself, the symbol with other separators, symbols that begin with the
-        text, names with a word that begins with each word of it, and industries or sectors with
-        such words. If none of these is there, the entries that are spelt alike.
+        text, names with a word that begins with each word of it, industries, sectors or types with
+        such words, and such words in both. If none of these is there, the entries that are spelt
+        alike, and last those that shorten words of the text.
         """
         key, words = _key(text), _words(text)[:MAX_WORDS]
-        named = (self._having(words, index) for index in (self._names, self._trades))
+        named = (self._having(words, each) for each in (self._names, self._trades, self._all))
         tiers = (self._same(text), self._beginning(key), *named)
         rows = dict.fromkeys(row for tier in tiers for row in tier)
-        return [self._entries[row] for row in rows or self._alike(key, words)[0]]
+        rows = rows or dict.fromkeys([*self._alike(key, words)[0], *self._shortening(words)])
+        return [self._entries[row] for row in rows]
 
     def nearest(self, symbol: str, count: int = 3) -> list[str]:
         """The symbols that an unknown one was probably meant to be, the nearest first; may be none.
@@ -144,6 +153,11 @@ class SymbolSearch:
         begun = set.intersection(*(index.beginning(word) | symbols.equal(word) for word in words))
         return [*sorted(whole), *sorted(begun - whole)]
 
+    def _shortening(self, words: Sequence[str]) -> list[int]:
+        """The rows that have each word, or its beginning as a word: `Treas` for `treasury`."""
+        each = [self._all.equal(word) | self._all.shortening(word) for word in words]
+        return sorted(set.intersection(*each)) if each else []
+
     def _alike(self, key: str, words: Sequence[str]) -> tuple[list[int], list[float]]:
         """The rows whose symbol or name is spelt alike, the most similar first, and how similar."""
         begin = max(PAIR // 2, len(key) - 4) if len(key) >= PAIR else 1
@@ -175,6 +189,11 @@ class Index:
     def beginning(self, begin: str) -> Rows:
         """The rows that have a word that begins so."""
         return set().union(*(self._rows[word] for word in self._range(begin)))
+
+    def shortening(self, word: str) -> Rows:
+        """The rows that have the first letters of a word as a word, at least `SHORTENED`."""
+        begins = (word[:size] for size in range(SHORTENED, len(word)))
+        return set().union(*map(self.equal, begins))
 
     def likeness(self, word: str, begin: int) -> dict[int, float]:
         """For each row, the similarity of its most similar word that has the same first letters, so
@@ -215,7 +234,8 @@ def _brevity(entry: Entry) -> tuple[int, int, str]:
 
 
 def _trade(entry: Entry) -> str:
-    return f"{entry.get('industry') or ''} {entry.get('sector') or ''}"
+    """What a company does, and which type of asset it is."""
+    return " ".join(entry.get(name) or "" for name in ("industry", "sector", "asset_type"))
 
 
 def _words(text: str) -> list[str]:

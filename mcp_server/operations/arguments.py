@@ -295,9 +295,10 @@ class ScanArguments(ListArguments):
             {
                 "description": "`rank` (largest median winning trade first; with status all, "
                 "forming first) or a column; a leading - reverses it. `nearness`: those within 2% "
-                "of their trigger, then the others, each by quality; for the nearest first take "
-                "`distance`. `stop` and `target` count from the trigger or entry, `gain` is "
-                "gain_pct. Rows without a number come last.",
+                "of their trigger, then other forming ones, each by quality, then open trades, "
+                "newest first; for the nearest first take `distance`. `trigger` is the entry of "
+                "open trades, from which `stop` and `target` then count; `gain` is gain_pct. Rows "
+                "without a number come last.",
                 "enum": list(SORTS),
                 "type": "string",
             }

@@ -229,7 +229,10 @@ class TrackRecord(Record):
     """Null when there was no loss."""
     avg_hold_bars: Number = Field(json_schema_extra=short("Daily bars to the exit, won or lost."))
     """Average of daily bars from entry to exit, over wins and losses."""
-    backtest_range: Annotated[list[dt.date], Field(min_length=2, max_length=2)]
+    backtest_range: Annotated[list[dt.date], Field(min_length=2, max_length=2)] = Field(
+        json_schema_extra=short()
+    )
+    """From the first bar that has 60 bars of its symbol before it to the session."""
     detector: int | None = Field(
         default=None, json_schema_extra=short("Version of the pattern detector.")
     )
@@ -354,8 +357,8 @@ class ScanSetup(Setup):
     rank: Annotated[int, Field(ge=1)]
     """1 has the largest `expected_gain_pct`, which is not about the odds."""
     expected_gain_pct: Percent | None
-    """Median winning trade, percent: of the ticker, blended with its family's. It may exceed the
-    move to this setup's target: see `target_move_pct`.
+    """Median winning trade, percent: of the ticker, blended with its family's, scaled to the
+    symbol's ATR. It may exceed the move to this setup's target: see `target_move_pct`.
     """
     win_rate_pct: Share | None
     win_rate_trades: Count

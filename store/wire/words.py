@@ -59,7 +59,7 @@ RANK: Final = (
 """What a rank means, wherever one is shown."""
 
 
-NEARNESS: Final = (
+NEAREST_FIRST: Final = (
     "Setups within 2% of their trigger come first, then other forming setups, then open trades, "
     "newest first. Within each group the best quality comes first."
 )

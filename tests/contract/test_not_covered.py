@@ -16,14 +16,14 @@ from tests.screener.web.people import new_member
 from tests.screener.web.tree import words
 from tests.service import Service, copy_night, serving
 
-WHY = "This night does not cover FB (rule stale): the bars stop on 2012-03-08."
+WHY = "This night does not cover FB (rule stale): the last usable bar is of 2012-03-08."
 KEPT = ("AAPL", "FB")
 
 
 def stopped(content: Content) -> None:
     """FB has the trades of AAPL, of which the newest is open, and its bars ended long ago."""
     content.symbols["GOGO"] = "stale"
-    leave_out(content, "FB", "stale", "The bars stop on 2012-03-08.")
+    leave_out(content, "FB", "stale", "The last usable bar is of 2012-03-08.")
     content.universe = [entry for entry in content.universe if entry["symbol"] != "FB"]
     content.meta["last_bars"] = {"FB": "2012-03-08"}
     content.histories["FB"] = content.histories["AAPL"]

@@ -27,6 +27,11 @@ from store.wire.words import NO_NIGHT
 UNIVERSE_PAGE = 50
 """Rows of a page of the universe, unless it is asked for another number."""
 
+SHORT_NAMES = (
+    "Names are often shortened, and a coin has that of its ticker (BTC), so it may be covered all "
+    "the same: try its ticker."
+)
+
 SIGNED_IN = "You are signed in: read every ticker you track in the same way."
 
 
@@ -97,8 +102,8 @@ def _notes(call: Call[UniverseArguments], count: int) -> Iterator[str]:
         yield absence(book, symbol)
     elif not count:
         known = any(entry.get("name") for entry in call.services.directory(book).entries)
-        names = "" if known else " This night knows no names and industries."
-        yield f"No symbol, name or industry that the night covers is like the search.{names}"
+        names = SHORT_NAMES if known else "This night knows no names and industries."
+        yield f"No symbol, name or industry that the night covers is like the search. {names}"
 
 
 def _compact(entry: Entry) -> Entry:

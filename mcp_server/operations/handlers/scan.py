@@ -15,7 +15,7 @@ import orjson
 
 from mcp_server.filters.doubts import FRACTION, doubt, in_percent
 from mcp_server.filters.filters import Predicate
-from mcp_server.filters.scan_order import PRICES, RANK
+from mcp_server.filters.scan_order import NEARNESS, PRICES, RANK
 from mcp_server.operations.arguments import ScanArguments, ScanSetupsArguments
 from mcp_server.operations.selection import (
     Matches,
@@ -28,9 +28,9 @@ from mcp_server.operations.selection import (
 )
 from store.nights.book import Book
 from store.wire.labels import ASSET_TYPES
-from store.wire.scan_index import compact
+from store.wire.scan_index import OF_A_PLAN, compact
 from store.wire.view import EVIDENCE_SAMPLE, NEAR_STOP, SetupView
-from store.wire.words import NO_NIGHT, NO_QUALITY, adjusted_words, named, plural
+from store.wire.words import NEAREST_FIRST, NO_NIGHT, NO_QUALITY, adjusted_words, named, plural
 
 if TYPE_CHECKING:
     from mcp_server.operations.answers import Answer
@@ -196,6 +196,10 @@ def _of_running(arguments: ScanArguments, views: Sequence[SetupView]) -> Iterato
         yield TOO_OLD
     if all(view.gain_pct is None for view in views):
         return
+    if NEARNESS in sorted_by(arguments):
+        yield NEAREST_FIRST
+    if "start" in sorted_by(arguments):
+        yield "Open trades are ordered by entry_price, forming setups by trigger_price."
     if sorted_by(arguments) & TO_LEVELS:
         yield (
             "Open trades are ordered by the planned distance from their entry; what is left is "
@@ -273,11 +277,15 @@ def _of_second_plans(
     opposites = (book.scan.rows[row].opposite for row in rows if matches.by_second[row])
     found = [f"{v.symbol} ({v.direction}, {abs(v.distance_pct or 0):.2f}%)" for v in opposites if v]
     if count:
+        order = (
+            "The order counts that plan too, other numbers of these rows their first one."
+            if sorted_by(arguments) & {*OF_A_PLAN, NEARNESS}
+            else "The order and the numbers of these rows count their first one."
+        )
         here = f"; on this page, with the distance to its trigger: {named(found, MAX_NAMED)}"
         yield (
             f"May break either way and count here by their second plan (opposite_plan): {count} of "
-            f"{sum(map(size, groups))} matches{here * bool(found)}. The order counts that plan "
-            "too, other numbers of these rows their first one."
+            f"{sum(map(size, groups))} matches{here * bool(found)}. {order}"
         )
 
 

@@ -285,9 +285,9 @@ def late(last_day: int | None, window: SessionWindow) -> RefusedInput | None:
     if last_day is None or last_day >= to_day(window.last):
         return None
     if last_day >= to_day(window.active_since):
-        reason = f"The last bar is of {to_date(last_day)}; the session is {window.last}."
+        reason = f"The last usable bar is of {to_date(last_day)}; the session is {window.last}."
         return RefusedInput("behind", reason)
     days = to_day(window.last) - last_day
     return RefusedInput(
-        "stale", f"The bars stop on {to_date(last_day)}, {days} days before the session."
+        "stale", f"The last usable bar is of {to_date(last_day)}, {days} days before the session."
     )

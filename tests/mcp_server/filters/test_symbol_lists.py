@@ -131,6 +131,7 @@ def test_an_exchange_and_a_separator_are_understood(listed: str, symbol: str) ->
         "BSE:RELIANCE",
         "LSE:EMN",
         "COINBASE:AAPL",
+        "COINBASE:ORCL",
         "NASDAQ:BTCUSD",
         "AA-L",  # no pair, whose separator would mean nothing
         "APPL",
@@ -140,6 +141,21 @@ def test_an_exchange_and_a_separator_are_understood(listed: str, symbol: str) ->
 )
 def test_another_security_of_a_like_name_is_not_taken_for_one_of_the_night(listed: str) -> None:
     assert meant(listed) is None
+
+
+@pytest.mark.parametrize(
+    ("listed", "symbols"),
+    [
+        ("BINANCE:SOLUSDT", ["SOLUSDT"]),
+        ("BYBIT:1000SATSUSDT.P", ["1000SATSUSDT.P"]),
+        ("COINBASE:ORCL", []),
+        ("NASDAQ:SOLUSDT", ["SOLUSDT"]),
+    ],
+)
+def test_a_pair_that_the_night_does_not_cover_may_be_of_any_exchange_of_coins(
+    listed: str, symbols: list[str]
+) -> None:
+    assert meanings(listed, NIGHT) == symbols
 
 
 def test_a_night_that_knows_no_exchange_takes_the_one_of_the_list() -> None:

@@ -165,6 +165,20 @@ def test_what_is_equally_near_to_many_symbols_suggests_none() -> None:
     assert banks(VAGUE + 1).nearest("america") == []
 
 
+def test_a_name_that_shortens_words_of_the_text_is_found_if_nothing_else_is() -> None:
+    names = {
+        "GOV": "Govt Bond ETF",
+        "TLT": "20+ Year Treas Bond ETF",
+        "TRSY": "Treasury Wines",
+        "US": "US T Bond ETF",
+    }
+    directory = SymbolSearch({"symbol": symbol, "name": name} for symbol, name in names.items())
+
+    assert found("treasury bonds", directory) == found("Treasury bond", directory) == ["TLT"]
+    assert found("treasury", directory) == ["TRSY"]
+    assert found("tomato bond", directory) == []
+
+
 def test_an_industry_or_a_sector_is_found_after_the_names() -> None:
     directory = SymbolSearch(
         [
@@ -179,3 +193,19 @@ def test_an_industry_or_a_sector_is_found_after_the_names() -> None:
 
     assert found("bank", directory) == ["BANK", "BBB", "DDD", "CCC"]
     assert found("real estate", directory) == ["EEE", "FFF"]
+
+
+def test_words_of_a_name_and_of_a_type_are_found_together() -> None:
+    fund, coin = {"asset_type": "etf", "industry": "Funds"}, {"asset_type": "crypto"}
+    directory = SymbolSearch(
+        [
+            {"symbol": "GLD", "name": "Gold SPDR", **fund},
+            {"symbol": "GOLD", "name": "Barrick", "asset_type": "stock"},
+            {"symbol": "PAXGUSDT", "name": "PAXG", **coin},
+            {"symbol": "SPY", "name": "S&P 500 SPDR", **fund},
+        ]
+    )
+
+    assert found("gold etf", directory) == ["GLD"]
+    assert found("spdr funds", directory) == ["GLD", "SPY"]
+    assert found("crypto", directory) == ["PAXGUSDT"]

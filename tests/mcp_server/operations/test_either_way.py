@@ -187,6 +187,21 @@ def test_a_row_that_matches_by_the_plan_it_does_not_show_is_told(
 
 
 @pytest.mark.parametrize(
+    ("sort", "plan"),
+    [("rank", "first"), ("price", "first"), ("distance", "second"), ("nearness", "second")],
+)
+def test_the_note_says_whether_the_order_counts_the_second_plan(
+    book: Book, sort: str, plan: str
+) -> None:
+    told, _ = told_of(book, {"direction": "bearish", "sort": sort})
+
+    assert ("The order counts that plan too" in told) is (plan == "second")
+    assert ("The order and the numbers of these rows count their first one" in told) is (
+        plan == "first"
+    )
+
+
+@pytest.mark.parametrize(
     ("asked", "order"),
     [
         ({"sort": "distance"}, [1, 0, 2]),

@@ -263,10 +263,17 @@ async def test_a_scan_tells_what_it_cannot_know_and_what_it_leaves_out(service: 
     assert "get_pattern_history has them" not in told(service, status="all")
 
 
-@pytest.mark.parametrize("sort", ["target", "-stop"])
-def test_an_order_by_planned_distances_is_told_of_open_trades(service: Service, sort: str) -> None:
-    words = "Open trades are ordered by the planned distance from their entry"
-
+@pytest.mark.parametrize(
+    ("sort", "words"),
+    [
+        ("target", "Open trades are ordered by the planned distance from their entry"),
+        ("-stop", "Open trades are ordered by the planned distance from their entry"),
+        ("trigger", "Open trades are ordered by entry_price"),
+    ],
+)
+def test_an_order_whose_numbers_are_others_of_open_trades_is_told(
+    service: Service, sort: str, words: str
+) -> None:
     assert words in told(service, status="in_progress", sort=sort)
     assert words not in told(service, status="forming", sort=sort)
 

@@ -22,7 +22,9 @@ from tests.service import Service, copy_night, serving
 
 REPORT = {
     "refused": {
-        "stale": {f"OLD{n:03}": "The bars stop on 2019-04-18." for n in range(MAX_NAMED + 7)},
+        "stale": {
+            f"OLD{n:03}": "The last usable bar is of 2019-04-18." for n in range(MAX_NAMED + 7)
+        },
         "of_another_version": {"<b>.csv": "Why not."},
     },
     "findings": {"gap": [12, 3], "halted": [40, 2]},
@@ -149,10 +151,10 @@ def test_the_screen_says_what_its_own_night_left_out_and_not_what_another_did(
     data_dir: Path,
 ) -> None:
     version = json.loads((data_dir / "manifest.json").read_text())["data_version"]
-    left = {"stale": {"OLD": "The bars stop on 2019-04-18."}}
+    left = {"stale": {"OLD": "The last usable bar is of 2019-04-18."}}
     with serving(data_dir, open_pages=True) as live:
         for published, shown in ((version, True), ("another", False)):
             with ProgressFile(data_dir).recording("bars.csv") as record:
                 record.end("published", data_version=published, left=left)
             page = Browser(live).get("/screen").text
-            assert ("The bars stop on 2019-04-18." in page) == shown
+            assert ("The last usable bar is of 2019-04-18." in page) == shown

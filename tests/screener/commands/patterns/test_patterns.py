@@ -272,7 +272,7 @@ def test_an_unknown_symbol_is_refused_with_the_nearest_ones(night: Path) -> None
 
 
 def test_a_symbol_that_is_not_covered_is_shown_with_the_reason(data_dir: Path) -> None:
-    sentence = "The last bar is of 2012-10-01."
+    sentence = "The last usable bar is of 2012-10-01."
     reseal(data_dir, lambda content: leave_out(content, "FB", "behind", sentence))
 
     printed = words(run(data_dir, "show", "FB").stdout)
