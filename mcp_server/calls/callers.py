@@ -98,7 +98,7 @@ class Consent(NamedTuple):
     closed: bool = False
     """Whether they closed the question instead of answering it."""
     to: str = ""
-    """What they were asked about, as `ConsentNeeded.to` named it."""
+    """What they were asked about, as `ConsentNeededError.to` named it."""
 
 
 class Conditions(NamedTuple):

@@ -16,7 +16,7 @@ from mcp_server.filters.scan_order import COLUMNS, NEARNESS, RANK
 from mcp_server.operations.arguments import ScanArguments
 from store.nights.book import Book, PerBook
 from store.nights.feature_table import FeatureTable, Labels
-from store.wire.scan_index import OF_A_PLAN, OPPOSITE
+from store.wire.scan_index import ARMED_PCT, OF_A_PLAN, OPPOSITE
 
 
 class Matches(NamedTuple):
@@ -251,7 +251,7 @@ def _nearest(evidence: FeatureTable) -> npt.NDArray[np.float64]:
 
 def _phased(evidence: FeatureTable, phase: str, wanted: str | None) -> Mask:
     """The setups of a phase; one with two plans is armed if the trigger of a wanted one is near."""
-    distance, bound = evidence.numbers["dist_to_entry"], np.fmax(evidence.numbers["atr"], 1.0)
+    distance, bound = evidence.numbers["dist_to_entry"], np.fmax(evidence.numbers["atr"], ARMED_PCT)
     far = (_nearest(evidence) if wanted is None else distance) > bound
     by_plan = {"armed": distance <= bound, "forming": far}.get(phase, np.False_)
     return np.where(_has_second(evidence), by_plan, evidence.labels["phase"].equal(phase))

@@ -380,12 +380,8 @@ class Walked:
 
     def formations(self, window: SessionWindow, task: Task, currency: str) -> Sequence[Formation]:
         """The setups that are served of the series on the night."""
-        lineages = self.lineages
         current = CurrentSetups(
-            lineages.symbol,
-            lineages.bars,
-            lineages.log,
-            lineages,
+            self.lineages,
             window.last,
             window.following,
             task.parameters,

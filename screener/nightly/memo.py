@@ -3,8 +3,8 @@
 A memo only saves time: without one, or with one that is damaged or that other code wrote, the night
 has the same bytes. It saves on two levels:
 
-- If everything that a symbol's results depend on is the same (`inputs_of`), and nothing is served
-  of it, its results are taken as they are. Most symbols of an old table ended long ago.
+- If everything that a symbol's results depend on is the same (`SymbolRun.inputs`), and nothing is
+  served of it, its results are taken as they are. Most symbols of an old table ended long ago.
 - If bars were only appended to its newest series, the walk goes on from its end, and what it found
   is kept where no later bar can change it: the facts of trades that are over and have all their
   draws, and the history rows of trades that are over while their formation has no new attempt.

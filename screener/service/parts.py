@@ -51,16 +51,21 @@ PRIVATE = ("localhost", "local", "internal", "home.arpa", "lan", "home", "corp",
 """Endings of names that mean nothing on the Internet (RFC 6761, 6762 and 8375, and by custom)."""
 
 
+def periods_of(settings: Settings) -> Periods:
+    """How long is kept what the service stores of people."""
+    return Periods(
+        usage=dt.timedelta(days=settings.usage_days),
+        audit=dt.timedelta(days=settings.audit_days),
+        session_idle=dt.timedelta(days=settings.session_idle_days),
+        session=dt.timedelta(days=settings.session_days),
+    )
+
+
 class AccountStore:
     """What reads and changes accounts; sign-ins and approvals end by the clock."""
 
     def __init__(self, settings: Settings, database: Database, clock: Clock = utc_now) -> None:
-        periods = Periods(
-            usage=dt.timedelta(days=settings.usage_days),
-            audit=dt.timedelta(days=settings.audit_days),
-            session_idle=dt.timedelta(days=settings.session_idle_days),
-            session=dt.timedelta(days=settings.session_days),
-        )
+        periods = periods_of(settings)
         self.settings, self.database, self.clock = settings, database, clock
         self.accounts = Accounts(database)
         self.keys = Keys(database, prefix=settings.key_prefix)
@@ -161,17 +166,11 @@ def policies_of(settings: Settings) -> Policies:
     Raises:
         SettingsError: a file is missing, empty, too large or no text; the error names the setting.
     """
-    from screener.web.site.policies import Policies, Retention, default_privacy, default_terms
+    from screener.web.site.policies import Policies, default_privacy, default_terms
 
-    offer = settings.offer
-    retention = Retention(
-        usage_days=settings.usage_days,
-        audit_days=settings.audit_days,
-        session_idle_days=settings.session_idle_days,
-        session_days=settings.session_days,
-    )
+    offer, periods = settings.offer, periods_of(settings)
     return Policies(
-        privacy=_read("SCREENER_PRIVACY", settings.privacy) or default_privacy(offer, retention),
+        privacy=_read("SCREENER_PRIVACY", settings.privacy) or default_privacy(offer, periods),
         terms=_read("SCREENER_TERMS", settings.terms) or default_terms(offer, settings.disclaimer),
     )
 

@@ -187,6 +187,9 @@ def _places(texts: Sequence[str]) -> list[float | None]:
     return [places[text] for text in texts]
 
 
+ARMED_PCT: Final = 1.0
+"""Percent: a forming setup is armed if its trigger is within this distance or within one ATR."""
+
 CLOSE: Final = 2.0
 """Percent from the last close to a trigger that is near."""
 

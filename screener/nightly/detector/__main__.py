@@ -11,6 +11,7 @@ import numpy as np
 from screener.nightly.bars import Bars
 from screener.nightly.detector import detector
 from screener.nightly.detector.events import TRADE, VERSION
+from screener.nightly.detector.parameters import Parameters
 from screener.nightly.series import Series
 
 BARS = 60
@@ -25,7 +26,7 @@ def main() -> None:
     version = np.zeros(1, VERSION)[0]
     detector.touches_of(bars, version, BARS - 1)
     detector.line_values(version, BARS)
-    detector.plan_of(version, 0.1, 1, BARS)
+    detector.plan_of(version, 0.1, 1, BARS, Parameters())
     detector.resolve(bars, np.zeros(1, TRADE))
 
 

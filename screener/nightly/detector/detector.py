@@ -174,7 +174,7 @@ def line_values(version: Record, bar: int) -> tuple[float, float]:
 
 
 def plan_of(
-    version: Record, atr: float, direction: int, bar: int, parameters: Parameters = DEFAULTS
+    version: Record, atr: float, direction: int, bar: int, parameters: Parameters
 ) -> Levels:
     """The plan of a version for a breakout in a direction at a bar, such as the next bar."""
     return plan_at(version, atr, direction, bar, parameters.record())
@@ -186,7 +186,7 @@ def log_atrs(bars: Bars, parameters: Parameters = DEFAULTS) -> Floats:
     return atr
 
 
-def last_atr(bars: Bars, parameters: Parameters = DEFAULTS) -> float:
+def last_atr(bars: Bars, parameters: Parameters) -> float:
     """The log ATR at the last bar."""
     recent = bars.take(slice(max(0, len(bars) - parameters.atr_bars - 1), None))
     return float(prices_of(recent, parameters)["atr"][-1])

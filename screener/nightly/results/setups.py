@@ -17,7 +17,7 @@ import numpy as np
 from screener.nightly.bars import Bars, to_date
 from screener.nightly.detector.detector import last_atr, line_values, plan_of, touches_of
 from screener.nightly.detector.events import EndReason, EventLog, Outcome, PatternType, Rows
-from screener.nightly.detector.parameters import DEFAULTS, Parameters
+from screener.nightly.detector.parameters import Parameters
 from screener.nightly.results.features import ranges
 from screener.nightly.results.history import Lineages, target_move_pct
 from screener.nightly.results.views import (
@@ -31,7 +31,7 @@ from screener.nightly.results.views import (
     type_name,
 )
 from store.ledger.served import TradeKey
-from store.wire.currency import DOLLARS, money
+from store.wire.currency import money
 from store.wire.records import (
     Attempt,
     CloseSide,
@@ -42,10 +42,8 @@ from store.wire.records import (
     Setup,
     TrackRecords,
 )
+from store.wire.scan_index import ARMED_PCT
 from store.wire.view import PlanView, gain
-
-ARMED_PCT: Final = 1.0
-"""A forming setup is armed if its trigger is within this distance or within one ATR."""
 
 RUNNING_SESSIONS: Final = 120
 """A trade that has run for more sessions than this is no longer served as a setup."""
@@ -77,16 +75,13 @@ class Formation:
 class CurrentSetups:
     """The forming versions and the running trades of a symbol's newest series on a night."""
 
-    symbol: str
-    bars: Bars
-    log: EventLog
     lineages: Lineages
     as_of: dt.date
     next_session: dt.date
-    parameters: Parameters = DEFAULTS
+    parameters: Parameters
     """Those of the walk, so that touches and plans are what it saw."""
-    running_sessions: int = RUNNING_SESSIONS
-    currency: str = DOLLARS
+    running_sessions: int
+    currency: str
 
     def formations(self) -> list[Formation]:
         """Forming setups first, then by descending quality.
@@ -94,37 +89,48 @@ class CurrentSetups:
         Every attempt of a lineage that still runs is served, but none that runs for too many
         sessions.
         """
-        forming = np.flatnonzero(self.log.versions["end_reason"] == EndReason.FORMING)
+        forming = np.flatnonzero(self._log.versions["end_reason"] == EndReason.FORMING)
         oldest = self._last - self.running_sessions
-        running = [trade for trade in running_trades(self.log) if trade["entry"] >= oldest]
+        running = [trade for trade in running_trades(self._log) if trade["entry"] >= oldest]
         found = [self._forming(int(row)) for row in forming]
         found += [self._running(trade) for trade in running]
         return sorted(found, key=lambda one: (one.setup.status != "forming", -one.quality))
 
     @property
+    def _bars(self) -> Bars:
+        return self.lineages.bars
+
+    @property
+    def _log(self) -> EventLog:
+        return self.lineages.log
+
+    @property
     def _last(self) -> int:
-        return len(self.bars) - 1
+        return len(self._bars) - 1
 
     @property
     def _close(self) -> float:
-        return float(self.bars.close[-1])
+        return float(self._bars.close[-1])
 
     def _forming(self, row: int) -> Formation:
-        version, atr = self.log.versions[row], last_atr(self.bars)
+        version, atr = (
+            self._log.versions[row],
+            last_atr(self._bars, self.parameters),
+        )
         sign = int(version["direction"])
         # A symmetrical triangle may trigger on either side.
         both = version["type"] == PatternType.SYMMETRICAL_TRIANGLE
         plans = [self._plan(version, atr, side) for side in ((sign, -sign) if both else (sign,))]
-        distance = 100 * abs(plans[0].trigger_price / self._close - 1)
+        distance = percent(100 * abs(plans[0].trigger_price / self._close - 1))
         close = price(self._close)
         rule = forming_rule(version, plans, self.next_session, close, self.currency)
         # The ATR of the scan's filters, in percent of the last close, as the distance is.
-        armed = distance <= max(ARMED_PCT, ranges(self.bars)["atr"])
+        armed = distance <= max(ARMED_PCT, ranges(self._bars)["atr"])
         setup = self._setup(row, self._last, plans, rule, side=side_of(plans, close))
         return self._formation(row, setup, self._last, "armed" if armed else "forming", distance)
 
     def _plan(self, version: Rows, atr: float, sign: int) -> Plan:
-        trigger, stop, target = plan_of(version, atr, sign, len(self.bars))
+        trigger, stop, target = plan_of(version, atr, sign, len(self._bars), self.parameters)
         return Plan(
             direction=direction_name(sign),
             trigger_price=price(math.exp(trigger)),
@@ -134,7 +140,7 @@ class CurrentSetups:
 
     def _running(self, trade: Rows) -> Formation:
         row, entry, sign = (int(trade[name]) for name in ("version", "entry", "direction"))
-        version, view = self.log.versions[row], TradeView.over(self.bars, trade)
+        version, view = self._log.versions[row], TradeView.over(self._bars, trade)
         upper, lower = line_values(version, entry)
         plan = Plan(
             direction=view.direction,
@@ -146,7 +152,7 @@ class CurrentSetups:
         attempt = int(version["attempt"])
         rule = running_rule(plan, view.entry_date, entry_price, attempt, self.currency)
         setup = self._setup(row, entry - 1, [plan], rule, trade=view)
-        distance = 100 * abs(entry_price / self._close - 1)
+        distance = percent(100 * abs(entry_price / self._close - 1))
         return self._formation(row, setup, entry - 1, "confirmed", distance)
 
     def _setup(
@@ -160,7 +166,7 @@ class CurrentSetups:
         trade: TradeView | None = None,
     ) -> Setup:
         """The record of a version whose pattern ends at a bar, with its trade if it has one."""
-        version, close = self.log.versions[row], price(self._close)
+        version, close = self._log.versions[row], price(self._close)
         lineage, attempt = int(version["lineage"]), int(version["attempt"])
         family = family_of_type(int(version["type"]))
         entry_price = trade.entry_price if trade else None
@@ -168,15 +174,15 @@ class CurrentSetups:
         return Setup(
             setup_id=self.lineages.setup_id(row, lineage, attempt, self._last, self.as_of),
             lineage_id=self.lineages.id(lineage),
-            symbol=self.symbol,
+            symbol=self.lineages.symbol,
             interval="D",
             family=family,
             family_label=family.label,
             pattern_type=type_name(int(version["type"])),
             direction=plans[0].direction,
             status="in_progress" if trade else "forming",
-            pattern_start=to_date(self.bars.date[pattern_start(version)]),
-            pattern_end=to_date(self.bars.date[end]),
+            pattern_start=to_date(self._bars.date[pattern_start(version)]),
+            pattern_end=to_date(self._bars.date[end]),
             as_of_session=self.as_of,
             last_close=close,
             price_scale="log",
@@ -198,33 +204,36 @@ class CurrentSetups:
     def _formation(
         self, row: int, setup: Setup, end: int, phase: str, distance: float
     ) -> Formation:
-        version = self.log.versions[row]
+        version = self._log.versions[row]
         sign = 1 if setup.direction == "bullish" else -1
         return Formation(
             setup=setup,
-            key=TradeKey(self.symbol, setup.lineage_id, int(version["attempt"])),
+            key=TradeKey(self.lineages.symbol, setup.lineage_id, int(version["attempt"])),
             phase=phase,
             quality=float(version["quality"]),
-            distance_pct=percent(distance),
+            distance_pct=distance,
             target_move_pct=target_move_pct(float(version["height"]), sign),
             pre_pattern_move_pct=percent(100 * (math.exp(float(version["approach"])) - 1)),
-            atr_pct=100 * last_atr(self.bars),
+            atr_pct=100 * last_atr(self._bars, self.parameters),
             evidence={
-                **score_of(self.bars, version, end),
-                **pole_points(self.bars, version, self.parameters),
+                **score_of(self._bars, version, end),
+                **pole_points(self._bars, version, self.parameters),
                 **entry_of(setup),
             },
         )
 
     def _lines(self, version: Rows, end: int) -> Lines:
-        found = touches_of(self.bars, version, end, self.parameters)
+        found = touches_of(self._bars, version, end, self.parameters)
         upper, lower = (self._line(version, side, end, at) for side, at in enumerate(found))
         return Lines(upper=upper, lower=lower)
 
     def _line(self, version: Rows, side: int, end: int, at: Iterable[int]) -> Line:
-        days, swings = self.bars.date, (self.bars.high, self.bars.low)[side]
+        days, swings = (
+            self._bars.date,
+            (self._bars.high, self._bars.low)[side],
+        )
         touches = [PricePoint(date=to_date(days[bar]), price=price(swings[bar])) for bar in at]
-        ends = line_ends(self.bars, version, side, end)
+        ends = line_ends(self._bars, version, side, end)
         return Line(**ends, touch_count=len(touches), touches=touches)
 
 
@@ -261,7 +270,7 @@ def entry_of(setup: Setup) -> Evidence:
     return {"entry_date": setup.entry_date.isoformat(), "entry_price": setup.entry_price}
 
 
-def pole_points(bars: Bars, version: Rows, parameters: Parameters = DEFAULTS) -> Evidence:
+def pole_points(bars: Bars, version: Rows, parameters: Parameters) -> Evidence:
     """Base and tip of the pole of a squeeze version; empty for every other type.
 
     The tip is the extreme near the first touch. The base is the first bar before it, among those in

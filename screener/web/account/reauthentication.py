@@ -45,7 +45,7 @@ async def verify_password(web: WebServices, visit: Visit, email: str, password: 
     Neither the time nor the number of writes depends on whether the account exists.
 
     Raises:
-        Refusal: 429, there were too many attempts.
+        PageRefusal: 429, there were too many attempts.
         BusyRefusal: too many passwords are being hashed.
     """
     email = email.strip().lower()
@@ -72,7 +72,7 @@ async def check_password(web: WebServices, visit: Visit, account: Account, passw
     """Check the password of the account, and return the hash that it fits.
 
     Raises:
-        Refusal: it is another password, or as `verify_password`.
+        PageRefusal: it is another password, or as `verify_password`.
     """
     encoded = await verify_password(web, visit, account.email, password)
     if encoded is None:
@@ -84,7 +84,7 @@ async def check_owner(web: WebServices, visit: Visit, account: Account) -> None:
     """Let pass who proved the password a short while ago, or proves it with the form.
 
     Raises:
-        Refusal: as `check_password`.
+        PageRefusal: as `check_password`.
         SignedOutError: the session has ended.
     """
     if await web.sessions.is_proven(visit.secret):
@@ -100,7 +100,7 @@ async def hash_new(
     """The hash of a newly chosen password, for an account that proved its old one, or a new one.
 
     Raises:
-        Refusal: 400, it is too short or too long.
+        PageRefusal: 400, it is too short or too long.
         BusyRefusal: too many passwords are being hashed.
     """
     try:

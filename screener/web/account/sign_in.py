@@ -139,7 +139,7 @@ async def _start_session(
     The session that the browser had before ends.
 
     Raises:
-        Refusal: the password was changed, or the account deleted, since it was proven.
+        PageRefusal: the password was changed, or the account deleted, since it was proven.
     """
     try:
         token = await web.sessions.start(

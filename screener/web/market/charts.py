@@ -132,7 +132,7 @@ def symbol_of(request: Request) -> str:
     """The symbol of an address, in upper case.
 
     Raises:
-        Refusal: it cannot be a symbol.
+        PageRefusal: it cannot be a symbol.
     """
     symbol: str = request.path_params["symbol"]
     if not SYMBOL_PATTERN.fullmatch(symbol):
@@ -144,7 +144,7 @@ def wanted_look(request: Request) -> ChartStyle:
     """The look that a query asks for; without one, the usual.
 
     Raises:
-        Refusal: there is no such look.
+        PageRefusal: there is no such look.
     """
     query = request.query_params
     theme, width = query.get("theme", USUAL.theme), query.get("width", str(USUAL.width))

@@ -107,7 +107,7 @@ async def edit(
     """Put known symbols on the list, or take symbols off.
 
     Raises:
-        Refusal: a symbol is none, or the list cannot grow so much.
+        PageRefusal: a symbol is none, or the list cannot grow so much.
     """
     with _changing(web, account) as own:
         await own.edit(added, removed)
@@ -147,7 +147,7 @@ async def _add(web: WebServices, account: Account, text: str) -> Imported | None
     """Put what a text names at the end of the list; what to tell if it was not all added.
 
     Raises:
-        Refusal: the text names no symbol or too many, or the plan tracks none.
+        PageRefusal: the text names no symbol or too many, or the plan tracks none.
     """
     with _changing(web, account) as own:
         check_cap(account, 1)

@@ -51,7 +51,7 @@ async def read_form(request: Request) -> dict[str, str]:
     file's text.
 
     Raises:
-        Refusal: it is not a form, is too large or incomplete, or has a NUL character.
+        PageRefusal: it is not a form, is too large or incomplete, or has a NUL character.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in ("", URLENCODED, MULTIPART):
@@ -122,7 +122,7 @@ def check_form(
     was used is for the store to say.
 
     Raises:
-        Refusal: it comes from another site, or its token is not this browser's, or too old.
+        PageRefusal: it comes from another site, or its token is not this browser's, or too old.
     """
     if not _from_here(request, public_url):
         raise PageRefusal(403, "This form was sent from another site, so nothing was changed.")

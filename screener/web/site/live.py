@@ -73,7 +73,7 @@ class News:
         """A stream, if there is a place for it. It begins with the state of now.
 
         Raises:
-            Refusal: there are too many streams, of this network or of all.
+            PageRefusal: there are too many streams, of this network or of all.
         """
         if sum(stream.network == network for stream in self.streams) >= share_of(MAX_STREAMS):
             raise PageRefusal(

@@ -65,7 +65,7 @@ class TooManyRefusal(PageRefusal):
 class LoginLimits:
     """Counts the attempts of the last quarter of an hour; in the memory of this process by default.
 
-    Throttles that share a counting have different names.
+    Limits that share a counting have different names.
     """
 
     def __init__(

@@ -12,17 +12,8 @@ from mcp_server.presentation.markdown import render_markdown
 from mcp_server.presentation.offer import Offer
 from store.accounts.clients import UNAPPROVED_LIFETIME, UNUSED_LIFETIME
 from store.accounts.credentials import LIFETIMES, CredentialKind
+from store.accounts.retention import Periods
 from store.accounts.sessions import BROWSER_LIFETIME, BROWSERS_PER_ACCOUNT
-
-
-@dataclass(frozen=True, slots=True)
-class Retention:
-    """Days for which the service keeps what it stores of people."""
-
-    usage_days: int
-    audit_days: int
-    session_idle_days: int
-    session_days: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +24,12 @@ class Policies:
     terms: str
 
 
-def default_privacy(offer: Offer, retention: Retention) -> str:
+def default_privacy(offer: Offer, periods: Periods) -> str:
     """What the service stores of people, who sees it, for how long, and how it is deleted."""
     return _rendered(
         "privacy.md.j2",
         offer,
-        retention=retention,
+        periods=periods,
         browser_days=BROWSER_LIFETIME.days,
         browsers_per_account=BROWSERS_PER_ACCOUNT,
         access_days=LIFETIMES[CredentialKind.ACCESS].days,

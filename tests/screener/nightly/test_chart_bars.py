@@ -15,6 +15,7 @@ from mcp_server.charts.past import BEFORE, shown
 from screener.nightly.bars import to_date
 from screener.nightly.detector.detector import detect
 from screener.nightly.detector.events import PatternType
+from screener.nightly.detector.parameters import Parameters
 from screener.nightly.results.chart_bars import CHART_BARS, chart_bars
 from screener.nightly.results.setups import pole_points
 from screener.nightly.results.views import price
@@ -80,7 +81,7 @@ def test_a_pole_runs_from_its_base_to_the_first_touch(direction: int) -> None:
     tip = LEAD_IN + 8
     begins, ends = (bars.low, bars.high) if direction > 0 else (bars.high, bars.low)
     base = tip - 15 + int(np.argmin(direction * begins[tip - 15 : tip]))
-    assert pole_points(bars, version) == {
+    assert pole_points(bars, version, Parameters()) == {
         "pole_start_date": to_date(bars.date[base]).isoformat(),
         "pole_start_price": price(begins[base]),
         "pole_tip_date": to_date(bars.date[tip]).isoformat(),

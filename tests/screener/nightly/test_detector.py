@@ -419,8 +419,8 @@ def test_the_plan_of_a_break_is_what_the_kernel_froze(name: str) -> None:
     shape = SHAPES[name]
     version, trade = triggered(detect(shape.bars))
     entry = int(trade["entry"])
-    atr = last_atr(shape.bars.take(slice(0, entry + 1)))
-    plan = plan_of(version, atr, int(trade["direction"]), entry)
+    atr = last_atr(shape.bars.take(slice(0, entry + 1)), Parameters())
+    plan = plan_of(version, atr, int(trade["direction"]), entry, Parameters())
     assert atr == trade["atr"]
     assert math.exp(plan.stop) == pytest.approx(trade["stop_price"], rel=1e-15)
     assert math.exp(plan.target) == pytest.approx(trade["target_price"], rel=1e-15)
