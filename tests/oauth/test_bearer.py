@@ -160,8 +160,8 @@ WRONG = {
     "Bearer {{{{secrets.key}}}}": "a placeholder",
     "Bearer YOUR_API_KEY": "a placeholder",
     "Bearer <API_KEY>": "a placeholder",
-    f"Bearer <{'KEY' * 20}>>": "a placeholder",
-    f"Bearer <{'KEY' * 21}>": "characters that no key has",
+    f"Bearer <{'x' * 62}>": "a placeholder",
+    f"Bearer <{'x' * 63}>": "characters that no key has",
 }
 """Authorization fields as people fill them in, and what the fix says of each."""
 

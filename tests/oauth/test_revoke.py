@@ -16,7 +16,8 @@ KINDS = ("access_token", "refresh_token")
 def test_either_token_ends_both_whatever_the_hint(host: Host, kind: str, hint: str | None) -> None:
     tokens = host.tokens()
 
-    assert host.revoke(tokens[kind], token_type_hint=hint).status_code == 200
+    revoked = host.revoke(tokens[kind], token_type_hint=hint)
+    assert (revoked.status_code, revoked.headers["cache-control"]) == (200, "no-store")
     assert not host.opens(tokens["access_token"])
     assert error_of(host.refresh(tokens["refresh_token"])) == (400, "invalid_grant")
 
@@ -49,7 +50,8 @@ def test_whoever_has_a_token_of_a_public_client_ends_it_by_the_token_alone(
 
     assert alone == [200, 200]
     assert not host.opens(tokens["access_token"])
-    assert host.revoke("unknown", client_id=None).status_code == 200
+    unknown = host.revoke("unknown", client_id=None)
+    assert (unknown.status_code, unknown.headers["cache-control"]) == (200, "no-store")
 
 
 @pytest.mark.parametrize(

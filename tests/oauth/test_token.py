@@ -232,6 +232,29 @@ def test_cookies_are_neither_read_nor_set(host: Host, service: Service) -> None:
     assert "set-cookie" not in response.headers
 
 
+def test_the_audit_log_says_from_where_an_app_got_reused_and_gave_back_its_tokens(
+    tmp_path: Path,
+) -> None:
+    with serving(tmp_path) as service:
+        host = new_host(service)
+        replayed, code = host.tokens(), host.code()
+        host.refresh(replayed["refresh_token"])
+        host.refresh(replayed["refresh_token"])
+        tokens = host.exchange(code).json()
+        host.exchange(code)
+        host.revoke(tokens["access_token"])
+        host.revoke(host.tokens()["access_token"])
+
+    with closing(sqlite3.connect(tmp_path / "accounts.sqlite")) as accounts:
+        rows = accounts.execute("SELECT kind, actor, network, agent FROM audit").fetchall()
+    done = {kind: tuple(who) for kind, *who in rows if kind.startswith(("token", "app_revoked"))}
+    agent = httpx.Client().headers["user-agent"]
+    assert done == dict.fromkeys(
+        ("tokens_issued", "token_reused", "app_revoked"), ("app", "127.0.0.1", agent)
+    )
+    assert [kind for kind, *_ in rows].count("token_reused") == 2
+
+
 def test_a_guess_neither_waits_for_a_writer_nor_becomes_one(tmp_path: Path) -> None:
     with serving(tmp_path) as service:
         host = new_host(service)

@@ -82,12 +82,14 @@ def test_slots_are_taken_over_once_their_calls_are_spent() -> None:
 
 
 def test_a_new_caller_takes_no_slot_whose_calls_still_count() -> None:
-    counters = Table(9, slots=64)
-    for n in range(16):
-        counters.hit(f"caller {n}", NOON)
-        counters.hit(f"caller {n}", NOON + 30)
+    counters, callers = Table(9, slots=4096), [f"caller {n}" for n in range(600)]
+    for second in (0, 30, 40):
+        for caller in callers:
+            counters.hit(caller, NOON + second)
+    for n in range(600):
+        counters.hit(f"newcomer {n}", NOON + 61)
 
-    assert [counters.hit(f"caller {n}", NOON + 61).left for n in range(16)] == [7] * 16
+    assert {counters.hit(caller, NOON + 62).left for caller in callers} == {6}
 
 
 CROWD = 8

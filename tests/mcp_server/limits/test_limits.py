@@ -207,6 +207,27 @@ async def test_a_refusal_of_the_day_waits_for_midnight_or_for_the_minute_if_that
     assert state(refusal).endswith(b'"day";r=0;t=%d' % until_midnight)
 
 
+async def test_apps_that_an_address_introduces_have_a_limit_of_their_own() -> None:
+    limiter = limited(apps_per_minute=1)
+    await limiter.count_app("192.0.2.1")
+
+    told = (await refused(limiter.count_app("192.0.2.1"))).message
+    assert told.startswith("More than 1 apps in 60 s from one address;")
+    await limiter.count_app("192.0.2.2")
+
+
+async def test_a_call_that_cannot_be_counted_is_refused_with_the_wait() -> None:
+    counting = LocalCounting(slots=1)
+    limiter = Limiter(Quotas(), counting)
+    await limiter.count(keyed("a"), "rest")
+
+    with pytest.raises(ApiError) as refusal:
+        await limiter.count(keyed("b", 2), "rest")
+
+    assert refusal.value.code == "unavailable"
+    assert (refusal.value.details or {})["retry_after_seconds"] >= 1
+
+
 async def test_who_may_not_call_at_all_is_told_to_wait_a_second() -> None:
     assert wait(await refused(limited(keyless_per_minute=0).count(STRANGER, "rest"))) == 1
 
