@@ -14,6 +14,9 @@ import pytest
 
 from mcp_server.limits.counting import CountersFullError, Hit, Hits, RateWindow
 from mcp_server.limits.local_counting import (
+    FULL,
+    FULL_SECONDS,
+    GONE,
     SLOTS,
     STRANGERS_BYTES,
     STRANGERS_KNOWN,
@@ -90,6 +93,11 @@ def test_a_new_caller_takes_no_slot_whose_calls_still_count() -> None:
         counters.hit(f"newcomer {n}", NOON + 61)
 
     assert {counters.hit(caller, NOON + 62).left for caller in callers} == {6}
+
+
+def fault_of(counting: LocalCounting) -> str | None:
+    """What it tells now."""
+    return counting.fault
 
 
 CROWD = 8
@@ -190,6 +198,7 @@ def test_a_slot_whose_day_counts_is_free_once_the_day_is_over_and_begins_anew() 
 
 def test_a_table_half_full_of_kept_counts_has_a_slot_for_everyone(share: Share) -> None:
     slots = Counters(RateWindow("w", 2_000, 60, 5)).slots
+    assert slots == SLOTS
     one, other = (share(2_000, 5) for _ in range(2))
     buckets = [f"key {n}" for n in range(slots // 2)]
     for bucket in buckets:
@@ -238,6 +247,55 @@ def test_a_process_that_dies_while_it_counts_leaves_too_many_counted_never_too_f
                 file.write(after[n] if n in written else before[n])
         again = share(5)
         assert sum(again.hit("a", NOON + 61).fits for _ in range(5)) <= 3, done
+
+
+async def test_where_no_room_is_left_nothing_is_resumed_or_taken_back_and_it_is_told_for_a_minute(
+    tmp_path: Path,
+) -> None:
+    at = [NOON - BOOT, NOON]
+    counting = LocalCounting(monotonic=lambda: at[0], utc=lambda: at[1], slots=CROWD)
+    window = counting.open(RateWindow("w", SIZE, 60, 2))
+    for n in range(CROWD):
+        await counting.hit((window, f"owner {n}"))
+    assert not fault_of(counting)
+
+    await counting.resume([(window, "newcomer", 1)])
+    await counting.take_back((window, "newcomer"))
+    assert not fault_of(counting)
+    with pytest.raises(CountersFullError):
+        await counting.hit((window, "newcomer"))
+
+    assert fault_of(counting) == FULL
+    at[0] += FULL_SECONDS
+    assert not fault_of(counting)
+
+
+async def test_files_of_counts_that_are_gone_are_told(tmp_path: Path) -> None:
+    counting = LocalCounting(tmp_path)
+    counting.open(RateWindow("w", SIZE, 60))
+    assert not fault_of(counting)
+
+    (tmp_path / "w").unlink()
+    assert fault_of(counting) == GONE
+    await counting.close()
+
+
+def test_a_process_that_starts_later_finds_every_bucket_even_of_a_full_slot(share: Share) -> None:
+    one = share(SIZE, slots=1)
+    for _ in range(SIZE):
+        one.hit("a", NOON)
+
+    assert not share(SIZE, slots=1).hit("a", NOON).fits
+
+
+def test_a_bucket_that_took_a_slot_of_another_is_found_there_by_all(share: Share) -> None:
+    one, other = share(SIZE, slots=64), share(SIZE, slots=64)
+    for n in range(400):
+        one.hit(f"owner {n}", NOON)
+
+    for n in range(20):
+        one.hit(f"newcomer {n}", NOON + 1)
+        assert other.hit(f"newcomer {n}", NOON + 1).left == SIZE - 2
 
 
 @pytest.mark.parametrize("per_day", [None, 10**9])

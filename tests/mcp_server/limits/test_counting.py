@@ -87,6 +87,13 @@ STEPS: dict[str, tuple[RateWindow, list[Step]]] = {
             (2, (True, 99, 60, 1)),
         ],
     ),
+    "what is taken back of a later second leaves nothing of that second": (
+        RateWindow("w", 100, 60, 900),
+        [
+            *((0, (True, 99, 60, 1)), (10, (True, 98, 50, 2)), (10, BACK)),
+            (65, (True, 99, 60, 2)),
+        ],
+    ),
     **{
         f"taking back more than was counted gives nothing away, of {size}": (
             RateWindow("w", size, 60, 9),
