@@ -1,4 +1,7 @@
-"""Codes and tokens: their lifetimes, and that each can be used only once."""
+"""Codes and tokens: their lifetimes, and that each can be used only once.
+
+Over 400 lines, because each way to misuse a credential is tried on the same grants.
+"""
 
 from __future__ import annotations
 
