@@ -29,6 +29,7 @@ COLUMNS: Mapping[str, SortColumn] = {
     "distance": SortColumn("Distance", "distance", "nearest first", "farthest first", ""),
     "reward_to_risk": SortColumn("Reward to risk", "reward_to_risk"),
     "gain": SortColumn("Open P/L", "gain"),
+    "gain_r": SortColumn("Open P/L in R", "gain_r"),
     "typical_gain": SortColumn("Median winning trade", "typical_return"),
     "expected_r": SortColumn("Expectancy (R)", "min_expected_r"),
     "win_rate": SortColumn("Win rate", "win_rate"),

@@ -213,6 +213,7 @@ NUMBERS: Mapping[str, Callable[[SetupView], float | None]] = {
     "reward_to_risk": lambda view: view.reward_to_risk,
     "min_rr": lambda view: view.plan.reward_to_risk,
     "gain": lambda view: view.gain_pct,
+    "gain_r": lambda view: view.gain_r,
     "quality": lambda view: view.quality_pct,
     "win_rate": lambda view: view.record.win_rate_pct if view.record else None,
     "sample": lambda view: view.record.sample_size if view.record else None,

@@ -43,7 +43,7 @@ def scan(
         typer.Option(
             help="rank, symbol, pattern, price, daily_change, market_cap, quality, distance, "
             "trigger, stop, target, reward_to_risk, gain, sessions, win_rate, ticker_win_rate, "
-            "ticker_avg_r, sample, expected_r, typical_gain or nearness; prefix - to "
+            "ticker_avg_r, sample, expected_r, gain_r, typical_gain or nearness; prefix - to "
             "reverse: --sort=-gain."
         ),
     ] = None,
