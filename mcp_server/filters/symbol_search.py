@@ -70,8 +70,8 @@ class SymbolSearch:
         self._by_symbol = {entry["symbol"]: entry for entry in self.entries}
         self._symbols = Index([_key(entry["symbol"])] for entry in self._entries)
         self._names = Index(_words(entry.get("name") or "") for entry in self._entries)
-        self._trades = Index(_words(_trade(entry)) for entry in self._entries)
-        self._all = Index(_words(f"{e.get('name') or ''} {_trade(e)}") for e in self._entries)
+        self._texts = Index(_words(_text(entry)) for entry in self._entries)
+        self._types = Index([entry.get("asset_type") or ""] for entry in self._entries)
 
     @classmethod
     def of(cls, book: Book) -> SymbolSearch:
@@ -90,12 +90,12 @@ class SymbolSearch:
         """The entries that a text may mean, the best match first.
 
         These are the symbol itself, the symbol with other separators, symbols that begin with the
-        text, names with a word that begins with each word of it, industries, sectors or types with
-        such words, and such words in both. If none of these is there, the entries that are spelt
-        alike, and last those that shorten words of the text.
+        text, names with a word that begins with each word of it, and names, industries and sectors
+        with such words. A word may also be the symbol or the type of asset. If none of these is
+        there, the entries that are spelt alike, and last those that shorten words of the text.
         """
         key, words = _key(text), _words(text)[:MAX_WORDS]
-        named = (self._having(words, each) for each in (self._names, self._trades, self._all))
+        named = (self._having(words, each) for each in (self._names, self._texts))
         tiers = (self._same(text), self._beginning(key), *named)
         rows = dict.fromkeys(row for tier in tiers for row in tier)
         rows = rows or dict.fromkeys([*self._alike(key, words)[0], *self._shortening(words)])
@@ -145,17 +145,21 @@ class SymbolSearch:
         return sorted(rows, key=self._lengths.__getitem__)
 
     def _having(self, words: Sequence[str], index: Index) -> list[int]:
-        """The rows that have all words in an index or as symbol; then those with beginnings."""
+        """The rows that have all words in an index or named; then those with beginnings."""
         if not words:
             return []
-        symbols = self._symbols
-        whole = set.intersection(*(index.equal(word) | symbols.equal(word) for word in words))
-        begun = set.intersection(*(index.beginning(word) | symbols.equal(word) for word in words))
+        whole = set.intersection(*(index.equal(word) | self._named(word) for word in words))
+        begun = set.intersection(*(index.beginning(word) | self._named(word) for word in words))
         return [*sorted(whole), *sorted(begun - whole)]
+
+    def _named(self, word: str) -> Rows:
+        """The rows of which a word is the symbol or the type, which no beginning of it is."""
+        return self._symbols.equal(word) | self._types.equal(word)
 
     def _shortening(self, words: Sequence[str]) -> list[int]:
         """The rows that have each word, or its beginning as a word: `Treas` for `treasury`."""
-        each = [self._all.equal(word) | self._all.shortening(word) for word in words]
+        texts = self._texts
+        each = [texts.equal(one) | texts.shortening(one) | self._named(one) for one in words]
         return sorted(set.intersection(*each)) if each else []
 
     def _alike(self, key: str, words: Sequence[str]) -> tuple[list[int], list[float]]:
@@ -233,9 +237,8 @@ def _brevity(entry: Entry) -> tuple[int, int, str]:
     return len(entry.get("name") or ""), len(entry["symbol"]), entry["symbol"]
 
 
-def _trade(entry: Entry) -> str:
-    """What a company does, and which type of asset it is."""
-    return " ".join(entry.get(name) or "" for name in ("industry", "sector", "asset_type"))
+def _text(entry: Entry) -> str:
+    return " ".join(entry.get(part) or "" for part in ("name", "industry", "sector"))
 
 
 def _words(text: str) -> list[str]:

@@ -184,6 +184,7 @@ class Tokens:
             sa.select(sa.func.count(), sa.func.min(used.c.consumed_at))
             .join(tokens, tokens.c.grant_id == used.c.grant_id)
             .where(shown, tokens.c.consumed_at.is_(None))
+            # Only refresh tokens are ever consumed.
             .where(used.c.consumed_at > now - HOUR, used.c.consumed_at <= now)
         )
         ((number, first),) = await self._database.rows(query)

@@ -113,10 +113,7 @@ class CurrentSetups:
         return float(self._bars.close[-1])
 
     def _forming(self, row: int) -> Formation:
-        version, atr = (
-            self._log.versions[row],
-            last_atr(self._bars, self.parameters),
-        )
+        version, atr = self._log.versions[row], last_atr(self._bars, self.parameters)
         sign = int(version["direction"])
         # A symmetrical triangle may trigger on either side.
         both = version["type"] == PatternType.SYMMETRICAL_TRIANGLE
@@ -228,10 +225,7 @@ class CurrentSetups:
         return Lines(upper=upper, lower=lower)
 
     def _line(self, version: Rows, side: int, end: int, at: Iterable[int]) -> Line:
-        days, swings = (
-            self._bars.date,
-            (self._bars.high, self._bars.low)[side],
-        )
+        days, swings = self._bars.date, (self._bars.high, self._bars.low)[side]
         touches = [PricePoint(date=to_date(days[bar]), price=price(swings[bar])) for bar in at]
         ends = line_ends(self._bars, version, side, end)
         return Line(**ends, touch_count=len(touches), touches=touches)

@@ -209,3 +209,5 @@ def test_words_of_a_name_and_of_a_type_are_found_together() -> None:
     assert found("gold etf", directory) == ["GLD"]
     assert found("spdr funds", directory) == ["GLD", "SPY"]
     assert found("crypto", directory) == ["PAXGUSDT"]
+    assert found("barrick stock", directory) == ["GOLD"]
+    assert found("cr", directory) == found("sto", directory) == [], "a type is a whole word"
