@@ -188,8 +188,8 @@ def to_bars(frame: pl.DataFrame) -> tuple[Bars, dict[str, int], RefusedInput | N
 
     Rows without a date are dropped and counted as `undated_row`. If several rows have one date,
     those without prices, or without a trade, give way; the last of equal rows is kept, and the
-    others count as `repeated_date`. Dates whose rows differ are dropped as `differing_date`: nobody
-    knows which row is right. A missing number becomes NaN.
+    others count as `repeated_date`. All rows of a date on which they differ are dropped as
+    `differing_date`: nobody knows which is right. A missing number becomes NaN.
 
     What is wrong among the newest rows, or often, refuses the symbol: a night would be old, or made
     of the bars of something else.
@@ -207,18 +207,18 @@ def to_bars(frame: pl.DataFrame) -> tuple[Bars, dict[str, int], RefusedInput | N
     differing = np.zeros(0, np.int32)
     if (steps <= 0).any():
         order, differing = _ordered(frame, days)
-        if repeated := len(days) - len(days[order]):
-            findings["repeated_date"] = repeated
     many = len(days) > 2 * len(days[order])
     unlike = frame.select("date", *PRICES).n_unique() if many else len(days)
     refusal = other_interval(unlike, days[order], _moments(frame))
     refusal = refusal or _unsure(differing, days[order], rows)
     if refusal is not None:
         return EMPTY, {}, replace(refusal, rows=rows)
-    if len(differing):
-        findings["differing_date"] = len(differing)
+    if unclear := int(np.isin(days, differing).sum()):
+        findings["differing_date"] = unclear
         order = np.arange(len(days))[order]
         order = order[~np.isin(days[order], differing)]
+    if repeated := len(days) - len(days[order]) - unclear:
+        findings["repeated_date"] = repeated
     numbers = (frame[name].to_numpy()[order] for name in NUMBERS)
     return Bars(days[order], *numbers), findings, None
 
