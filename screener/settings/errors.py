@@ -54,7 +54,7 @@ def usage_error(error: TyperException) -> str:
     """What is wrong with a command line, and where its help is; empty if the help was printed."""
     from pydantic import ValidationError
 
-    message = error.format_message().strip().rstrip(".")
+    message = " ".join(error.format_message().split()).rstrip(".")
     cause = error.__cause__
     if isinstance(cause, ValidationError):
         message = message.replace(cause.errors()[0]["msg"].rstrip("."), in_words(cause)).rstrip(".")

@@ -125,6 +125,7 @@ def test_unknown_accounts_and_keys_are_one_line(tmp_path: Path) -> None:
         ("scan --limit many", "'--limit': must be a whole number. See `screener scan --help`."),
         ("scan --limit", "'--limit' requires an argument."),
         ("audit --limit 0", "must be at least 1."),
+        ("account add a@b.c", "Choose from: premium_plus, premium, none. See `screener"),
         ("account add a@b.c --plan x", "'none'. See `screener account add --help`."),
         ("--nope", "No such option: --nope."),
     ],
