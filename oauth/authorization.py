@@ -102,7 +102,7 @@ class Authorization:
         request: AuthorizationRequest,
         account_id: int,
         *,
-        form: ConsentForm | None = None,
+        form: ConsentForm,
         session: str | None = None,
         read_only: bool = False,
         actor: Actor,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import secrets
 from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -14,6 +15,7 @@ from typing import Any, TypeVar
 import anyio
 import sqlalchemy as sa
 
+from store.accounts.grants import ConsentForm
 from store.accounts.retention import MAX_EVENTS, Periods, Sweeper
 from store.accounts.usage import UsageLine
 from store.database import tables
@@ -29,6 +31,11 @@ def apart(run: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run work in a thread of its own: the calling test may be running an event loop already."""
     with ThreadPoolExecutor(1) as executor:
         return executor.submit(anyio.run, run).result()
+
+
+def new_form() -> ConsentForm:
+    """A consent form by which nothing was approved yet."""
+    return ConsentForm(secrets.token_urlsafe(), dt.datetime.now(dt.UTC) + dt.timedelta(hours=1))
 
 
 def new_accounts(folder: Path) -> str:

@@ -154,15 +154,15 @@ class Grants:
         redirect_uri: str,
         code_challenge: str,
         *,
-        form: ConsentForm | None = None,
+        form: ConsentForm,
         session: str | None = None,
         read_only: bool = False,
         actor: Actor = OPERATOR,
     ) -> str:
         """Record that an account approved a client; return the authorization code, shown only once.
 
-        With the form of a consent page, it is the only approval by that form, and the session
-        whose token is given must be the account's.
+        It is the only approval by this form of a consent page. The session whose token is given
+        must be the account's.
 
         Raises:
             AccountError, UnknownClientError: account or client has been deleted meanwhile.
@@ -181,8 +181,7 @@ class Grants:
             "read_only": read_only,
         }
         async with self._database.write() as connection:
-            if form is not None:
-                await self._check_consent(connection, account_id, form, session)
+            await self._check_consent(connection, account_id, form, session)
             now = self._clock()
             approved = await connection.execute(
                 clients.update()

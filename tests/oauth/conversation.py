@@ -18,6 +18,7 @@ from store.accounts.accounts import AccountPlan
 from store.accounts.audit import Actor
 from store.accounts.grants import Grants
 from store.database.database import Database
+from tests.accounts import new_form
 from tests.service import Service, on_database
 
 CALLBACK = "http://127.0.0.1:33418/callback"
@@ -103,7 +104,9 @@ class Host:
         async def work(database: Database) -> str:
             authorization = authorization_of(self.service, database)
             request = await authorization.check(query or self.query())
-            return await authorization.approve(request, self.account_id, actor=Actor("owner"))
+            return await authorization.approve(
+                request, self.account_id, form=new_form(), actor=Actor("owner")
+            )
 
         return on_database(self.service, work)
 

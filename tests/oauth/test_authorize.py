@@ -10,6 +10,7 @@ from oauth.authorization import RedirectError
 from oauth.client_documents import PageError
 from store.accounts.audit import Actor
 from store.accounts.grants import Grants
+from tests.accounts import new_form
 from tests.oauth.conversation import (
     CALLBACK,
     CHALLENGE,
@@ -183,7 +184,7 @@ def test_a_client_deleted_while_its_page_was_open_gets_no_code(
         authorization = authorization_of(service, database)
         request = await authorization.check(host.query())
         await Grants(database).delete_client(host.client_id)
-        await authorization.approve(request, host.account_id, actor=Actor("owner"))
+        await authorization.approve(request, host.account_id, form=new_form(), actor=Actor("owner"))
 
     with pytest.raises(PageError, match="no longer"):
         on_database(service, work)

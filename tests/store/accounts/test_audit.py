@@ -28,7 +28,7 @@ from store.accounts.tokens import TokenPair, Tokens
 from store.database import tables
 from store.database.database import Database
 from store.errors import StoreError
-from tests.accounts import rows_of, swept
+from tests.accounts import new_form, rows_of, swept
 from tests.clocks import SetClock
 
 START = dt.datetime(2026, 5, 4, 12, tzinfo=dt.UTC)
@@ -68,7 +68,13 @@ class House:
 
     async def approve(self) -> str:
         return await self.grants.approve(
-            self.account_id, "host", "A host", CALLBACK, "challenge", actor=SOMEBODY
+            self.account_id,
+            "host",
+            "A host",
+            CALLBACK,
+            "challenge",
+            form=new_form(),
+            actor=SOMEBODY,
         )
 
     async def sweep(self, most_events: int = retention.MAX_EVENTS) -> int:
@@ -241,7 +247,7 @@ async def test_a_change_that_fails_or_changes_nothing_leaves_no_event(house: Hou
         lambda: house.keys.create(ADA, ""),
         lambda: house.keys.revoke("ps_live_nothing1"),
         lambda: house.sessions.start(house.account_id, "a hash of before"),
-        lambda: house.grants.approve(house.account_id, "nobody", "", CALLBACK, "challenge"),
+        lambda: house.grants.approve(house.account_id, "nobody", "", CALLBACK, "", form=new_form()),
     ):
         with pytest.raises(StoreError):
             await refused()

@@ -110,7 +110,8 @@ async def test_an_account_with_very_many_apps_revokes_one_first(
     grants: Grants, clock: SetClock
 ) -> None:
     for number in range(MAX_GRANTS):
-        await grants.approve(1, "host", f"Host {number}", CALLBACK, "challenge")
+        clock.now += HOUR
+        await approve(grants, f"form {number}")
 
     with pytest.raises(TooManyError, match="50 apps; revoke one"):
         await approve(grants, "one more")

@@ -14,7 +14,7 @@ from store.accounts.tokens import TokenPair, Tokens
 from store.database import tables
 from store.database.database import Database
 from store.errors import UnknownClientError
-from tests.accounts import count_of, swept
+from tests.accounts import count_of, new_form, swept
 from tests.clocks import SetClock
 
 START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
@@ -38,7 +38,9 @@ class House:
         await self.grants.add_client("host", "A host", (CALLBACK,))
 
     async def approve(self) -> str:
-        return await self.grants.approve(self.account_id, "host", "A host", CALLBACK, "challenge")
+        return await self.grants.approve(
+            self.account_id, "host", "A host", CALLBACK, "challenge", form=new_form()
+        )
 
     async def connect(self) -> TokenPair:
         """The tokens of a new approval."""
@@ -173,7 +175,7 @@ async def test_of_apps_that_were_revoked_an_account_keeps_so_many(
     for number in range(4):
         await house.grants.add_client(f"app{number}", "An app", (CALLBACK,))
         code = await house.grants.approve(
-            house.account_id, f"app{number}", "An app", CALLBACK, "challenge"
+            house.account_id, f"app{number}", "An app", CALLBACK, "challenge", form=new_form()
         )
         pairs.append(await house.tokens.redeem(code, f"app{number}", "challenge", None))
         grant = (await house.grants.all_grants())[-1]
@@ -281,7 +283,9 @@ async def test_used_rows_stay_as_long_as_anything_they_issued_can_live(house: Ho
 async def test_what_a_document_says_now_replaces_what_it_said(house: House) -> None:
     client_id, later = "https://app.example.com/client.json", "com.example.app:/cb"
     first = await house.grants.keep_document(client_id, "Before", (CALLBACK,), START + DAY)
-    code = await house.grants.approve(house.account_id, client_id, "Before", CALLBACK, "challenge")
+    code = await house.grants.approve(
+        house.account_id, client_id, "Before", CALLBACK, "challenge", form=new_form()
+    )
     house.clock.now += 2 * DAY
     second = await house.grants.keep_document(client_id, "After", (later,), START + 3 * DAY)
 

@@ -31,6 +31,7 @@ from store.database.changes import ChangeFeed, feed_of
 from store.database.database import Database
 from store.database.migration import drop
 from store.errors import DatabaseUnavailableError
+from tests.accounts import new_form
 from tests.clocks import SetClock
 
 T = TypeVar("T")
@@ -86,7 +87,8 @@ class House:
         account = await self.accounts.add(f"{name}@example.com", AccountPlan.PREMIUM)
         key, secret = await self.keys.create(account.email, "laptop")
         asked = (account.id, "app", "An app", "http://127.0.0.1/", "challenge")
-        pair = await self.tokens.redeem(await self.grants.approve(*asked), "app", "challenge", None)
+        code = await self.grants.approve(*asked, form=new_form())
+        pair = await self.tokens.redeem(code, "app", "challenge", None)
         assert pair is not None
         (grant,) = await self.grants.unrevoked(account.id)
         await self.watchlist.change(account.id, lambda _: ["IBM", "AAPL"])

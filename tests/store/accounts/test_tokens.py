@@ -31,6 +31,7 @@ from store.accounts.tokens import TokenPair, Tokens
 from store.database import tables
 from store.database.database import Database
 from store.errors import TooOftenError
+from tests.accounts import new_form
 from tests.postgres import ON_SQLITE
 
 START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
@@ -47,7 +48,9 @@ async def approve(database: Database) -> str:
     """A code from the start of time, for the client `host`."""
     [account] = await Accounts(database).all()
     grants = Grants(database, clock=lambda: START)
-    return await grants.approve(account.id, "host", "A host", CALLBACK, "challenge")
+    return await grants.approve(
+        account.id, "host", "A host", CALLBACK, "challenge", form=new_form()
+    )
 
 
 async def redeemed(database: Database) -> TokenPair:
