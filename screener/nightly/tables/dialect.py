@@ -51,8 +51,8 @@ _KINDS: Final = (
     ("N", re.compile(r"-?\d+([.,]\d+)?([eE][-+]?\d+)?")),
     ("W", re.compile(r"[A-Za-z][\w.^=-]*")),
 )
-EASTERN: Final = ("cp1252", "gb18030", "shift_jis", "cp949", "big5", "cp1251")
-"""Encodings by which a header is tried to be read, in this order."""
+OLD: Final = ("cp1252", "cp1250", "gb18030", "shift_jis", "cp949", "big5", "cp1251")
+"""Encodings of old programs; of those in which a header names equally many columns, the first."""
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -97,18 +97,19 @@ def encoding_of(head: bytes) -> str:
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
         lines = head.split(b"\n", MAX_LINES)[:MAX_LINES]
-        tried = ((line, each) for line in lines for each in EASTERN)
-        return next((each for line, each in tried if _is_header(line, each)), "cp1252")
+        columns = {each: max(_columns_of(line, each) for line in lines) for each in OLD}
+        best = max(OLD, key=lambda each: columns[each])
+        return best if columns[best] >= ENOUGH else OLD[0]
     return "utf-8"
 
 
-def _is_header(line: bytes, encoding: str) -> bool:
-    """Whether a line names columns of bars in an encoding, and not in Windows' western one."""
+def _columns_of(line: bytes, encoding: str) -> int:
+    """How many columns of bars a line names in an encoding; 0 if it cannot be read so."""
     try:
         text = line.decode(encoding)
     except UnicodeDecodeError:
-        return False
-    return len(_roles(_cells(text, max(SEPARATORS, key=text.count)))) >= ENOUGH
+        return 0
+    return len(_roles(_cells(text, max(SEPARATORS, key=text.count))))
 
 
 def is_text(head: bytes) -> bool:

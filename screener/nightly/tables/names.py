@@ -22,8 +22,11 @@ DAILY: Final = "1d"
 SUFFIXES: Final = (
     *(".csv", ".txt", ".tsv", ".parquet", ".pq", ".feather", ".arrow", ".ipc"),
     *(".json", ".jsonl", ".ndjson", ".zip", ".xlsx", ".xls"),
-    *(text + end for text in (".csv", ".txt", ".tsv", ".json") for end in (".gz", ".xz", ".zst")),
-    *(".jsonl.gz", ".ndjson.gz", ".csv.bz2", ".txt.bz2"),
+    *(
+        text + end
+        for text in (".csv", ".txt", ".tsv", ".json", ".jsonl", ".ndjson")
+        for end in (".gz", ".xz", ".zst", ".bz2")
+    ),
 )
 
 UNREAD: Final = frozenset(

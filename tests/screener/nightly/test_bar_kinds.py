@@ -207,6 +207,13 @@ ROWS: list[dict[str, object]] = [
 ]
 
 
+def test_packed_json_is_read(tmp_path: Path) -> None:
+    (tmp_path / "bars").mkdir()
+    packed = bz2.compress(json.dumps(ROWS).encode())
+    (tmp_path / "bars" / "IBM.json.bz2").write_bytes(packed)
+    assert kept(look(tmp_path / "bars")) == {"IBM": (260, LAST)}
+
+
 @pytest.mark.parametrize(
     "written",
     [
@@ -301,11 +308,12 @@ def test_a_file_of_an_unread_form_is_named(tmp_path: Path) -> None:
         ("日付け,始値,高値,安値,終値,出来高", "shift_jis"),
         ("2330 台積電 各日成交資訊\n日期,開盤價,最高價,最低價,收盤價,成交股數", "big5"),
         ("날짜,시가,고가,저가,종가,거래량", "cp949"),
+        ("Data,Otwarcie,Najwyższy,Najniższy,Zamknięcie,Wolumen", "cp1250"),
         ("TradDt,OpnPric,HghPric,LwPric,ClsPric,TtlTradgVol", "utf-8"),
         ("<DTYYYYMMDD>,<OPEN>,<HIGH>,<LOW>,<CLOSE>,<VOL>", "utf-8"),
     ],
 )
-def test_headers_of_asia_are_read_in_their_encodings(
+def test_headers_of_the_east_are_read_in_their_encodings(
     header: str, encoding: str, tmp_path: Path
 ) -> None:
     path = write(tmp_path / "bars" / "IBM.csv", lines(sessions()), header)
