@@ -109,13 +109,20 @@ def upgrade(connection: sa.Connection, target: str = HEAD) -> None:
     it done.
 
     Raises:
-        DatabaseError: a newer program has migrated the database meanwhile.
+        DatabaseError: a newer program has migrated the database meanwhile, or another program has
+            tables of these names there.
     """
     # Imported here because it is slow to load and an up-to-date database does not need it.
     from alembic import command
     from alembic.config import Config
 
-    check_known(revision_of(connection))
+    revision = revision_of(connection)
+    check_known(revision)
+    if revision is None and (foreign := sorted(tables_of(connection).tables)):
+        raise DatabaseError(
+            f"The account database is another program's: it has a table {foreign[0]}; set the URL "
+            "of a database that only this service uses."
+        )
     config = Config()
     config.set_main_option("script_location", str(resources.files("store.database") / "migrations"))
     config.attributes["connection"] = connection

@@ -18,7 +18,7 @@ from alembic.migration import MigrationContext
 from store.database import tables
 from store.database.database import Database
 from store.database.migration import drop
-from store.errors import MissingTablesError
+from store.errors import DatabaseError, MissingTablesError
 from tests.postgres import ENGINES, fresh_database
 
 SCHEMAS = Path(__file__).with_name("schemas")
@@ -55,6 +55,17 @@ async def test_a_dropped_schema_can_be_made_again(empty: Database) -> None:
         await connection.run_sync(drop)
     assert await empty.migrate() is None
     assert await empty.faults() == []
+
+
+async def test_a_database_of_another_program_is_not_migrated(empty: Database) -> None:
+    async with empty.write() as connection:
+        await connection.execute(sa.text("CREATE TABLE accounts (iban VARCHAR(34))"))
+
+    with pytest.raises(DatabaseError, match="another program's: it has a table accounts"):
+        await empty.migrate()
+
+    async with empty.write() as connection:
+        await connection.execute(sa.text("INSERT INTO accounts VALUES ('DE89')"))
 
 
 @pytest.mark.parametrize("missing", [[tables.watchlist], tables.metadata.sorted_tables])
