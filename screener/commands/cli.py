@@ -117,7 +117,7 @@ def root(
 
 @app.command("serve")
 def serve_command(host: Host = None, port: Port = None, workers: WorkerCount = None) -> None:
-    """Serve the pages, the API and MCP; a new night is served within a second."""
+    """Serve the pages, the API and MCP; a new night is served within two seconds."""
     from screener.server.listening import bind
 
     with loading():

@@ -46,7 +46,7 @@ function tellNight(night) {
 
 function tellProgress(progress) {
   const shown = (work ?? banner)?.dataset.state;
-  // A night that was just published is opened within a second, and then told as a night.
+  // A night that was just published is opened within two seconds, and then told as a night.
   if (work && shown !== progress.state && progress.state !== "published") return reload();
   if (banner) showBanner(progress.state);
   fill("bars", progress.bars);
