@@ -189,6 +189,7 @@ def _record(setup: StoredSetup) -> PastRecord | None:
         win_rate=record.win_rate_pct,
         average_loss=record.avg_loss_pct,
         random_entries=record.placebo_win_rate_pct,
+        verdict=record.verdict,
     )
 
 

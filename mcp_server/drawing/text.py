@@ -17,7 +17,16 @@ from mcp_server.drawing.sheet import FactRow, Sheet
 from mcp_server.drawing.view import ChartView
 from store.wire.currency import currency_words
 from store.wire.view import PlanView
-from store.wire.words import age_words, attempt_words, change, percent, ratio, status_words, tenths
+from store.wire.words import (
+    SHORT_VERDICTS,
+    age_words,
+    attempt_words,
+    change,
+    percent,
+    ratio,
+    status_words,
+    tenths,
+)
 
 Weight: TypeAlias = Literal["Regular", "SemiBold"]
 
@@ -182,14 +191,15 @@ def _record(view: ChartView, *, short: bool = False) -> str:
     record = view.record
     if record is None:
         return ""
-    span = "" if short else f", {record.start} to {record.end}"
+    span = "" if short else f" record, {record.start} to {record.end}"
     placebo, loss = record.random_entries, record.average_loss
-    random = "" if placebo is None else f" (random entries: {percent(placebo)})"
+    beside = f", {SHORT_VERDICTS[record.verdict]}" if record.verdict else ""
+    random = "" if placebo is None else f" (random entries: {percent(placebo)}{beside})"
     lost = "no loss" if loss is None else f"average loss {change(loss)}"
     counted = "first attempt" if view.attempt > 1 else "trade"
     counted += "" if record.sample == 1 else "s"
     return (
-        f"{record.name} record{span}: {percent(record.win_rate)} of {record.sample:,} {counted} "
+        f"{record.name}{span}: {percent(record.win_rate)} of {record.sample:,} {counted} "
         f"{'won' if short else 'reached the target'}{random}, {lost}"
     )
 

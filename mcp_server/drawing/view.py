@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from store.wire.currency import DOLLARS
+from store.wire.records import Verdict
 from store.wire.view import PlanView
 
 Theme: TypeAlias = Literal["light", "dark"]
@@ -67,6 +68,7 @@ class PastRecord:
     win_rate: float
     average_loss: float | None
     random_entries: float | None
+    verdict: Verdict | None
 
 
 @dataclass(frozen=True, slots=True)

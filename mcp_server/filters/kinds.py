@@ -33,7 +33,7 @@ class FilterKind:
     unlisted: tuple[str, ...] = ()
     """Choices beside these, which no document lists."""
     apart: bool = False
-    """Whether it counts another number than the one that rows show under such a name."""
+    """Whether answers repeat its meaning: it counts something else than its name suggests."""
 
     @property
     def accepted(self) -> tuple[str, ...]:
@@ -58,9 +58,14 @@ def _number(
 
 
 def _choice(
-    name: str, choices: tuple[str, ...], meaning: str = "", unlisted: tuple[str, ...] = ()
+    name: str,
+    choices: tuple[str, ...],
+    meaning: str = "",
+    unlisted: tuple[str, ...] = (),
+    *,
+    apart: bool = False,
 ) -> FilterKind:
-    return FilterKind(name, "choice", "", meaning, choices=choices, unlisted=unlisted)
+    return FilterKind(name, "choice", "", meaning, (), choices, unlisted, apart)
 
 
 def _boolean(name: str, meaning: str, periods: tuple[Period, ...] = ()) -> FilterKind:
@@ -153,7 +158,12 @@ _ROWS = (
         "Or the MIC of an exchange abroad, such as XNSE.",
         unlisted=EXCHANGES_ABROAD,
     ),
-    _choice("industry", INDUSTRIES),
+    _choice(
+        "industry",
+        INDUSTRIES,
+        "A class of the operator's reference table: similar companies may be in another.",
+        apart=True,
+    ),
     _choice("country", COUNTRIES, "GLOBAL is any other country, and crypto."),
     _number("win_rate", "%", "win_rate_pct of rows: of the ticker or, usually, its family."),
     _number("gain", "%", "Open P/L of an open trade; forming setups have none."),

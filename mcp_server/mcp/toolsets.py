@@ -133,9 +133,9 @@ SEVEN = _named(
         "later attempts: entry, stop, target, exit, realized_move_pct (positive in the "
         "trade's favour), target_move_pct (from the broken line, so a win is mostly less), "
         "r_multiple (unrealized_r while open; below -1 if a bar opened beyond the stop). "
-        "exit_reason delisted: closed at the last close, a loss. `covered` false: its bars ended "
-        "on last_bar_date, and trades open then may have ended. Their setup_ids are not for "
-        "get_pattern_chart.",
+        "exit_reason delisted: closed at the last close, a loss. `covered` false: usable "
+        "bars end on last_bar_date, and trades open then may have ended. Their setup_ids are not "
+        "for get_pattern_chart.",
         *("symbol", "limit", "outcome", "family", "since", "until"),
     ),
     _tool(
@@ -238,7 +238,8 @@ _MORE = _named(
         "is of placebo_scope, verdict of win_rate_scope, so do not subtract. A triangle that may "
         "break either way matches if one plan fulfils every condition; `notes` tells if it is the "
         "opposite_plan. Entry is the daily close beyond the moving trigger, not a touch. Open "
-        "trades are listed only if `status` asks for them; `counts` counts them.",
+        "trades are listed only if `status` asks for them; `counts` counts them, but none that has "
+        "been open for over 120 sessions.",
         *("family", "direction", "status", "max_distance_pct", "filters", "sort"),
         *("symbols", "tracked", "min_sample", "limit", "offset"),
         "rows",

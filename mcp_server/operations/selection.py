@@ -85,17 +85,22 @@ def select(book: Book, arguments: ScanArguments) -> Matches:
 
 def _sides(book: Book, arguments: ScanArguments) -> list[Side]:
     """The setups by each of their plans; by one if all have one."""
-    tables, wanted = TABLES.of(book), wanted_of(arguments)
-    rest = [p for p in arguments.filters if p.kind.name != "direction"]
+    (first, _), *others = tables = TABLES.of(book)
+    wanted = wanted_of(arguments)
+    rest = (p for p in arguments.filters if p.kind.name != "direction")
+    matched = [[(p, _match(first, p, wanted)) for p in rest]]
+    for table, _ in others:
+        again = (_match(table, p, wanted) if _is_of_plan(p) else mask for p, mask in matched[0])
+        matched.append([(p, mask) for (p, _), mask in zip(matched[0], again, strict=True)])
     return [
-        Side(
-            table,
-            rows,
-            list(_plain_conditions(book, table, arguments)),
-            [(p, _match(table, p, wanted)) for p in rest],
-        )
-        for table, rows in tables
+        Side(table, rows, list(_plain_conditions(book, table, arguments)), conditions)
+        for (table, rows), conditions in zip(tables, matched, strict=True)
     ]
+
+
+def _is_of_plan(predicate: Predicate) -> bool:
+    """Whether a predicate counts numbers of one plan, and not of the symbol or the setup."""
+    return predicate.column in OF_A_PLAN or predicate.kind.name == "phase"
 
 
 def _alone(sides: Sequence[Side], of_status: Mask) -> Iterator[tuple[str, int]]:
@@ -262,13 +267,17 @@ def _lacking(
 ) -> Iterator[tuple[str, int]]:
     """By kind of predicate: how many of the rows that are asked for have no value by any plan."""
     asked = [of_status & side.all_of(side.plain) for side in sides]
-    rows = size(reduce(or_, asked))
+    rows = reduce(or_, asked)
+    count = size(rows)
     for predicate in predicates:
-        known = (
-            each & _has_value(side.evidence, predicate)
-            for each, side in zip(asked, sides, strict=True)
-        )
-        yield predicate.kind.name, rows - size(reduce(or_, known))
+        known = rows & _has_value(sides[0].evidence, predicate)
+        if _is_of_plan(predicate):
+            by_plan = (
+                each & _has_value(s.evidence, predicate)
+                for each, s in zip(asked, sides, strict=True)
+            )
+            known = reduce(or_, by_plan)
+        yield predicate.kind.name, count - size(known)
 
 
 def _has_value(evidence: FeatureTable, predicate: Predicate) -> Mask:

@@ -131,7 +131,8 @@ class TrackedList:
         edited = await self._change(change)
         means, unknown = known(edited.before), dict[str, Sequence[str]]()
         for one in (one for one, symbol in means.items() if symbol is None):
-            near = self.directory.nearest(one) if len(unknown) < LOOKED_UP else ()
+            ticker = one.rpartition(":")[2]  # an exchange in front is a name of other symbols
+            near = self.directory.nearest(ticker) if len(unknown) < LOOKED_UP else ()
             unknown[one[:SHOWN]] = near
             await checkpoint()
         found = dict.fromkeys(filter(None, means.values()))

@@ -34,6 +34,14 @@ VERDICTS: Final[Mapping[Verdict | None, str]] = {
 }
 """What each verdict says."""
 
+SHORT_VERDICTS: Final[Mapping[Verdict, str]] = {
+    "too_few": "too few to tell",
+    "not_distinguishable": "no edge",
+    "above_random": "did better",
+    "below_random": "did worse",
+}
+"""What each says on a chart, beside the number of the random entries."""
+
 NO_NIGHT: Final = "There is no night yet."
 """What is said before the first night."""
 
@@ -97,8 +105,9 @@ def named(names: Sequence[str], most: int = FEW_NAMES) -> str:
 def adjusted_words(symbols: int) -> str:
     """What is said of past prices in a night in which so many symbols' are adjusted."""
     return (
-        f"Prices of {plural(symbols, 'symbol')} here are adjusted for dividends too: past entries, "
-        "stops, targets and exits of these are lower than on their day; other charts may differ."
+        f"Prices of {plural(symbols, 'symbol')} here are adjusted for dividends too: where such a "
+        "symbol has paid any since, past entries, stops, targets and exits are lower than on their "
+        "day; other charts may differ."
     )
 
 

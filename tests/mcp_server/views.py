@@ -29,6 +29,7 @@ RECORD = PastRecord(
     win_rate=34.11,
     average_loss=-9.05,
     random_entries=33.05,
+    verdict="not_distinguishable",
 )
 
 

@@ -27,10 +27,8 @@ from store.wire.words import NO_NIGHT
 UNIVERSE_PAGE = 50
 """Rows of a page of the universe, unless it is asked for another number."""
 
-SHORT_NAMES = (
-    "Names are often shortened, and a coin has that of its ticker (BTC), so it may be covered all "
-    "the same: try its ticker."
-)
+SHORT_NAMES = "Names are often shortened, so it may be covered all the same: try its ticker."
+COINS = "Coins have no names here: try a ticker such as BTCUSD."
 
 SIGNED_IN = "You are signed in: read every ticker you track in the same way."
 
@@ -57,6 +55,8 @@ async def demo(call: Call[SymbolArguments]) -> Answer:
         f"`Authorization: Bearer <API_KEY>`, or connect {mcp_url} and sign in."
     )
     more = {"demo": True, "next": SIGNED_IN if call.caller.principal else sign_in}
+    if book.patterns(symbol) is None:  # one of the night's would say so itself
+        more["reason"] = "not_covered"
     setups = book.views(symbol)
     if setups:  # some hosts show their model no picture beside JSON
         chart = f"/demo/{symbol}/chart.png?setup_id={setups[0].setup_id}"
@@ -101,9 +101,14 @@ def _notes(call: Call[UniverseArguments], count: int) -> Iterator[str]:
     elif book.coverage(symbol) and not is_covered(book, symbol):
         yield absence(book, symbol)
     elif not count:
-        known = any(entry.get("name") for entry in call.services.directory(book).entries)
+        entries = call.services.directory(book).entries
+        known = any(entry.get("name") for entry in entries)
         names = SHORT_NAMES if known else "This night knows no names and industries."
-        yield f"No symbol, name or industry that the night covers is like the search. {names}"
+        crypto = any(entry.get("asset_type") == "crypto" for entry in entries)
+        coins = COINS if crypto else "This night covers no crypto."
+        yield (
+            f"No symbol, name or industry that the night covers is like the search. {names} {coins}"
+        )
 
 
 def _compact(entry: Entry) -> Entry:

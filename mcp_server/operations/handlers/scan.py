@@ -175,7 +175,7 @@ def notes(
         and views
         and np.isnan(sort_column(book.evidence, matches, arguments)[rows]).all()
     ):
-        yield "None of these rows has a number for this order, so they stand by rank."
+        yield "This order has no number for any of these rows, so they stand by rank."
 
 
 def _unknown(book: Book, arguments: ScanArguments, matches: Matches) -> Iterator[str]:
@@ -190,9 +190,7 @@ def _unknown(book: Book, arguments: ScanArguments, matches: Matches) -> Iterator
 
 def _of_running(arguments: ScanArguments, views: Sequence[SetupView]) -> Iterator[str]:
     """What a reader of running trades could take for something else."""
-    asked = _columns(arguments)
-    by_age = arguments.symbols is not None or "sessions" in asked
-    if arguments.status == "in_progress" or (arguments.status == "all" and by_age):
+    if arguments.status != "forming":
         yield TOO_OLD
     if all(view.gain_pct is None for view in views):
         return

@@ -105,7 +105,11 @@ class Lineages:
     def __init__(self, symbol: str, bars: Bars, log: EventLog) -> None:
         self.symbol, self.bars, self.log = symbol, bars, log
         self._numbers = log.versions["lineage"]
-        self._attempts: list[int] = np.bincount(self._numbers[log.trades["version"]]).tolist()
+        triggered = self._numbers[log.trades["version"]]
+        attempts = np.bincount(triggered, minlength=int(self._numbers.max(initial=-1)) + 1)
+        forming = log.versions[log.versions["end_reason"] == EndReason.FORMING]
+        np.maximum.at(attempts, forming["lineage"], forming["attempt"])
+        self._attempts: list[int] = attempts.tolist()
         self._ids: dict[int, str] = {}
 
     def id(self, number: int) -> str:
@@ -141,15 +145,8 @@ class Lineages:
         return any(bool(begin <= bar and (end < 0 or bar < end)) for begin, end in lives)
 
     def attempts(self, number: int) -> int:
-        """How many times a lineage has triggered so far."""
-        return self._attempts[number] if number < len(self._attempts) else 0
-
-    def served_attempts(self, number: int) -> int:
-        """The attempts so far, and one more if the lineage is forming again."""
-        versions = self.log.versions
-        forming = (self._numbers == number) & (versions["end_reason"] == EndReason.FORMING)
-        newest: list[int] = versions["attempt"][forming].tolist()[-1:]
-        return max([*newest, self.attempts(number)])
+        """How many times a lineage has triggered so far, and once more if it is forming again."""
+        return self._attempts[number]
 
 
 def first_attempts(log: EventLog) -> Rows:

@@ -187,7 +187,7 @@ class CurrentSetups:
             trigger_rule=rule,
             plans=plans,
             track_record=NO_RECORDS,
-            attempt=Attempt(number=attempt, count=self.lineages.served_attempts(lineage)),
+            attempt=Attempt(number=attempt, count=self.lineages.attempts(lineage)),
             sessions_since_trigger=self._last - end - 1 if trade else None,
             last_close_side=side,
             entry_price=entry_price,

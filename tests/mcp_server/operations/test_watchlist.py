@@ -106,3 +106,9 @@ async def test_an_import_knows_the_night_and_the_list_and_reads_the_list_once(
     assert done.edited == (["GONE.X"], ["GONE.X", "AAPL"])
     assert done.unknown == {"GOGO": ["GOOG"]}
     assert done.over_cap == []
+
+
+async def test_what_stands_before_an_unknown_symbol_names_no_other(desk: Desk) -> None:
+    done = await desk.own.import_text("MICROSOFT:AALP")
+
+    assert done.unknown == {"MICROSOFT:AALP": ["AAPL"]}

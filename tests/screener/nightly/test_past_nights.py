@@ -332,9 +332,15 @@ def test_of_a_lineage_one_forming_setup_and_each_running_attempt_are_served(tmp_
         with book_of(nights, manifest) as book:
             rows = [orjson.loads(body) for body in book.evidence.bodies]
             bodies = [book.patterns(f"S{seed}") or b'{"setups": []}' for seed in range(30)]
+            known = [book.history(f"S{seed}") for seed in range(30)]
         forming = [row["lineage_id"] for row in rows if row["status"] == "forming"]
         served = [(row["lineage_id"], row["attempt"]["number"]) for row in rows]
         tickers = {one["setup_id"] for body in bodies for one in orjson.loads(body)["setups"]}
+        past = [orjson.loads(body) for stored in known if stored for body in stored.rows]
+        counts = {row["lineage_id"]: row["attempt"]["count"] for row in past}
+        later = [row for row in rows if row["lineage_id"] in counts]
+        assert later
+        assert all(row["attempt"]["count"] == counts[row["lineage_id"]] for row in later)
         assert len(forming) == len(set(forming)) > 0
         assert len(served) == len(set(served)) > 3
         assert {row["setup_id"] for row in rows} == tickers
