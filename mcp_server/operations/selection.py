@@ -85,16 +85,21 @@ def select(book: Book, arguments: ScanArguments) -> Matches:
 
 def _sides(book: Book, arguments: ScanArguments) -> list[Side]:
     """The setups by each of their plans; by one if all have one."""
-    (first, _), *others = tables = TABLES.of(book)
-    wanted = wanted_of(arguments)
-    rest = (p for p in arguments.filters if p.kind.name != "direction")
-    matched = [[(p, _match(first, p, wanted)) for p in rest]]
-    for table, _ in others:
-        again = (_match(table, p, wanted) if _is_of_plan(p) else mask for p, mask in matched[0])
-        matched.append([(p, mask) for (p, _), mask in zip(matched[0], again, strict=True)])
+    tables, wanted = TABLES.of(book), wanted_of(arguments)
+    first = tables[0][0]
+    rest = [p for p in arguments.filters if p.kind.name != "direction"]
+    matched = [_match(first, p, wanted) for p in rest]
     return [
-        Side(table, rows, list(_plain_conditions(book, table, arguments)), conditions)
-        for (table, rows), conditions in zip(tables, matched, strict=True)
+        Side(
+            table,
+            rows,
+            list(_plain_conditions(book, table, arguments)),
+            [
+                (p, mask if table is first or not _is_of_plan(p) else _match(table, p, wanted))
+                for p, mask in zip(rest, matched, strict=True)
+            ],
+        )
+        for table, rows in tables
     ]
 
 

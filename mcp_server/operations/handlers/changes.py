@@ -41,7 +41,7 @@ DRAWN = DrawnChange.model_fields.keys() - Change.model_fields.keys()
 
 LATE_ENDS = (
     "Ends of trades that had been open for over 120 sessions, unless the operator changed that, "
-    "are not listed here; get_pattern_history has them."
+    "are not listed here; the history of a ticker has them."
 )
 
 Row = Mapping[str, Any]

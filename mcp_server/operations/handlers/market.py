@@ -55,7 +55,7 @@ async def demo(call: Call[SymbolArguments]) -> Answer:
         f"`Authorization: Bearer <API_KEY>`, or connect {mcp_url} and sign in."
     )
     more = {"demo": True, "next": SIGNED_IN if call.caller.principal else sign_in}
-    if book.patterns(symbol) is None:  # one of the night's would say so itself
+    if book.session and book.patterns(symbol) is None:  # a symbol of the night says so itself
         more["reason"] = "not_covered"
     setups = book.views(symbol)
     if setups:  # some hosts show their model no picture beside JSON

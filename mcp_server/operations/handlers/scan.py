@@ -62,7 +62,7 @@ NOT_KNOWN_AS_NEW: Final = (
 )
 TOO_OLD: Final = (
     "Trades that have been open for over 120 sessions, unless the operator changed that, are not "
-    "listed here; get_pattern_history has them."
+    "listed here; the history of a ticker has them."
 )
 
 
@@ -162,8 +162,7 @@ def notes(
     if any((view.attempt or 1) > 1 for view in views):
         yield (
             "Rows with an attempt above 1 are later attempts; records count first attempts only. "
-            "The first may have had another direction or family: see its lineage_id in "
-            "get_pattern_history."
+            "The first may have had another direction or family: the ticker's history has it."
         )
     if book.dividend_adjusted and any(view.entry_date for view in views):
         yield adjusted_words(book.dividend_adjusted)

@@ -256,8 +256,8 @@ async def test_a_scan_tells_what_it_cannot_know_and_what_it_leaves_out(service: 
         assert "It is not known which setups are new" in told(service, status=status, filters=new)
     assert "It is not known" not in told(service)
     for status in ("in_progress", "all"):
-        assert "get_pattern_history has them" in told(service, status=status)
-    assert "get_pattern_history has them" not in told(service)
+        assert "the history of a ticker has them" in told(service, status=status)
+    assert "the history of a ticker has them" not in told(service)
 
 
 @pytest.mark.parametrize(
