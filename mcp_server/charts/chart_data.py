@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from mcp_server.charts.charts import drawn_from, entry_of, pole_of
+from mcp_server.charts.charts import drawn_from, entry_of, pole_of, trigger_session
 from mcp_server.charts.past import shown, trend_line
 from mcp_server.drawing.view import Point, TrendLine, session_index
 from store.nights.book import Book, Prices, StoredSetup
@@ -54,6 +54,7 @@ def chart_data(book: Book, setup: StoredSetup) -> bytes | None:
         **{name: getattr(setup.view, name) for name in OF_VIEW},
         "plans": [_plan(plan) for plan in setup.view.plans],
         "next_session": book.next_session,
+        "trigger_session": trigger_session(book, setup),
         "bars": _bars(prices),
         "lines": {"upper": _line(dates, upper), "lower": _line(dates, lower)},
         "pole": pole and [_point(dates, end) for end in pole],

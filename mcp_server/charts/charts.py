@@ -165,6 +165,7 @@ def chart_view(book: Book, subject: Subject, prices: Prices, name: str = "") -> 
         target=plan.target,
         other=next(iter(view.plans[1:]), None),
         entry=entry_of(view),
+        next_session=trigger_session(book, subject),
         pole=pole_of(subject.evidence),
         attempt=view.attempt or 1,
         attempts=view.attempts,
@@ -204,6 +205,14 @@ def entry_of(view: SetupView) -> Point | None:
     if view.entry_date is None or view.plan.entry is None:
         return None
     return dt.date.fromisoformat(view.entry_date), view.plan.entry
+
+
+def trigger_session(book: Book, setup: StoredSetup) -> dt.date | None:
+    """The session that a forming setup's trigger is for, by the calendar of its symbol; that of the
+    night in books which do not say it.
+    """
+    stated = setup.evidence.get("trigger_session")
+    return dt.date.fromisoformat(stated) if stated else book.next_session
 
 
 def pole_of(evidence: Mapping[str, Any]) -> tuple[Point, Point] | None:

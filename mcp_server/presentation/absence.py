@@ -18,7 +18,10 @@ def absence(book: Book, symbol: str) -> str:
         return f"This night does not know {symbol}."
     if not coverage.covered:
         code = coverage.reason or "not_covered"
-        return f"This night does not cover {symbol} (rule {code}): {_reason(book, symbol, code)}"
+        why = f"This night does not cover {symbol} (rule {code}): {_reason(book, symbol, code)}"
+        last = book.last_bars.get(symbol)
+        is_told = last is None or last in why or last >= str(book.session)
+        return why if is_told else f"{why} Its usable bars end on {last}."
     if book.scan.counts.get(symbol):
         return ""
     nearest = book.nearest(symbol)

@@ -245,7 +245,7 @@ class SetupDrawing {
     const free = Math.min(right, this.width) - Math.max(left, this.x(this.last) + 6);
     const room = Math.abs(y.target - y[start]) > 36 ? -sign : sign;
     const after = { stop: percentText(plan.stop_pct), target: percentText(plan.target_pct) };
-    if (!data.entry && data.next_session) after.trigger = `for ${this.dayText(data.next_session)}`;
+    if (!data.entry && data.trigger_session) after.trigger = `for ${this.dayText(data.trigger_session)}`;
     const sides = { target: room, stop: -sign, trigger: -sign, [start]: sign };
     for (const [kind] of shown) {
       const name = capital(kind), away = this.arrow(y[kind]);

@@ -216,6 +216,7 @@ class CurrentSetups:
                 **score_of(self._bars, version, end),
                 **pole_points(self._bars, version, self.parameters),
                 **entry_of(setup),
+                **({} if setup.entry_date else {"trigger_session": f"{self.next_session}"}),
             },
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 import io
 import logging
 import sys
@@ -71,6 +72,16 @@ def test_a_chart_shows_the_type_the_attempt_and_the_record_of_its_own_direction(
         assert view.record.win_rate == own["win_rate_pct"]
         assert view.record.average_loss == own["avg_loss_pct"]
         assert view.record.random_entries == own["placebo_win_rate_pct"]
+
+
+def test_a_chart_names_the_session_that_the_trigger_of_its_symbol_is_for(book: Book) -> None:
+    """That of crypto is the next day, before the next session of stocks."""
+    setup, prices = next(setups_of(book))
+    crypto = dataclasses.replace(setup, evidence={"trigger_session": "2012-10-06"})
+    older = dataclasses.replace(setup, evidence={})
+
+    assert chart_view(book, crypto, prices).next_session == dt.date(2012, 10, 6)
+    assert chart_view(book, older, prices).next_session == book.next_session
 
 
 def test_a_setup_without_a_record_is_drawn_without_one(book: Book) -> None:

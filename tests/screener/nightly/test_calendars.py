@@ -161,8 +161,10 @@ def test_a_setup_is_of_the_session_of_its_own_calendar(tmp_path: Path) -> None:
     manifest, _ = make_night(order_over(tmp_path, bars), nights, now=at("2026-08-17T12:00"))
     with book_of(nights, manifest) as book:
         rows = [ScanSetup.model_validate_json(body) for body in book.evidence.bodies]
+        setups = [book.setup(row.symbol, row.setup_id) for row in rows if row.status == "forming"]
 
     assert manifest.as_of_session == day("2026-08-16")
+    assert {one.evidence["trigger_session"] for one in setups if one} == {"2026-08-17"}
     sessions = {(row.symbol[0], row.as_of_session.isoformat()) for row in rows}
     assert sessions == {("S", "2026-08-14"), ("C", "2026-08-16")}
     forming = [row for row in rows if row.status == "forming"]

@@ -265,6 +265,17 @@ def test_a_symbol_that_is_left_out_says_why_in_words(data_dir: Path) -> None:
         assert "This night has no history of INTC." in page
 
 
+def test_a_quiet_symbol_whose_bars_ended_says_when(data_dir: Path) -> None:
+    def ended(content: Content) -> None:
+        leave_out(content, "FB", "low_volatility", "The price moves less than 0.2% a day.")
+        content.meta["last_bars"] = {"FB": "2012-03-08"}
+
+    reseal(data_dir, ended)
+    with serving(data_dir, open_pages=True) as live:
+        page = Browser(live).get("/symbols/FB").text
+    assert "moves less than 0.2% a day. Its usable bars end on 2012-03-08." in page
+
+
 def test_a_symbol_without_a_setup_says_what_its_best_drawing_lacks_and_shows_it(
     tmp_path: Path,
 ) -> None:
