@@ -6,11 +6,13 @@ import datetime as dt
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from store.wire.currency import DOLLARS
-from store.wire.records import Verdict
 from store.wire.view import PlanView
+
+if TYPE_CHECKING:
+    from store.wire.records import Verdict
 
 Theme: TypeAlias = Literal["light", "dark"]
 Width: TypeAlias = Literal[320, 720, 1200]

@@ -129,13 +129,12 @@ SEVEN = _named(
     _tool(
         "get_pattern_history",
         "Past occurrences",
-        "The first breakout of each past pattern of one tracked ticker, wins and losses, without "
-        "later attempts: entry, stop, target, exit, realized_move_pct (positive in the "
-        "trade's favour), target_move_pct (from the broken line, so a win is mostly less), "
-        "r_multiple (unrealized_r while open; below -1 if a bar opened beyond the stop). "
-        "exit_reason delisted: closed at the last close, a loss. `covered` false: usable "
-        "bars end on last_bar_date, and trades open then may have ended. Their setup_ids are not "
-        "for get_pattern_chart.",
+        "The first breakout of each past pattern of one tracked ticker, without later attempts: "
+        "entry, stop, target, exit, realized_move_pct (in the trade's favour), target_move_pct "
+        "(from the broken line, so a win is mostly less), r_multiple (unrealized_r while open). A "
+        "gap beyond the stop fills at the open, one beyond the target at the target. exit_reason "
+        "delisted: at the last close, a loss. `covered` false: usable bars end on last_bar_date, "
+        "and open trades may have ended. Their setup_ids are not for get_pattern_chart.",
         *("symbol", "limit", "outcome", "family", "since", "until"),
     ),
     _tool(
