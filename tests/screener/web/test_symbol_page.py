@@ -253,27 +253,19 @@ def test_a_form_that_is_not_the_pages_changes_nothing(closed: Service) -> None:
 
 
 def test_a_symbol_that_is_left_out_says_why_in_words(data_dir: Path) -> None:
-    sentence = "The last bar is <old>."
-    reseal(data_dir, lambda content: leave_out(content, "FB", "stale", sentence))
+    def left(content: Content) -> None:
+        leave_out(content, "FB", "flat_bars", "Most bars are <flat>.")
+        content.meta["last_bars"] = {"FB": "2012-03-08"}
+
+    reseal(data_dir, left)
     with serving(data_dir, open_pages=True) as live:
         browser = Browser(live)
-        stale = "This night does not cover FB (rule stale): the last bar is &lt;old&gt;."
-        assert stale in browser.get("/symbols/FB").text
+        flat = "This night does not cover FB (rule flat_bars): most bars are &lt;flat&gt;."
+        assert f"{flat} Its usable bars end on 2012-03-08." in browser.get("/symbols/FB").text
         page = browser.get("/symbols/INTC").text
         assert "This night does not cover INTC (rule no_bars): there are no bars for it." in page
         assert "No pattern on INTC" not in page
         assert "This night has no history of INTC." in page
-
-
-def test_a_quiet_symbol_whose_bars_ended_says_when(data_dir: Path) -> None:
-    def ended(content: Content) -> None:
-        leave_out(content, "FB", "low_volatility", "The price moves less than 0.2% a day.")
-        content.meta["last_bars"] = {"FB": "2012-03-08"}
-
-    reseal(data_dir, ended)
-    with serving(data_dir, open_pages=True) as live:
-        page = Browser(live).get("/symbols/FB").text
-    assert "moves less than 0.2% a day. Its usable bars end on 2012-03-08." in page
 
 
 def test_a_symbol_without_a_setup_says_what_its_best_drawing_lacks_and_shows_it(
