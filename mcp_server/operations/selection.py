@@ -86,26 +86,16 @@ def select(book: Book, arguments: ScanArguments) -> Matches:
 def _sides(book: Book, arguments: ScanArguments) -> list[Side]:
     """The setups by each of their plans; by one if all have one."""
     tables, wanted = TABLES.of(book), wanted_of(arguments)
-    first = tables[0][0]
     rest = [p for p in arguments.filters if p.kind.name != "direction"]
-    matched = [_match(first, p, wanted) for p in rest]
     return [
         Side(
             table,
             rows,
             list(_plain_conditions(book, table, arguments)),
-            [
-                (p, mask if table is first or not _is_of_plan(p) else _match(table, p, wanted))
-                for p, mask in zip(rest, matched, strict=True)
-            ],
+            [(p, _match(table, p, wanted)) for p in rest],
         )
         for table, rows in tables
     ]
-
-
-def _is_of_plan(predicate: Predicate) -> bool:
-    """Whether a predicate counts numbers of one plan, and not of the symbol or the setup."""
-    return predicate.column in OF_A_PLAN or predicate.kind.name == "phase"
 
 
 def _alone(sides: Sequence[Side], of_status: Mask) -> Iterator[tuple[str, int]]:
@@ -272,17 +262,13 @@ def _lacking(
 ) -> Iterator[tuple[str, int]]:
     """By kind of predicate: how many of the rows that are asked for have no value by any plan."""
     asked = [of_status & side.all_of(side.plain) for side in sides]
-    rows = reduce(or_, asked)
-    count = size(rows)
+    rows = size(reduce(or_, asked))
     for predicate in predicates:
-        known = rows & _has_value(sides[0].evidence, predicate)
-        if _is_of_plan(predicate):
-            by_plan = (
-                each & _has_value(s.evidence, predicate)
-                for each, s in zip(asked, sides, strict=True)
-            )
-            known = reduce(or_, by_plan)
-        yield predicate.kind.name, count - size(known)
+        known = (
+            each & _has_value(side.evidence, predicate)
+            for each, side in zip(asked, sides, strict=True)
+        )
+        yield predicate.kind.name, rows - size(reduce(or_, known))
 
 
 def _has_value(evidence: FeatureTable, predicate: Predicate) -> Mask:
