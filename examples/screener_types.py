@@ -111,6 +111,7 @@ class HistoryRow(TypedDict):
     unrealized_r: float | None
     """Null too if the night does not cover the ticker: the trade may have ended."""
     hold_bars: int | None
+    """Daily bars from entry to exit; days on which nothing traded are not counted."""
     attempt: Attempt
     exit_reason: NotRequired[Literal["target", "stop", "delisted"] | None]
     """Null while open. A delisted trade closed at the last close of its symbol; it counts as a
@@ -451,9 +452,11 @@ class TrackRecord(TypedDict):
     profit_factor: float | None
     """Null when there was no loss."""
     avg_hold_bars: float
-    """Average of daily bars from entry to exit, over wins and losses."""
+    """Average of daily bars from entry to exit, over wins and losses; days without a trade are not
+    counted.
+    """
     backtest_range: list[str]
-    """From the first bar that has 60 bars of its symbol before it to the session."""
+    """From the first bar that has 60 traded bars of its symbol before it to the session."""
     detector: NotRequired[int | None]
     """Version of the detector that drew the patterns."""
     method_version: NotRequired[int | None]

@@ -227,12 +227,14 @@ class TrackRecord(Record):
     """
     profit_factor: Number | None = Field(json_schema_extra=short())
     """Null when there was no loss."""
-    avg_hold_bars: Number = Field(json_schema_extra=short("Daily bars to the exit, won or lost."))
-    """Average of daily bars from entry to exit, over wins and losses."""
+    avg_hold_bars: Number = Field(json_schema_extra=short("Traded days to exit, won or lost."))
+    """Average of daily bars from entry to exit, over wins and losses; days without a trade are not
+    counted.
+    """
     backtest_range: Annotated[list[dt.date], Field(min_length=2, max_length=2)] = Field(
         json_schema_extra=short()
     )
-    """From the first bar that has 60 bars of its symbol before it to the session."""
+    """From the first bar that has 60 traded bars of its symbol before it to the session."""
     detector: int | None = Field(
         default=None, json_schema_extra=short("Version of the pattern detector.")
     )
@@ -410,7 +412,8 @@ class HistoryRow(Record):
     r_multiple: Number | None
     unrealized_r: Number | None = Field(json_schema_extra=short())
     """Null too if the night does not cover the ticker: the trade may have ended."""
-    hold_bars: Annotated[int, Field(ge=1)] | None
+    hold_bars: Annotated[int, Field(ge=1)] | None = Field(json_schema_extra=short())
+    """Daily bars from entry to exit; days on which nothing traded are not counted."""
     attempt: Attempt
     exit_reason: ExitReason | None = Field(
         default=None,
