@@ -65,7 +65,7 @@ def _choice(
     *,
     apart: bool = False,
 ) -> FilterKind:
-    return FilterKind(name, "choice", "", meaning, (), choices, unlisted, apart)
+    return FilterKind(name, "choice", "", meaning, choices=choices, unlisted=unlisted, apart=apart)
 
 
 def _boolean(name: str, meaning: str, periods: tuple[Period, ...] = ()) -> FilterKind:

@@ -27,7 +27,7 @@ from store.wire.words import NO_NIGHT
 UNIVERSE_PAGE = 50
 """Rows of a page of the universe, unless it is asked for another number."""
 
-SHORT_NAMES = "Names are often shortened, so it may be covered all the same: try its ticker."
+SHORT_NAMES = "The night may cover it under a shortened name: try its ticker."
 COINS = "Coins have no names here: try a ticker such as BTCUSD."
 
 SIGNED_IN = "You are signed in: read every ticker you track in the same way."

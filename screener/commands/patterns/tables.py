@@ -71,7 +71,7 @@ RUNNING: Final = (
     *_RECORD,
 )
 HISTORY: Final = (
-    *("entered", "pattern", "direction", "outcome", "move", "R", "sessions", "exited"),
+    *("entered", "pattern", "direction", "outcome", "move", "R", "days held", "exited"),
     *("entry", "stop", "target", "exit", "attempt"),
 )
 
@@ -95,7 +95,7 @@ PAST_SPARED: Final[Sequence[Mapping[str, str]]] = (
     {"attempt": ""},
     {"entry": "", "stop": "", "target": "", "exit": ""},
     {"exited": ""},
-    {"sessions": ""},
+    {"days held": ""},
     {"pattern": "family"},
     {"move": ""},
 )
@@ -180,7 +180,7 @@ def past_cells(trade: Mapping[str, Any], currency: str) -> Cells:
         "outcome": trade["outcome"],
         "move": or_dash(trade["realized_move_pct"], change),
         "R": or_dash(r, multiple),
-        "sessions": or_dash(trade["hold_bars"]),
+        "days held": or_dash(trade["hold_bars"]),
         "exited": or_dash(trade["exit_date"]),
         **{name: or_dash(price, shown) for name, price in prices.items()},
         "attempt": or_dash(trade["attempt"]["number"]),

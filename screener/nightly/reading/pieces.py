@@ -48,10 +48,8 @@ _BROKEN = (
     lzma.LZMAError,
     zstandard.ZstdError,
     zipfile.BadZipFile,
-    # zipfile raises these for encrypted members (and as NotImplementedError for unknown
-    # compressions), and for impossible offsets.
-    RuntimeError,
-    ValueError,
+    RuntimeError,  # by zipfile, for encrypted members and unknown compressions
+    ValueError,  # by zipfile, for impossible offsets
 )
 """What a damaged or foreign file raises when it is opened; it is left out and named."""
 

@@ -51,7 +51,7 @@ _KINDS: Final = (
     ("N", re.compile(r"-?\d+([.,]\d+)?([eE][-+]?\d+)?")),
     ("W", re.compile(r"[A-Za-z][\w.^=-]*")),
 )
-OLD: Final = ("cp1252", "cp1250", "gb18030", "shift_jis", "cp949", "big5", "cp1251")
+OLD_ENCODINGS: Final = ("cp1252", "cp1250", "gb18030", "shift_jis", "cp949", "big5", "cp1251")
 """Encodings of old programs; of those in which a header names equally many columns, the first."""
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -97,9 +97,9 @@ def encoding_of(head: bytes) -> str:
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
         lines = head.split(b"\n", MAX_LINES)[:MAX_LINES]
-        columns = {each: max(_columns_of(line, each) for line in lines) for each in OLD}
-        best = max(OLD, key=lambda each: columns[each])
-        return best if columns[best] >= ENOUGH else OLD[0]
+        columns = {each: max(_columns_of(line, each) for line in lines) for each in OLD_ENCODINGS}
+        best = max(OLD_ENCODINGS, key=lambda each: columns[each])
+        return best if columns[best] >= ENOUGH else OLD_ENCODINGS[0]
     return "utf-8"
 
 
