@@ -20,6 +20,7 @@ from screener.settings.settings import Settings
 from tests.counting import backend as backend
 from tests.counting import clock as clock
 from tests.counting import counting as counting
+from tests.counting import patience as patience
 from tests.node import without_authorities
 from tests.once import made_once
 from tests.postgres import postgres as postgres

@@ -11,6 +11,7 @@ import pytest
 import redis
 
 from mcp_server.calls.callers import Caller
+from mcp_server.limits import redis_counting
 from mcp_server.limits.counting import Counting
 from mcp_server.limits.local_counting import LocalCounting
 from mcp_server.limits.redis_counting import PREFIX, SCRIPT, RedisCounting
@@ -66,8 +67,16 @@ SHARED = ["shared", pytest.param("redis", marks=pytest.mark.engine)]
 """The parameters of what several processes share."""
 
 
+@pytest.fixture
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Redis is waited for as long as a busy machine may need: the test is not of the wait."""
+    monkeypatch.setattr(redis_counting, "WAIT_SECONDS", 30)
+
+
 @pytest.fixture(params=["memory", *SHARED])
-async def backend(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Backend]:
+async def backend(
+    request: pytest.FixtureRequest, tmp_path: Path, patience: None
+) -> AsyncIterator[Backend]:
     """Each kind of memory that counts, empty and at noon."""
     opened: list[Counting] = []
 

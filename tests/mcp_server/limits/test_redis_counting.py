@@ -40,7 +40,7 @@ async def counting_in(
 
 
 @pytest.fixture
-def client(shared_redis: RedisServer) -> Iterator[redis.Redis]:
+def client(shared_redis: RedisServer, patience: None) -> Iterator[redis.Redis]:
     """A way of the test's own to an empty Redis."""
     with redis.Redis(port=shared_redis.port, decode_responses=True) as client:
         client.flushall()
