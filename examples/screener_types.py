@@ -468,7 +468,7 @@ class TrackRecord(TypedDict):
     if there are none.
     """
     placebo_win_rate_pct: NotRequired[float | None]
-    """How often random entries with the same stops and targets reached the target."""
+    """How often random entries with the same stop and target distances reached the target."""
     placebo_avg_r: NotRequired[float | None]
     """Average R of these random entries."""
     lift_r: NotRequired[float | None]

@@ -166,9 +166,9 @@ SEVEN = _named(
         "Family track record",
         "Past results of a family after the first 60 bars (`backtest_range`): win rate "
         "with sample, average win and loss, R multiples. placebo_... are of random entries with "
-        "the same stops and targets; lift_r is the difference for the `compared` trades, with its "
-        "standard error. by_direction: each direction of triangles, with its own summary. "
-        "as_served: live results, of trades that nights showed before they ended.",
+        "the same stop and target distances; lift_r is the difference for the `compared` trades, "
+        "with its standard error. by_direction: each direction of triangles, with its own summary. "
+        "as_served: live results of trades that nights showed before they ended.",
         "family",
     ),
     _tool(

@@ -249,9 +249,9 @@ class TrackRecord(Record):
     """
     placebo_win_rate_pct: Share | None = Field(
         default=None,
-        json_schema_extra=short("Result of random entries with the same stops and targets."),
+        json_schema_extra=short("Result of random entries, same stop and target distances."),
     )
-    """How often random entries with the same stops and targets reached the target."""
+    """How often random entries with the same stop and target distances reached the target."""
     placebo_avg_r: Number | None = Field(
         default=None, json_schema_extra=short("Average R of these random entries.")
     )

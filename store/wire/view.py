@@ -119,7 +119,7 @@ class RecordView:
     avg_loss_pct: float | None
     """Negative; None when no trade was lost."""
     placebo_win_rate_pct: float | None
-    """How often random entries with the same stops and targets reached the target."""
+    """How often random entries with the same stop and target distances reached the target."""
     verdict: Verdict | None
     summary: str | None
     """The record in a sentence; None of a direction in nights sealed before it had one."""

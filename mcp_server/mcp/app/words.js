@@ -137,7 +137,7 @@ const VERDICTS = {
 function chanceText(name, record) {
   const verdict = VERDICTS[record.verdict];
   if (!verdict || typeof record.placebo_win_rate_pct !== "number") return "";
-  return `${name}: random entries with the same stops and targets reached the target in ` +
+  return `${name}: random entries with the same stop and target distances reached the target in ` +
     `${record.placebo_win_rate_pct.toFixed(2)}% of cases; ${verdict}.`;
 }
 

@@ -1,7 +1,7 @@
 """Records: the summaries of trades in the form in which they are served.
 
 Every win rate comes with its sample size, its losses and the placebo: how often random entries with
-the same stops and targets reached the target.
+the same stop and target distances reached the target.
 """
 
 from __future__ import annotations
