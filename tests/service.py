@@ -219,6 +219,7 @@ def serving(
         finally:
             server.should_exit = True
             thread.join(timeout=30)
+            assert not thread.is_alive(), "the service does not stop"
 
 
 def _wait_until_ready(url: str) -> None:

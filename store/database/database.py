@@ -13,7 +13,6 @@ from contextlib import (
     AbstractContextManager,
     AsyncExitStack,
     asynccontextmanager,
-    nullcontext,
     suppress,
 )
 from pathlib import Path
@@ -285,10 +284,12 @@ class Database:
 
     def _in_time(self, *, patient: bool = False) -> AbstractContextManager[object]:
         """Ends a block that takes too long on a server, which itself ends a statement that does:
-        this is for one that does not answer at all.
+        this is for one that does not answer at all. Nothing cuts off a block of SQLite.
         """
         if self.server is None:
-            return nullcontext()
+            # aiosqlite never ends the close of a connection that is cancelled twice, as anyio
+            # does: the process would not stop then. SQLite's own waits are short.
+            return anyio.CancelScope(shield=True)
         return anyio.fail_after(PATIENT_SECONDS if patient else self._seconds + GRACE_SECONDS)
 
     @asynccontextmanager
@@ -333,7 +334,7 @@ class Database:
         """Empty the log of SQLite, which still holds what was deleted; not while others read it."""
         if self.server:
             return
-        with suppress(DatabaseUnavailableError), translated(self.url, OSError):
+        with suppress(DatabaseUnavailableError), translated(self.url, OSError), self._in_time():
             async with self.engine.connect() as connection:
                 # Outside any transaction, which SQLAlchemy would begin.
                 driver: Any = (await connection.get_raw_connection()).driver_connection

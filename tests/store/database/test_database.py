@@ -1,9 +1,13 @@
-"""The account database: what a probe says of it, and what is counted of its statements."""
+"""The account database: what a probe says of it, what is counted of its statements, and that a
+caller who leaves harms nothing.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
+import anyio
 import pytest
 import sqlalchemy as sa
 from prometheus_client import REGISTRY
@@ -62,3 +66,20 @@ async def test_a_failed_transaction_is_counted_by_its_reason(
             await ask()
     await away.close()
     assert failures() == (before[0] + 2, before[1] + 1)
+
+
+async def test_a_caller_who_leaves_at_any_time_leaves_no_task_that_never_ends(
+    tmp_path: Path,
+) -> None:
+    """Such a task would keep the process from stopping."""
+    async with Database(f"sqlite+aiosqlite:///{tmp_path / 'accounts.sqlite'}") as database:
+        await database.migrate()
+        for steps in range(1, 60):
+            async with anyio.create_task_group() as group:
+                group.start_soon(database.probe)
+                group.start_soon(database.forget)
+                for _ in range(steps):
+                    await anyio.lowlevel.checkpoint()
+                group.cancel_scope.cancel()
+
+    assert asyncio.all_tasks() == {asyncio.current_task()}
