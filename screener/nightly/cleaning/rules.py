@@ -173,7 +173,7 @@ REFUSALS: Final = (
     DataRule("unreadable_file", "its file cannot be read", "left out"),
     DataRule(
         "differing_rows",
-        "rows of one date differ, for one of the newest 20 bars or for over 1% of all",
+        "rows of one date differ, for one of the newest 20 bars or for over 3 dates and 1% of all",
         "left out",
     ),
     DataRule(
