@@ -6,6 +6,7 @@ Only this package contains SQL; each public method that uses the database is one
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import (
@@ -117,6 +118,7 @@ class Database:
         ends; with PostgreSQL, whose triggers note them.
         """
         self._reader: sqlite3.Connection | None = None
+        self._probing: asyncio.Task[None] | None = None
         self._seconds = seconds
         self.engine = self._new_engine(pool)
         time_statements(self.engine)
@@ -202,12 +204,20 @@ class Database:
                     hear(changed)
 
     async def probe(self) -> None:
-        """Read a little.
+        """Read a little. Whoever has waited for long enough may leave, also where SQLite hangs.
 
         Raises:
             DatabaseMovedError: its accounts have moved.
             DatabaseError: the database is away, or its file is, or its tables are.
         """
+        if self.server:
+            await self._read_little()
+            return
+        if self._probing is None or self._probing.done():
+            self._probing = asyncio.create_task(self._read_little())
+        await asyncio.shield(self._probing)
+
+    async def _read_little(self) -> None:
         with translated(self.url, OSError):
             if self.file:
                 self.file.stat()  # an open connection would still read what was removed
@@ -345,6 +355,8 @@ class Database:
         if self._reader is not None:
             self._reader.close()
             self._reader = None
+        if self._probing is not None:
+            await asyncio.wait({self._probing}, timeout=GRACE_SECONDS)
         await self.engine.dispose()
 
 

@@ -5,6 +5,8 @@ caller who leaves harms nothing.
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import anyio
@@ -83,3 +85,17 @@ async def test_a_caller_who_leaves_at_any_time_leaves_no_task_that_never_ends(
                 group.cancel_scope.cancel()
 
     assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def test_a_probe_of_a_file_that_does_not_answer_can_be_left(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "accounts.sqlite"
+    async with Database(f"sqlite+aiosqlite:///{path}") as database:
+        await database.migrate()
+    async with Database(f"sqlite+aiosqlite:///{path}") as database:
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("PRAGMA locking_mode = EXCLUSIVE")
+            other.execute("BEGIN EXCLUSIVE")
+            with pytest.raises(TimeoutError), anyio.fail_after(0.1):
+                await database.probe()
