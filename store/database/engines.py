@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import anyio
 import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import ArgumentError, DisconnectionError
@@ -19,10 +20,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from screener.telemetry.metrics import database_seconds
 
 if TYPE_CHECKING:
+    import aiosqlite
     from asyncpg import Connection
 
 BUSY_SECONDS = 5
 """Seconds a transaction of SQLite waits for another writer until the caller is to try again."""
+
+AGAIN_SECONDS = 0.01
+"""Until a new file that another opens is tried again."""
 
 DRIVER: Final = "postgresql+asyncpg"
 
@@ -84,12 +89,28 @@ def _prepare(connection: Any, _record: object) -> None:  # noqa: ANN401 - a driv
     # The driver must not open transactions of its own: a read that becomes a write could then
     # fail at once with "database is locked" instead of waiting for the lock.
     connection.isolation_level = None
+    connection.run_async(_log_ahead)
     cursor = connection.cursor()
-    cursor.execute("PRAGMA journal_mode = WAL")
     cursor.execute("PRAGMA foreign_keys = ON")
     # What is deleted, as an account, is gone from the file too.
     cursor.execute("PRAGMA secure_delete = ON")
     cursor.close()
+
+
+async def _log_ahead(driver: aiosqlite.Connection) -> None:
+    """Give a file its write-ahead log. Where several open a new file at once, SQLite refuses all
+    but one, without the wait that it keeps for any other lock.
+    """
+    end = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            await driver.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+            await anyio.sleep(AGAIN_SECONDS)
+        else:
+            return
 
 
 def _begin(connection: sa.Connection) -> None:

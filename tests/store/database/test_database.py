@@ -99,3 +99,16 @@ async def test_a_probe_of_a_file_that_does_not_answer_can_be_left(
             other.execute("BEGIN EXCLUSIVE")
             with pytest.raises(TimeoutError), anyio.fail_after(0.1):
                 await database.probe()
+
+
+async def test_a_new_file_that_another_writes_first_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "accounts.sqlite"
+    async with Database(f"sqlite+aiosqlite:///{path}") as database:
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            other.execute("CREATE TABLE alembic_version (version_num TEXT)")
+            looking = asyncio.create_task(database.revision())
+            await asyncio.wait({looking}, timeout=0.2)
+            other.execute("COMMIT")
+
+        assert await looking is None
