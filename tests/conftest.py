@@ -54,6 +54,7 @@ CROWDED: Final = Parameters(
     nearness_min=0.0,
     replace_margin=0.5,
     refit_touches=99,
+    level_move=0.0,
     progress_min=0.4,
     height_min=3.5,
     crossings_min=4,
@@ -84,7 +85,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def night(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with a night of the sample's bars in it; to be read only.
 
-    Its rules are lenient. The default's serve four setups of two symbols in so few, which is not
+    Its rules are lenient. The default's serve three setups of two symbols in so few, which is not
     enough for tests of filters, families and lists.
     """
     if sealed := os.environ.get("SCREENER_TEST_NIGHT"):

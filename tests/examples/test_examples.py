@@ -278,7 +278,7 @@ def test_the_mcp_demo_draws_a_chart_without_a_key(product: Service, tmp_path: Pa
     check_content_rules(text, SAMPLE_SESSION)
     check_pictures(tmp_path, ["demo-GOOG.png"])
     setups = setups_of(product, "GOOG")
-    assert [setup["status"] for setup in setups] == ["forming", "in_progress", "in_progress"]
+    assert [setup["status"] for setup in setups] == ["forming", "in_progress"]
     for setup in setups:
         check_lines_by_endpoints(text, setup)
     assert text.startswith("7 tools:\n")

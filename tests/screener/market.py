@@ -34,7 +34,7 @@ def patterned(seed: int, left: int = 0) -> Bars:
 def write_market(folder: Path, symbols: int) -> Path:
     """Write a file of bars for each symbol; the triangle of S7 is found after the first day."""
     for number in range(symbols):
-        left = 15 if number == 7 else 0
+        left = 18 if number == 7 else 0
         made = patterned(number, left) if number % 2 else walk(BARS, seed=number)
         write_csv(folder / f"S{number}.csv", made)
     return folder

@@ -16,7 +16,7 @@ import numpy as np
 class Parameters(NamedTuple):
     """The parameters with their defaults; docs/detector.md sections 1 to 6 explain them."""
 
-    detector: int = 6  # version of the rules, which every record and manifest names
+    detector: int = 7  # version of the rules, which every record and manifest names
 
     # History and volatility.
     atr_bars: int = 14  # true ranges in the plain mean
@@ -36,6 +36,8 @@ class Parameters(NamedTuple):
     close_tolerance: float = 0.25  # ATR that a line moves outward at most to contain every close
     duplicate_tolerance: float = 0.2  # ATR; lines closer than this at both ends are the same line
     refit_touches: int = 2  # a line with this many touches is fitted to all of them
+    level_move: float = 0.35  # widths that the flatter line moves at most to be laid level
+    level_share: float = 0.6  # share of the other line's move that it moves at most
     fit_slack: float = 0.05  # widths and shares by which a fit may bring a pair within the rules
 
     # Touches: the next touch counts only after a retreat across the pattern.

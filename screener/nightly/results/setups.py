@@ -301,7 +301,7 @@ def forming_rule(
     """What fires a forming setup in a session, and where the last close stands."""
     sides = [_side(version, plan) for plan in plans]
     levels = [
-        f"{money(plan.trigger_price, currency)} and moves {move}% a day"
+        f"{money(plan.trigger_price, currency)} and {move}"
         for plan, (_, move) in zip(plans, sides, strict=True)
     ]
     if len(plans) == 1:
@@ -340,8 +340,9 @@ def _standing(plans: Sequence[Plan], last_close: float) -> str:
 def _side(version: Rows, plan: Plan) -> tuple[str, str]:
     side = "upper" if plan.direction == "bullish" else "lower"
     beyond = "above" if side == "upper" else "below"
-    move = percent(100 * (math.exp(float(version[f"{side}_slope"])) - 1))
-    return f"{beyond} the {side} line", f"{move:+.2f}"
+    slope = float(version[f"{side}_slope"])
+    move = f"moves {percent(100 * (math.exp(slope) - 1)):+.2f}% a day" if slope else "stays there"
+    return f"{beyond} the {side} line", move
 
 
 def running_rule(

@@ -50,7 +50,6 @@ def test_up_makes_everything_and_a_second_up_serves_what_is_there(tmp_path: Path
     assert [(setup["family"], setup["status"]) for setup in demo["setups"]] == [
         ("rising_wedge", "forming"),
         ("triangle", "in_progress"),
-        ("rising_wedge", "in_progress"),
     ]
     assert "claude mcp add" in greeting
     assert greeting.count(secret) == greeting.splitlines().count(f"  {secret}") == 1

@@ -224,7 +224,6 @@ def test_detect_writes_every_version_with_the_agreed_fields(tmp_path: Path) -> N
     assert shown == {
         ("AAPL", "rising_wedge", "forming"),
         ("GOOG", "rising_wedge", "forming"),
-        ("GOOG", "rising_wedge", "in_progress"),
         ("GOOG", "triangle", "in_progress"),
     }
     for version in versions:

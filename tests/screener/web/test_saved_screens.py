@@ -42,7 +42,7 @@ CHEAP = f"{ALL}&filters=" + quote('[{"kind":"price","op":"<","value":100000}]')
 """A screen that every setup matches, until the evidence of its price is changed."""
 
 ATOM = "{http://www.w3.org/2005/Atom}"
-GONE, LOST, NEW = 1, 4, 5
+GONE, LOST, NEW = 1, 4, 6
 """The ranks of setups that are gone in the later night, match no more, and are new under the name
 of a lineage of their own."""
 

@@ -151,7 +151,8 @@ def reached(finding: Finding) -> int:
 @compiled
 def is_line(line: Record, other: Record) -> bool:
     """Whether two lines are one, to the last bit."""
-    return bool(line.value == other.value and line.slope == other.slope)
+    same_place = line.start == other.start and line.value == other.value
+    return bool(same_place and line.slope == other.slope)
 
 
 @compiled

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from screener.nightly.detector.events import Rows
+from screener.nightly.detector.events import Rows, Scale
 from screener.nightly.detector.kernel.compiler import Record, compiled
 from screener.nightly.detector.kernel.lines import NOT_A_BOUND, copy_line, value_at
 from screener.nightly.detector.kernel.prices import LOWER, UPPER
@@ -93,7 +93,33 @@ def refit_pair(
         if shift == NOT_A_BOUND:
             return False
         fitted[side].value += shift
-    return converge(fitted[UPPER], fitted[LOWER], prices[bar].atr, bar, parameters)
+    if not converge(fitted[UPPER], fitted[LOWER], prices[bar].atr, bar, parameters):
+        return False
+    if scale == Scale.LONG:
+        lay_level(prices, fitted, bar, parameters)
+    return True
+
+
+@compiled
+def lay_level(prices: Rows, lines: Rows, bar: int, parameters: Parameters) -> None:
+    """Turn the flatter of two lines level about the middle of its touches, where it hardly moves
+    and the level line contains every close as well: so readers draw it.
+    """
+    pair = pair_of(lines[UPPER], lines[LOWER], bar)
+    upper, lower = abs(pair.upper_move), abs(pair.lower_move)
+    flatter, steeper = min(upper, lower), max(upper, lower)
+    if flatter > parameters.level_move or flatter > parameters.level_share * steeper:
+        return
+    side = UPPER if upper < lower else LOWER
+    line = lines[side]
+    value, slope = line.value, line.slope
+    line.value += 0.5 * slope * (line.last_touch - line.start)
+    line.slope = 0.0
+    shift = shift_to_clear(prices, side, line, bar, parameters)
+    line.value += shift
+    apart = converge(lines[UPPER], lines[LOWER], prices[bar].atr, bar, parameters)
+    if shift == NOT_A_BOUND or not apart:
+        line.value, line.slope = value, slope
 
 
 @compiled

@@ -47,12 +47,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def told(data: Path, bars: Path, *arguments: str) -> Finished:
-    return run(data, "detect", "--bars", str(bars), *arguments)
+def told(data: Path, bars: Path, *arguments: str, **settings: str) -> Finished:
+    return run(data, "detect", "--bars", str(bars), *arguments, **settings)
 
 
-def explained(data: Path, bars: Path, session: str, *arguments: str) -> str:
-    done = told(data, bars, "TRI", "--session", session, *arguments)
+def explained(data: Path, bars: Path, session: str, *arguments: str, **settings: str) -> str:
+    done = told(data, bars, "TRI", "--session", session, *arguments, **settings)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -133,16 +133,16 @@ def test_without_a_pair_of_lines_it_says_so(tmp_path: Path, folder: Path) -> Non
 def test_a_pair_that_is_not_served_is_told_with_its_rule_its_value_and_its_bound(
     tmp_path: Path, folder: Path
 ) -> None:
-    lines = explained(tmp_path, folder, DAYS[86]).splitlines()
+    lines = explained(tmp_path, folder, DAYS[86], SCREENER_MIN_QUALITY="90").splitlines()
 
     assert (
-        "The best drawing, a symmetrical triangle, has quality 69.2%, and a setup needs 72%"
+        "The best drawing, a symmetrical triangle, has quality 74.5%, and a setup needs 90%"
         in " ".join(lines)
     )
     head = next(line for line in lines if line.startswith("pairs"))
     first = lines[lines.index(head) + 1]
     cells = [first[head.index(name) :].split("  ")[0] for name in ("what it fails", "is", "needs")]
-    assert cells == ["score, in percent", "69.2", "at least 72"]
+    assert cells == ["score, in percent", "74.5", "at least 90"]
 
 
 @pytest.mark.parametrize(
