@@ -104,9 +104,10 @@ async def _log_ahead(driver: aiosqlite.Connection) -> None:
     end = time.monotonic() + BUSY_SECONDS
     while True:
         try:
-            await driver.execute("PRAGMA journal_mode = WAL")
+            await (await driver.execute("PRAGMA journal_mode = WAL")).close()
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+            is_busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY  # of any kind
+            if not is_busy or time.monotonic() > end:
                 raise
             await anyio.sleep(AGAIN_SECONDS)
         else:

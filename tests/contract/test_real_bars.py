@@ -21,7 +21,10 @@ SHARED = Path(os.environ.get("SCREENER_SHARED", Path(__file__).parents[3] / "sha
 BARS = SHARED / "data" / "bars.parquet"
 SYMBOLS = ("AAPL", "MSFT", "SPY", "TLT", "BTCUSDT", "ETHUSDT", "XOM", "GME", "GYRO", "KO", "JPM")
 
-pytestmark = pytest.mark.skipif(not BARS.exists(), reason="the research bars are not beside it")
+pytestmark = [
+    pytest.mark.engine,  # a night of so many symbols takes both cores for half a minute
+    pytest.mark.skipif(not BARS.exists(), reason="the research bars are not beside it"),
+]
 
 
 @pytest.fixture(scope="module")
