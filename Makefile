@@ -70,7 +70,7 @@ PARALLEL = -n auto --dist worksteal
 PYTEST = $(BIN)/pytest $(PARALLEL)
 
 test: $(DEV) ## Lint, type-check and run the tests, side by side
-	@echo "Lint, types and tests run side by side: about 6 minutes on two cores. Tests of"
+	@echo "Lint, types and tests run side by side: about 5 minutes on two cores. Tests of"
 	@echo "processes, databases, browsers and clients are run by make test-engines, in about 8."
 	@$(MAKE) --no-print-directory --jobs=2 lint unit
 

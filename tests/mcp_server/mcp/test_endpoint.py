@@ -112,8 +112,7 @@ async def paired(data_dir: Path) -> AsyncIterator[Pair]:
     """Both servers over one data folder, for one caller."""
     key = new_key(Settings(data_dir=data_dir))
     async with AsyncExitStack() as stack:
-        # So many that none is refused: how long to wait differs from one moment to the next.
-        opened = services_over(data_dir, key_per_minute=1_000)
+        opened = services_over(data_dir, key_per_minute=1_000)  # so that none is refused
         services, database = await stack.enter_async_context(opened)
         principal = await Keys(database).principal(key)
         await services.active_night.poll()
