@@ -256,7 +256,7 @@ def test_a_pattern_without_a_break_expires(move: float, reason: EndReason) -> No
     same lines are not served again.
     """
     shape = wedge_or_triangle(-move, move, approach=1, broken=0)
-    log = detect(shape.bars, Parameters(fade_margin=100.0, progress_expiry=0.92))
+    log = detect(shape.bars, Parameters(fade_margin=100.0, progress_max=0.92, progress_expiry=0.92))
     (last,) = log.versions
     length = last["end"] - shape.lines.start
     width = shape.lines.upper_at(last["end"]) - shape.lines.lower_at(last["end"])

@@ -260,7 +260,7 @@ ENDING: Mapping[str, tuple[int, Parameters]] = {
     "data_gap": (19, LENIENT),
     "stale": (9, LENIENT._replace(stale_share=0.1, stale_bars_min=3)),
     "too_long": (0, LENIENT._replace(length_expiry=60, squeeze_length_expiry=10)),
-    "apex": (5, LENIENT._replace(progress_expiry=0.5)),
+    "apex": (0, LENIENT._replace(progress_expiry=0.5)),
     "faded": (15, LENIENT._replace(fade_margin=0.01)),
 }
 """By each reason why a forming setup ends: a walk and parameters with which one does."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from screener.nightly.detector.events import EndReason, Rows
+from screener.nightly.detector.events import EndReason, Rows, Scale
 from screener.nightly.detector.kernel.compiler import Record, compiled
 from screener.nightly.detector.kernel.lineages import close_lineage
 from screener.nightly.detector.kernel.pairs import pair_of
@@ -13,10 +13,10 @@ from screener.nightly.detector.kernel.touches import Indices, contacts_of
 from screener.nightly.detector.kernel.trades import can_enter, enter
 from screener.nightly.detector.kernel.versions import (
     armed_direction,
-    expiry,
     lay_lines,
     lower_at,
     plan_at,
+    start_of,
     upper_at,
 )
 from screener.nightly.detector.parameters import Parameters
@@ -101,6 +101,23 @@ def is_outdone(
         if can_enter(price, plan_at(version, price.atr, broken, bar, parameters), broken):
             return True
     return False
+
+
+@compiled
+def expiry(version: Record, last_touch: int, bar: int, parameters: Parameters) -> int:
+    """STALE, APEX or TOO_LONG, tested in this order, or FORMING if the setup stays."""
+    length = bar - start_of(version)
+    if bar - last_touch > max(parameters.stale_share * length, parameters.stale_bars_min):
+        return EndReason.STALE
+    width = upper_at(version, bar) - lower_at(version, bar)
+    if 1.0 - width / version.width > parameters.progress_expiry:
+        return EndReason.APEX
+    longest = parameters.length_expiry
+    if version.scale == Scale.SHORT:
+        longest = parameters.squeeze_length_expiry
+    if length > longest:
+        return EndReason.TOO_LONG
+    return EndReason.FORMING
 
 
 @compiled

@@ -65,7 +65,7 @@ def judge(
     if finding.rule != Rule.NONE:
         return rejected(finding)
     contacts = contacts_of(prices, lines, scale, (pair.start, bar), parameters, touches)
-    finding = tested_contacts(contacts, naming.type, pair.length, parameters)
+    finding = tested_contacts(contacts, naming.type, pair, parameters)
     if finding.rule != Rule.NONE:
         return rejected(finding)
     return scored(prices, lines, pair, naming, contacts, bar, parameters)
@@ -161,8 +161,10 @@ def tested_early_closes(prices: Rows, lines: Rows, pair: LinePair, tolerance: fl
 
 
 @compiled
-def tested_contacts(contacts: Contacts, kind: int, length: int, parameters: Parameters) -> Finding:
-    """Whether both lines are touched often enough, in turn, and evenly."""
+def tested_contacts(
+    contacts: Contacts, kind: int, pair: LinePair, parameters: Parameters
+) -> Finding:
+    """Whether both lines are touched often enough, in turn, evenly, and not too long ago."""
     fewer = min(contacts.upper.number, contacts.lower.number)
     if fewer < 2:
         return failed(Rule.TOUCHES, fewer, 2)
@@ -174,10 +176,16 @@ def tested_contacts(contacts: Contacts, kind: int, length: int, parameters: Para
     crossings = parameters.squeeze_crossings_min if squeeze else parameters.crossings_min
     if contacts.sequence.crossings < crossings:
         return failed(Rule.CROSSINGS, contacts.sequence.crossings, crossings)
+    length = pair.length
     # A squeeze is too short for a rule on its gaps.
     if not squeeze and contacts.sequence.largest_gap > parameters.touch_gap_max * length:
         gap = contacts.sequence.largest_gap / length
         return failed(Rule.TOUCH_GAP, gap, parameters.touch_gap_max)
+    # A setup would end for it at once, and begin again on each bar that follows.
+    newest = pair.start + length - contacts.sequence.last
+    longest = max(parameters.stale_share * length, parameters.stale_bars_min)
+    if newest > longest:
+        return failed(Rule.TOUCH_GAP, newest / length, longest / length)
     return PASSED
 
 

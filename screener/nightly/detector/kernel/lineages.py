@@ -9,13 +9,7 @@ from __future__ import annotations
 from screener.nightly.detector.events import EndReason, Rows, Scale
 from screener.nightly.detector.kernel.compiler import Record, compiled
 from screener.nightly.detector.kernel.state import FREE
-from screener.nightly.detector.kernel.versions import (
-    expiry,
-    lower_at,
-    overlap,
-    start_of,
-    upper_at,
-)
+from screener.nightly.detector.kernel.versions import lower_at, overlap, start_of, upper_at
 from screener.nightly.detector.parameters import Parameters
 
 NOBODY = -1
@@ -24,12 +18,8 @@ REJECTED = -2
 
 @compiled
 def propose(state: Record, versions: Rows, atr: float, bar: int, parameters: Parameters) -> None:
-    """Serve the candidate as a new version, unless it would expire at once or a rival forming setup
-    holds against it.
-    """
+    """Serve the candidate as a new version, unless a rival forming setup holds against it."""
     candidate = state.candidate
-    if expiry(candidate, candidate.last_touch, bar, parameters) != EndReason.FORMING:
-        return
     slot = find_rival(state, versions, atr, bar, parameters)
     if slot == REJECTED:
         return

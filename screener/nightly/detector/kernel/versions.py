@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from screener.nightly.detector.events import EndReason, PatternType, Rows, Scale
+from screener.nightly.detector.events import PatternType, Rows
 from screener.nightly.detector.kernel.compiler import Record, compiled
 from screener.nightly.detector.kernel.prices import LOWER, UPPER
 from screener.nightly.detector.parameters import Parameters
@@ -50,23 +50,6 @@ def armed_direction(version: Record) -> int:
     if version.type == PatternType.SYMMETRICAL_TRIANGLE:
         return 0
     return int(version.direction)
-
-
-@compiled
-def expiry(version: Record, last_touch: int, bar: int, parameters: Parameters) -> int:
-    """STALE, APEX or TOO_LONG, tested in this order, or FORMING if the setup stays."""
-    length = bar - start_of(version)
-    if bar - last_touch > max(parameters.stale_share * length, parameters.stale_bars_min):
-        return EndReason.STALE
-    width = upper_at(version, bar) - lower_at(version, bar)
-    if 1.0 - width / version.width > parameters.progress_expiry:
-        return EndReason.APEX
-    longest = parameters.length_expiry
-    if version.scale == Scale.SHORT:
-        longest = parameters.squeeze_length_expiry
-    if length > longest:
-        return EndReason.TOO_LONG
-    return EndReason.FORMING
 
 
 @compiled
