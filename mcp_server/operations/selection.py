@@ -199,19 +199,17 @@ TABLES: Final = PerBook(_tables)
 def _by_second_plan(evidence: FeatureTable) -> FeatureTable:
     """The evidence with both plans changed for each other, and their directions."""
     numbers = dict(evidence.numbers)
-    for name in OF_A_PLAN:
+    for name in OF_A_PLAN.keys() & numbers:
         other = f"{OPPOSITE}{name}"
-        if name in numbers:
-            numbers[name], numbers[other] = numbers[other], numbers[name]
-    known = evidence.labels["direction"]
-    directions = Labels({OTHER[name]: code for name, code in known.labels.items()}, known.codes)
+        numbers[name], numbers[other] = numbers[other], numbers[name]
+    first = evidence.labels["direction"]
+    directions = Labels({OTHER[name]: code for name, code in first.labels.items()}, first.codes)
     return replace(evidence, numbers=numbers, labels={**evidence.labels, "direction": directions})
 
 
 def _has_second(evidence: FeatureTable) -> Mask:
     """The forming setups that have a plan of each direction."""
-    found: Mask = ~np.isnan(evidence.numbers[f"{OPPOSITE}distance"])
-    return found
+    return evidence.known[f"{OPPOSITE}distance"]
 
 
 def _is_second_first(evidence: FeatureTable, arguments: ScanArguments) -> Mask:
@@ -265,14 +263,7 @@ def _lacking(
     rows = size(reduce(or_, asked))
     for predicate in predicates:
         known = (
-            each & _has_value(side.evidence, predicate)
+            each & side.evidence.known[predicate.column]
             for each, side in zip(asked, sides, strict=True)
         )
         yield predicate.kind.name, rows - size(reduce(or_, known))
-
-
-def _has_value(evidence: FeatureTable, predicate: Predicate) -> Mask:
-    if predicate.kind.takes == "choice":
-        return evidence.labels[predicate.column].codes >= 0
-    found: Mask = ~np.isnan(evidence.numbers[predicate.column])
-    return found

@@ -69,9 +69,9 @@ class Call(NamedTuple, Generic[ArgumentsT]):
         """How many tickers the calling account may track."""
         return cap_of(self.principal.account)
 
-    def answer(self, fields: bytes) -> Answer:
-        """A JSON object with the envelope of the night in front of its fields."""
-        return Answer(self.book.enveloped(fields), warning=self.book.warning)
+    def answer(self, *fields: bytes) -> Answer:
+        """A JSON object, in parts, with the envelope of the night in front of its fields."""
+        return Answer(self.book.enveloped(*fields), warning=self.book.warning)
 
     def chart_data(self, setup: StoredSetup) -> bytes | None:
         """What a page of the client's own draws a setup from; None where there is no such page."""

@@ -241,9 +241,9 @@ class Book:
         """Close the file; look-ups fail from here on."""
         self._connection.close()
 
-    def enveloped(self, fields: bytes) -> bytes:
-        """A JSON object with the envelope of the night in front of its fields."""
-        return b"".join((self.envelope, b",", memoryview(fields)[1:]))
+    def enveloped(self, fields: bytes, *rest: bytes) -> bytes:
+        """A JSON object, in parts, with the envelope of the night in front of its fields."""
+        return b"".join((self.envelope, b",", memoryview(fields)[1:], *rest))
 
     def coverage(self, symbol: str) -> Coverage | None:
         """Whether the night covers a symbol; None for an unknown symbol."""

@@ -10,6 +10,7 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -57,7 +58,7 @@ class Bodies:
         return [bodies[rank] for rank in ranks]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class FeatureTable:
     """Every scan row of one night; row 0 is rank 1."""
 
@@ -78,3 +79,9 @@ class FeatureTable:
                 positions = {label: code for code, label in enumerate(json.loads(names))}
                 labels[name] = Labels(positions, np.frombuffer(body, "<i2"))
         return cls(Bodies(connection), numbers, labels)
+
+    @cached_property
+    def known(self) -> Mapping[str, Mask]:
+        """The rows that have evidence, by the name of a column of either kind."""
+        numbers = {name: ~np.isnan(column) for name, column in self.numbers.items()}
+        return numbers | {name: column.codes >= 0 for name, column in self.labels.items()}

@@ -68,13 +68,17 @@ TOO_OLD: Final = (
 
 async def scan(call: Call[ScanArguments]) -> Answer:
     """One page of the market-wide scan."""
-    return call.answer(scan_body(call.book, call.arguments))
+    return call.answer(*_page(call.book, call.arguments))
 
 
 def scan_body(book: Book, arguments: ScanArguments) -> bytes:
     """The fields of one page of the scan."""
+    return b"".join(_page(book, arguments))
+
+
+def _page(book: Book, arguments: ScanArguments) -> list[bytes]:
     _, rows, head = _scanned(book, arguments)
-    return _body(head, book.evidence.bodies.at(rows))
+    return _parts(head, book.evidence.bodies.at(rows))
 
 
 async def scan_setups(call: Call[ScanSetupsArguments]) -> Answer:
@@ -97,7 +101,7 @@ async def scan_setups(call: Call[ScanSetupsArguments]) -> Answer:
         view = book.scan.rows[row]
         brief = compact(view, book.scan.others(view), with_own=of_ticker)
         bodies.append(orjson.dumps(brief | {"industry": industries[row]}))
-    return call.answer(_body(head, bodies))
+    return call.answer(*_parts(head, bodies))
 
 
 def _full(head: dict[str, Any], bodies: Sequence[bytes]) -> bytes:
@@ -269,6 +273,8 @@ def _of_second_plans(
     book: Book, arguments: ScanArguments, matches: Matches, rows: Sequence[int]
 ) -> Iterator[str]:
     """How many of all matches count by their second plan, and which rows of the page."""
+    if not matches.by_second.any():
+        return
     groups = matches.groups(arguments.status)
     count = sum(size(group & matches.by_second) for group in groups)
     opposites = (book.scan.rows[row].opposite for row in rows if matches.by_second[row])
@@ -343,7 +349,7 @@ def uncovered(book: Book, symbols: Iterable[str]) -> list[str]:
     return [symbol for symbol in symbols if not is_covered(book, symbol)]
 
 
-def _body(head: Mapping[str, Any], bodies: Sequence[bytes]) -> bytes:
-    # Joined at once: each copy of a page of 200 kB would take some 25 us.
+def _parts(head: Mapping[str, Any], bodies: Sequence[bytes]) -> list[bytes]:
+    """A page in parts, which are joined once: each copy of 200 kB would take some 25 us."""
     parts = [part for body in bodies for part in (body, b",")][:-1]
-    return b"".join((orjson.dumps(head)[:-1], b',"setups":[', *parts, b"]}"))
+    return [orjson.dumps(head)[:-1], b',"setups":[', *parts, b"]}"]
