@@ -114,18 +114,6 @@ def test_history_gives_50_rows_unless_asked_and_1_to_100(
     assert answer["total"] == 150
 
 
-@pytest.mark.proves("PAT-history-counts", "PAT-history-outcome")
-def test_the_total_counts_what_matches_before_the_limit(market: Market, key: str) -> None:
-    path = "/tickers/M1/history?limit=2&outcome="
-    totals = {
-        outcome: market.service.get(path + outcome, key=key).json()["total"]
-        for outcome in ("all", "resolved", "open")
-    }
-
-    assert totals["all"] == totals["resolved"] + totals["open"] == 150
-    assert totals["open"] > 2
-
-
 @pytest.mark.proves("PAT-history-available")
 def test_a_symbol_without_stored_history_has_none(market: Market, key: str) -> None:
     answer = market.service.get("/tickers/M2/history", key=key).json()
