@@ -68,6 +68,7 @@ def test_before_the_first_night_everything_answers_and_nothing_is_available(tmp_
         families = bare.get("/families", key="").json()
         paths = ("/scan", "/tickers/AAPL/patterns", "/tickers/AAPL/history", "/demo/AAPL")
         scan, patterns, history, demo = (bare.get(path).raise_for_status().json() for path in paths)
+        lists = [bare.get(path).raise_for_status().json() for path in ("/tickers", "/universe")]
 
     for answer in (scan, patterns, history, demo):
         assert answer["available"] is False
@@ -79,4 +80,5 @@ def test_before_the_first_night_everything_answers_and_nothing_is_available(tmp_
     assert [entry["track_record"] for entry in families["families"]] == [None] * 5
     assert (index["next_session"], index["withdrawn"]) == (None, [])
     assert index["night"]["words"] == "There is no night yet."
+    assert [answer["notes"] for answer in (*lists, history)] == [["There is no night yet."]] * 3
     assert index["night"]["sessions_missed"] is None

@@ -170,11 +170,3 @@ def test_a_universe_without_what_was_looked_for_says_why(
 
     assert str(found.get("notes", "")).startswith(f"['{why}" if why else "")
     assert ("notes" in found) is bool(why)
-
-
-def test_before_the_first_night_lists_and_histories_say_that_there_is_none(tmp_path: Path) -> None:
-    with serving(tmp_path) as bare:
-        paths = ("/tickers", "/universe", "/tickers/AAPL/history")
-        told = [bare.get(path).raise_for_status().json()["notes"] for path in paths]
-
-    assert told == [["There is no night yet."]] * 3
