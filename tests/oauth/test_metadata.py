@@ -60,17 +60,6 @@ def test_a_document_is_json_that_caches_may_keep(service: Service, path: str) ->
     assert response.headers["cache-control"] == f"public, max-age={kept}"
 
 
-@pytest.mark.parametrize("method", ["GET", "DELETE"])
-def test_other_methods_of_the_agent_endpoint_are_refused_with_the_challenge(
-    service: Service, method: str
-) -> None:
-    response = httpx.request(method, service.mcp_url)
-
-    assert response.status_code == 405
-    assert response.headers["allow"] == "POST"
-    assert response.headers["www-authenticate"].startswith("Bearer resource_metadata=")
-
-
 @pytest.mark.parametrize("path", [*DOCUMENTS, "/mcp"])
 @pytest.mark.parametrize("host", [None, "evil.example"])
 def test_no_header_of_a_request_is_reflected(service: Service, path: str, host: str | None) -> None:

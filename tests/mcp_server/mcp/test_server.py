@@ -122,7 +122,9 @@ def test_anything_but_post_is_405_and_says_to_programs_and_people_how_to_connect
 
     for each in (answer, page):
         assert (each.status_code, each.headers["allow"]) == (405, "POST")
-        assert ("www-authenticate" in each.headers) is (path == "/mcp")
+        challenge = each.headers.get("www-authenticate", "")
+        assert challenge.startswith("Bearer resource_metadata=" if path == "/mcp" else "")
+        assert bool(challenge) is (path == "/mcp")
     assert answer.json()["error"] == "method_not_allowed"
     assert page.headers["content-type"].startswith("text/html")
     assert f'href="{service.url}/docs"' in page.text
