@@ -92,7 +92,7 @@ def test_patch_takes_either_list_or_both_removes_first_and_ignores_what_changes_
     for lists, left in (
         ({"add": ["M9"]}, ["M1", "M2", "M3", "M9"]),
         ({"remove": ["M2"]}, ["M1", "M3", "M9"]),
-        ({"add": ["m8"], "remove": ["m1"]}, ["M3", "M9", "M8"]),
+        ({"add": ["m8", "M3", "M8"], "remove": ["m1"]}, ["M3", "M9", "M8"]),
         ({"add": ["M3"], "remove": ["M3", "M77", "NEVERHEARD"]}, ["M9", "M8", "M3"]),
         ({"add": ["M8", "M9"]}, ["M9", "M8", "M3"]),
     ):

@@ -46,12 +46,6 @@ async def desk(data_dir: Path) -> AsyncIterator[Desk]:
         yield Desk(services, account)
 
 
-async def test_removals_come_before_additions_and_what_is_there_keeps_its_place(desk: Desk) -> None:
-    await desk.start("MSFT", "AAPL")
-
-    assert await desk.edit(["ibm", "AAPL", "IBM"], ["msft"]) == ["AAPL", "IBM"]
-
-
 async def test_a_list_over_the_cap_may_shrink_but_not_grow(desk: Desk) -> None:
     many = [f"X{number}" for number in range(52)]
     await desk.start(*many)
