@@ -15,13 +15,17 @@ from typing import Any, TypeVar
 import anyio
 import sqlalchemy as sa
 
-from store.accounts.grants import ConsentForm
+from store.accounts.grants import ConsentForm, Grants
 from store.accounts.retention import MAX_EVENTS, Periods, Sweeper
+from store.accounts.tokens import TokenPair, Tokens
 from store.accounts.usage import UsageLine
 from store.database import tables
 from store.database.database import Database
 
 T = TypeVar("T")
+
+CALLBACK = "http://127.0.0.1/callback"
+"""Where an app of the tests is called back."""
 
 PERIODS = Periods(*(dt.timedelta(days=days) for days in (10, 10, 7, 30)))
 """Ten days for usage and events; sessions end after 7 days without use, and after 30."""
@@ -36,6 +40,22 @@ def apart(run: Callable[[], Coroutine[Any, Any, T]]) -> T:
 def new_form() -> ConsentForm:
     """A consent form by which nothing was approved yet."""
     return ConsentForm(secrets.token_urlsafe(), dt.datetime.now(dt.UTC) + dt.timedelta(hours=1))
+
+
+async def new_code(grants: Grants, account_id: int = 1, client_id: str = "host", **how: Any) -> str:
+    """The code of an app that an account approves; unless told, by a form of its own."""
+    asked = (account_id, client_id, "A host", CALLBACK, "challenge")
+    return await grants.approve(*asked, **{"form": new_form(), **how})
+
+
+async def new_tokens(
+    grants: Grants, tokens: Tokens, account_id: int = 1, client_id: str = "host"
+) -> TokenPair:
+    """The tokens of an app that an account approves."""
+    code = await new_code(grants, account_id, client_id)
+    pair = await tokens.redeem(code, client_id, "challenge", None)
+    assert pair is not None
+    return pair
 
 
 def new_accounts(folder: Path) -> str:

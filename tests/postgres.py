@@ -118,6 +118,10 @@ def postgres() -> Iterator[PostgresServer]:
 async def fresh_database(server: str, name: str, template: str = "template1") -> str:
     """A new database on a PostgreSQL server."""
     name = "".join(c for c in name.lower() if c.isalnum())[:40] + os.urandom(4).hex()
+    return await _create(server, name, template)
+
+
+async def _create(server: str, name: str, template: str) -> str:
     engine = create_async_engine(f"{server}/postgres", isolation_level="AUTOCOMMIT")
     async with engine.connect() as connection:
         await connection.execute(sa.text(f"CREATE DATABASE {name} TEMPLATE {template}"))
@@ -150,11 +154,7 @@ async def emptied(url: str) -> Database:
 
 async def _make_template(server: str) -> None:
     """The database that the migrated ones are copies of, so that migrations run but once."""
-    engine = create_async_engine(f"{server}/postgres", isolation_level="AUTOCOMMIT")
-    async with engine.connect() as connection:
-        await connection.execute(sa.text(f"CREATE DATABASE {TEMPLATE}"))
-    await engine.dispose()
-    async with Database(f"{server}/{TEMPLATE}") as database:
+    async with Database(await _create(server, TEMPLATE, "template1")) as database:
         await database.migrate()
 
 

@@ -36,11 +36,10 @@ from store.errors import (
     SignedOutError,
     StalePasswordError,
 )
-from tests.accounts import count_of, new_form, rows_of
+from tests.accounts import CALLBACK, count_of, new_code, new_tokens, rows_of
 
 HASH = "the hash of a password"
 OWNER = Actor("owner", "192.0.2.1", "a browser")
-CALLBACK = "http://127.0.0.1/callback"
 
 
 @dataclass
@@ -73,11 +72,7 @@ class House:
         _, secret = await self.keys.create(account.email, "laptop")
         if await self.grants.client("host") is None:
             await self.grants.add_client("host", "A host", (CALLBACK,))
-        code = await self.grants.approve(
-            account.id, "host", "A host", CALLBACK, "challenge", form=new_form()
-        )
-        pair = await self.tokens.redeem(code, "host", "challenge", None)
-        assert pair is not None
+        pair = await new_tokens(self.grants, self.tokens, account.id)
         token = await self.sessions.start(account.id, HASH, actor=OWNER)
         await self.watchlist.change(account.id, lambda _: ["AAPL", "IBM"])
         principal = await self.keys.principal(secret)
@@ -282,9 +277,7 @@ def make_key(house: House, person: Person) -> Coroutine[Any, Any, object]:
 
 
 def make_app(house: House, person: Person) -> Coroutine[Any, Any, object]:
-    return house.grants.approve(
-        person.account.id, "host", "A", CALLBACK, "c", form=new_form(), session=person.token
-    )
+    return new_code(house.grants, person.account.id, session=person.token)
 
 
 def end_everything(house: House, person: Person) -> Coroutine[Any, Any, object]:

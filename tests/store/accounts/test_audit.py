@@ -28,14 +28,13 @@ from store.accounts.tokens import TokenPair, Tokens
 from store.database import tables
 from store.database.database import Database
 from store.errors import StoreError
-from tests.accounts import new_form, rows_of, swept
+from tests.accounts import CALLBACK, new_code, rows_of, swept
 from tests.clocks import SetClock
 
 START = dt.datetime(2026, 5, 4, 12, tzinfo=dt.UTC)
 DAY = dt.timedelta(days=1)
 ADA = "ada@example.com"
 HASH = "the hash of a password"
-CALLBACK = "http://127.0.0.1/callback"
 SOMEBODY = Actor("owner", "192.0.2.7", "Firefox")
 
 
@@ -67,15 +66,7 @@ class House:
         self.grant = (await self.grants.all_grants())[0].prefix
 
     async def approve(self) -> str:
-        return await self.grants.approve(
-            self.account_id,
-            "host",
-            "A host",
-            CALLBACK,
-            "challenge",
-            form=new_form(),
-            actor=SOMEBODY,
-        )
+        return await new_code(self.grants, self.account_id, actor=SOMEBODY)
 
     async def sweep(self, most_events: int = retention.MAX_EVENTS) -> int:
         """How many events a sweep removes."""
@@ -247,7 +238,7 @@ async def test_a_change_that_fails_or_changes_nothing_leaves_no_event(house: Hou
         lambda: house.keys.create(ADA, ""),
         lambda: house.keys.revoke("ps_live_nothing1"),
         lambda: house.sessions.start(house.account_id, "a hash of before"),
-        lambda: house.grants.approve(house.account_id, "nobody", "", CALLBACK, "", form=new_form()),
+        lambda: new_code(house.grants, house.account_id, "nobody"),
     ):
         with pytest.raises(StoreError):
             await refused()

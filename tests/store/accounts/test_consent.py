@@ -14,13 +14,12 @@ from store.accounts.grants import GRANTS_PER_HOUR, MAX_GRANTS, ConsentForm, Gran
 from store.database import tables
 from store.database.database import Database
 from store.errors import AccountError, TooManyError, TooOftenError, UsedFormError
-from tests.accounts import swept
+from tests.accounts import CALLBACK, new_code, swept
 from tests.clocks import SetClock
 
 START = dt.datetime(2026, 5, 4, 12, tzinfo=dt.UTC)
 HOUR = dt.timedelta(hours=1)
 OWNER = Actor("owner", "192.0.2.1", "a browser")
-CALLBACK = "http://127.0.0.1/callback"
 
 
 @pytest.fixture
@@ -34,9 +33,7 @@ async def grants(database: Database, clock: SetClock) -> Grants:
 
 async def approve(grants: Grants, form: str, account_id: int = 1) -> str:
     used = ConsentForm(form, START + 2 * HOUR)
-    return await grants.approve(
-        account_id, "host", "A host", CALLBACK, "challenge", form=used, actor=OWNER
-    )
+    return await new_code(grants, account_id, form=used, actor=OWNER)
 
 
 async def test_a_form_approves_once(grants: Grants) -> None:

@@ -14,12 +14,11 @@ from store.accounts.tokens import TokenPair, Tokens
 from store.database import tables
 from store.database.database import Database
 from store.errors import UnknownClientError
-from tests.accounts import count_of, new_form, swept
+from tests.accounts import CALLBACK, count_of, new_code, new_tokens, swept
 from tests.clocks import SetClock
 
 START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 DAY = dt.timedelta(days=1)
-CALLBACK = "http://127.0.0.1/callback"
 
 
 class House:
@@ -38,15 +37,11 @@ class House:
         await self.grants.add_client("host", "A host", (CALLBACK,))
 
     async def approve(self) -> str:
-        return await self.grants.approve(
-            self.account_id, "host", "A host", CALLBACK, "challenge", form=new_form()
-        )
+        return await new_code(self.grants, self.account_id)
 
-    async def connect(self) -> TokenPair:
+    async def connect(self, client_id: str = "host") -> TokenPair:
         """The tokens of a new approval."""
-        pair = await self.tokens.redeem(await self.approve(), "host", "challenge", None)
-        assert pair is not None
-        return pair
+        return await new_tokens(self.grants, self.tokens, self.account_id, client_id)
 
     async def sweep(self) -> tuple[int, int]:
         """How many grants, and how many clients, a sweep removes."""
@@ -113,9 +108,8 @@ async def test_only_its_own_account_revokes_a_grant(house: House) -> None:
 
 
 async def test_a_deleted_client_leaves_nothing_behind(house: House) -> None:
-    pair = await house.tokens.redeem(await house.approve(), "host", "challenge", None)
+    pair = await house.connect()
 
-    assert pair is not None
     assert await house.grants.delete_client("host")
     assert not await house.grants.delete_client("host")
     assert await house.tokens.principal(pair.access) is None
@@ -138,9 +132,8 @@ async def test_clients_nobody_approved_are_swept_after_a_day(house: House) -> No
 async def test_an_approved_client_goes_with_its_tokens_180_days_after_its_last_use(
     house: House,
 ) -> None:
-    pair = await house.tokens.redeem(await house.approve(), "host", "challenge", None)
+    pair = await house.connect()
     house.clock.now += 60 * DAY
-    assert pair is not None
     assert await house.tokens.rotate(pair.refresh, "host")
     house.clock.now += 180 * DAY - dt.timedelta(seconds=1)
     early = await house.sweep()
@@ -171,13 +164,9 @@ async def test_of_apps_that_were_revoked_an_account_keeps_so_many(
     monkeypatch.setattr(retention, "REVOKED_KEPT", 2)
     await house.connect()
     [live] = await house.grants.all_grants()
-    pairs = []
     for number in range(4):
         await house.grants.add_client(f"app{number}", "An app", (CALLBACK,))
-        code = await house.grants.approve(
-            house.account_id, f"app{number}", "An app", CALLBACK, "challenge", form=new_form()
-        )
-        pairs.append(await house.tokens.redeem(code, f"app{number}", "challenge", None))
+        await house.connect(f"app{number}")
         grant = (await house.grants.all_grants())[-1]
         await house.grants.revoke_grant(house.account_id, grant.prefix)
         house.clock.now += DAY
@@ -261,10 +250,8 @@ async def test_an_approved_client_never_gives_way_and_keeps_no_network(
 
 
 async def test_used_rows_stay_as_long_as_anything_they_issued_can_live(house: House) -> None:
-    code = await house.approve()
-    first = await house.tokens.redeem(code, "host", "challenge", None)
+    first = await house.connect()
     house.clock.now += 80 * DAY
-    assert first is not None
     second = await house.tokens.rotate(first.refresh, "host")
     house.clock.now += 89 * DAY
     assert second is not None
@@ -283,9 +270,7 @@ async def test_used_rows_stay_as_long_as_anything_they_issued_can_live(house: Ho
 async def test_what_a_document_says_now_replaces_what_it_said(house: House) -> None:
     client_id, later = "https://app.example.com/client.json", "com.example.app:/cb"
     first = await house.grants.keep_document(client_id, "Before", (CALLBACK,), START + DAY)
-    code = await house.grants.approve(
-        house.account_id, client_id, "Before", CALLBACK, "challenge", form=new_form()
-    )
+    await new_code(house.grants, house.account_id, client_id)
     house.clock.now += 2 * DAY
     second = await house.grants.keep_document(client_id, "After", (later,), START + 3 * DAY)
 
@@ -295,7 +280,6 @@ async def test_what_a_document_says_now_replaces_what_it_said(house: House) -> N
     assert (second.created_at, second.approved_at) == (START, START)
     assert second.fresh_until == START + 3 * DAY
     assert (second.auth_method, second.secret_hash) == ("none", None)
-    assert code
 
 
 async def test_a_document_client_that_nobody_approved_is_swept_like_any_other(

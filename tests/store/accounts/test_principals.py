@@ -31,7 +31,7 @@ from store.database.changes import ChangeFeed, feed_of
 from store.database.database import Database
 from store.database.migration import drop
 from store.errors import DatabaseUnavailableError
-from tests.accounts import new_form
+from tests.accounts import CALLBACK, new_tokens
 from tests.clocks import SetClock
 
 T = TypeVar("T")
@@ -80,16 +80,13 @@ class House:
         return Principals(*parts, clock=self.clock, **bounds)
 
     async def furnish(self) -> None:
-        await self.grants.add_client("app", "An app", ("http://127.0.0.1/",))
+        await self.grants.add_client("host", "A host", (CALLBACK,))
         self.ada, self.bob = await self.person("ada"), await self.person("bob")
 
     async def person(self, name: str) -> Person:
         account = await self.accounts.add(f"{name}@example.com", AccountPlan.PREMIUM)
         key, secret = await self.keys.create(account.email, "laptop")
-        asked = (account.id, "app", "An app", "http://127.0.0.1/", "challenge")
-        code = await self.grants.approve(*asked, form=new_form())
-        pair = await self.tokens.redeem(code, "app", "challenge", None)
-        assert pair is not None
+        pair = await new_tokens(self.grants, self.tokens, account.id)
         (grant,) = await self.grants.unrevoked(account.id)
         await self.watchlist.change(account.id, lambda _: ["IBM", "AAPL"])
         return Person(account.id, account.email, key.prefix, secret, grant.prefix, pair)
@@ -221,8 +218,8 @@ CHANGES: dict[str, Change] = {
     "own key": lambda h: h.keys.revoke_own(h.ada.account_id, h.ada.prefix),
     "other key": lambda h: h.keys.replace(h.ada.prefix),
     "app": lambda h: h.grants.revoke_grant(h.ada.account_id, h.ada.grant),
-    "token": lambda h: h.tokens.revoke(h.ada.pair.access, "app"),
-    "rotation": lambda h: h.tokens.rotate(h.ada.pair.refresh, "app"),
+    "token": lambda h: h.tokens.revoke(h.ada.pair.access, "host"),
+    "rotation": lambda h: h.tokens.rotate(h.ada.pair.refresh, "host"),
     "list": lambda h: h.watchlist.change(h.ada.account_id, lambda _: ["AAPL"]),
     "edit": lambda h: h.watchlist.change(h.ada.account_id, lambda own: [*own[1:], "A"]),
     "move": lambda h: h.watchlist.change(h.ada.account_id, lambda own: own[::-1]),

@@ -19,13 +19,12 @@ from store.accounts.grants import Grants
 from store.accounts.sessions import Sessions
 from store.database import tables
 from store.database.database import Database
-from tests.accounts import count_of, new_form
+from tests.accounts import CALLBACK, count_of, new_code
 from tests.postgres import migrated_database
 
 pytestmark = pytest.mark.engine
 
 ADA = "ada@example.com"
-CALLBACK = "http://127.0.0.1/callback"
 DAY = dt.timedelta(days=1)
 
 
@@ -63,7 +62,7 @@ async def test_a_deletion_takes_the_browser_that_is_remembered_meanwhile(
 
 
 async def test_a_deletion_takes_the_tokens_that_are_issued_meanwhile(database: Database) -> None:
-    await Grants(database).approve(1, "host", "A host", CALLBACK, "challenge", form=new_form())
+    await new_code(Grants(database))
     row = {"token_hash": "x", "grant_id": 1, "kind": Credential.ACCESS, "expires_at": utc_now()}
     async with database.write() as connection:
         await connection.execute(tables.tokens.insert().values(row))

@@ -31,13 +31,12 @@ from store.accounts.tokens import TokenPair, Tokens
 from store.database import tables
 from store.database.database import Database
 from store.errors import TooOftenError
-from tests.accounts import new_form
+from tests.accounts import CALLBACK, new_code, new_tokens
 from tests.postgres import ON_SQLITE
 
 START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 SECOND = dt.timedelta(seconds=1)
 HOUR = dt.timedelta(hours=1)
-CALLBACK = "http://127.0.0.1/callback"
 
 
 def at(database: Database, now: dt.datetime) -> Tokens:
@@ -46,17 +45,11 @@ def at(database: Database, now: dt.datetime) -> Tokens:
 
 async def approve(database: Database) -> str:
     """A code from the start of time, for the client `host`."""
-    [account] = await Accounts(database).all()
-    grants = Grants(database, clock=lambda: START)
-    return await grants.approve(
-        account.id, "host", "A host", CALLBACK, "challenge", form=new_form()
-    )
+    return await new_code(Grants(database, clock=lambda: START))
 
 
 async def redeemed(database: Database) -> TokenPair:
-    pair = await at(database, START).redeem(await approve(database), "host", "challenge", None)
-    assert pair is not None
-    return pair
+    return await new_tokens(Grants(database, clock=lambda: START), at(database, START))
 
 
 async def revoke_all(database: Database) -> None:

@@ -16,7 +16,7 @@ from store.accounts.keys import Key, Keys, Principal
 from store.accounts.usage import LINE_BYTES, OTHER, UsageLog
 from store.database import tables
 from store.database.database import Database
-from tests.accounts import new_form, usage_lines
+from tests.accounts import CALLBACK, new_code, usage_lines
 from tests.postgres import ON_SQLITE, migrated_database, until_waiting
 
 NOW = dt.datetime(2026, 1, 2, 12, tzinfo=dt.UTC)
@@ -176,8 +176,8 @@ async def test_the_last_use_is_known_of_every_live_key_and_app(
     gone, _ = await keys.create("ada@example.com", "gone")
     idle, _ = await keys.create("ada@example.com", "idle")
     await keys.revoke(gone.prefix)
-    await grants.add_client("host", "A host", ("http://127.0.0.1/",))
-    await grants.approve(1, "host", "A host", "http://127.0.0.1/", "challenge", form=new_form())
+    await grants.add_client("host", "A host", (CALLBACK,))
+    await new_code(grants)
     [app] = await grants.all_grants()
     await used(
         database,
