@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime as dt
 import io
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from mcp_server.mcp.app_page import DATA_KEY, PAGE_URI
 from tests.agent import post
 from tests.app.hosts import ADDRESS, DRAWN, PLAIN, Host, official_script
 from tests.chromium import launched, profile_of
-from tests.contract.market import active_book
+from tests.contract.market import active_book, setup_of, setups_of
 from tests.node import NotInstalledError
 from tests.service import Service
 
@@ -41,13 +42,10 @@ PHONE = {"width": 375, "height": 740}
 @pytest.fixture(scope="session")
 def data(night: Path) -> dict[str, dict[str, Any]]:
     """The chart data of each symbol's first setup."""
-    book = active_book(night)
     found: dict[str, dict[str, Any]] = {}
-    for symbol, setup_id in sorted((view.symbol, view.setup_id) for view in book.scan.rows):
-        setup = book.setup(symbol, setup_id)
-        assert setup is not None
-        found.setdefault(symbol, orjson.loads(chart_data(book, setup) or b""))
-    book.close()
+    with closing(active_book(night)) as book:
+        for setup, _ in setups_of(book):
+            found.setdefault(setup.view.symbol, orjson.loads(chart_data(book, setup) or b""))
     return found
 
 
@@ -263,13 +261,9 @@ def words_drawn(host: Host) -> list[str]:
 def test_the_chart_names_what_the_picture_names_with_the_same_numbers(
     host: Host, data: dict[str, Any], night: Path, symbol: str
 ) -> None:
-    book = active_book(night)
-    first = min(view.setup_id for view in book.scan.rows if view.symbol == symbol)
-    setup, prices = book.setup(symbol, first), book.kept_prices(symbol)
-    assert setup is not None
-    assert prices is not None
-    plan = layout(chart_view(book, setup, prices))
-    book.close()
+    with closing(active_book(night)) as book:
+        first = min(view.setup_id for view in book.scan.rows if view.symbol == symbol)
+        plan = layout(chart_view(book, *setup_of(book, symbol, first)))
     show(host, data[symbol])
 
     words, tags = set(words_drawn(host)), set(axis_labels(host).values())

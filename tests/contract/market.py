@@ -83,13 +83,18 @@ def active_book(folder: Path) -> Book:
     return Book.open(nights.folder / manifest.book.file, manifest)
 
 
+def setup_of(book: Book, symbol: str, setup_id: str) -> tuple[StoredSetup, Prices]:
+    """A setup of a book with the bars of its chart."""
+    setup, prices = book.setup(symbol, setup_id), book.kept_prices(symbol)
+    assert setup is not None
+    assert prices is not None
+    return setup, prices
+
+
 def setups_of(book: Book) -> Iterator[tuple[StoredSetup, Prices]]:
     """Every setup of a book with the bars of its chart."""
     for symbol, setup_id in sorted((view.symbol, view.setup_id) for view in book.scan.rows):
-        setup, prices = book.setup(symbol, setup_id), book.kept_prices(symbol)
-        assert setup is not None
-        assert prices is not None
-        yield setup, prices
+        yield setup_of(book, symbol, setup_id)
 
 
 def evidence_of(

@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,14 +20,14 @@ from screener.web.market.columns import COLUMNS
 from store.nights.book import Book
 from store.wire.view import gain
 from store.wire.words import QUALITY
-from tests.contract.market import active_book
-from tests.contract.views import SYMBOLS, asked_for, scanned
+from tests.contract.market import active_book, setup_of
+from tests.contract.views import asked_for, scanned
 from tests.screener.command import run
 from tests.screener.web.browser import Browser
 from tests.screener.web.market import make_market
 from tests.screener.web.people import new_person, signed_in
 from tests.screener.web.tree import words
-from tests.service import Service, copy_night, new_key, serving
+from tests.service import TRACKED, Service, copy_night, serving
 
 SINCE = ("entry_price", "entry_date", "gain_pct", "gain_r")
 """Fields of a running setup that nights sealed earlier lack."""
@@ -103,8 +104,7 @@ def book(live: Service) -> Iterator[Book]:
 def expected(book: Book, row: Mapping[str, Any]) -> Expected:
     """Worked out of the record and, for a night that kept it there, of the evidence beside it."""
     plan, running = row["plans"][0], row["status"] == "in_progress"
-    stored = book.setup(row["symbol"], row["setup_id"])
-    assert stored is not None
+    stored, _ = setup_of(book, row["symbol"], row["setup_id"])
     start = float(stored.evidence["entry_price"] if running else plan["trigger_price"])
     stop, target, close = plan["stop_price"], plan["target_price"], row["last_close"]
     won = (close - start) * (1 if row["direction"] == "bullish" else -1)
@@ -152,9 +152,9 @@ def test_the_screen_shows_the_numbers_of_each_row(live: Service, book: Book) -> 
 
 
 async def test_agents_read_the_numbers_of_each_row_in_short(live: Service, book: Book) -> None:
-    key = new_key(live.settings, "agent@example.com", tracked=SYMBOLS)
-    answer = await asked_for(live, key, "scan_setups", status="all", limit=200)
-    tracked = (await asked_for(live, key, "list_tracked_tickers"))["tickers"]
+    own = replace(live, key=live.new_key())
+    answer = await asked_for(own, status="all", limit=200)
+    tracked = (await asked_for(own, "list_tracked_tickers"))["tickers"]
     short = {row["setup_id"]: row for row in answer["setups"]}
     briefs = {brief["setup_id"]: brief for ticker in tracked for brief in ticker["setups"]}
     rows = scanned(live)
@@ -209,9 +209,7 @@ def test_the_sheet_and_the_charts_have_the_numbers_of_each_row(live: Service, bo
     sheet = {int(line["rank"]): line for line in csv.DictReader(io.StringIO(printed.stdout))}
     for row in scanned(live):
         said, line = expected(book, row), sheet[row["rank"]]
-        stored, prices = book.setup(row["symbol"], row["setup_id"]), book.kept_prices(row["symbol"])
-        assert stored is not None
-        assert prices is not None
+        stored, prices = setup_of(book, row["symbol"], row["setup_id"])
         plan = chart_view(book, stored, prices).plan
         assert plan is not None
         data = orjson.loads(chart_data(book, stored) or b"")
@@ -237,7 +235,7 @@ def test_the_sheet_and_the_charts_have_the_numbers_of_each_row(live: Service, bo
 def test_a_symbols_pages_and_commands_say_what_the_screen_says(
     service: Service, night: Path
 ) -> None:
-    member = signed_in(service, new_person(service, tracked=SYMBOLS))
+    member = signed_in(service, new_person(service, tracked=TRACKED))
     watchlist = words(member.get("/watchlist").text)
     table = run(night, "scan", "--status", "all", COLUMNS="250").stdout.splitlines()
     with closing(active_book(night)) as book:
@@ -272,27 +270,25 @@ FIELDS = {
 
 @pytest.mark.parametrize("kind", FIELDS)
 async def test_a_filter_counts_the_number_that_the_row_shows(live: Service, kind: str) -> None:
-    key = new_key(live.settings, f"{kind}@example.com", tracked=SYMBOLS)
-    every = {"status": "all", "limit": 200}
-    rows = (await asked_for(live, key, "scan_setups", **every))["setups"]
+    every: dict[str, Any] = {"status": "all", "limit": 200}
+    rows = (await asked_for(live, **every))["setups"]
     shown = {row["setup_id"]: row.get(FIELDS[kind]) for row in rows}
     shown = {name: value for name, value in shown.items() if value is not None}
 
     assert shown
     for value in sorted(set(shown.values()))[:3]:
         filters = [{"kind": kind, "op": ">=", "value": value}]
-        answer = await asked_for(live, key, "scan_setups", filters=filters, **every)
+        answer = await asked_for(live, filters=filters, **every)
         matching = {row["setup_id"] for row in answer["setups"]}
         assert matching & set(shown) == {n for n, number in shown.items() if number >= value}
 
 
 async def test_rows_show_the_record_of_the_ticker_that_a_filter_looks_at(live: Service) -> None:
-    key = new_key(live.settings, "own@example.com", tracked=SYMBOLS)
-    every = {"status": "all", "limit": 200}
+    every: dict[str, Any] = {"status": "all", "limit": 200}
     filters = [{"kind": "min_win_rate", "op": ">=", "value": 0}]
-    short = await asked_for(live, key, "scan_setups", filters=filters, **every)
-    full = await asked_for(live, key, "scan_setups", filters=filters, rows="full", **every)
-    plain = await asked_for(live, key, "scan_setups", **every)
+    short = await asked_for(live, filters=filters, **every)
+    full = await asked_for(live, filters=filters, rows="full", **every)
+    plain = await asked_for(live, **every)
 
     assert short["count"]
     for row, whole in zip(short["setups"], full["setups"], strict=False):
@@ -309,20 +305,16 @@ async def test_rows_show_the_record_of_the_ticker_that_a_filter_looks_at(live: S
 async def test_a_scan_by_own_win_rate_in_another_order_says_where_its_order_comes_from(
     live: Service,
 ) -> None:
-    key = new_key(live.settings, "order@example.com")
-    asked = {"filters": [{"kind": "min_win_rate", "op": ">=", "value": 0}], "status": "all"}
-    by_family = await asked_for(live, key, "scan_setups", sort="-win_rate", **asked)
-    by_ticker = await asked_for(live, key, "scan_setups", sort="-ticker_win_rate", **asked)
+    own = [{"kind": "min_win_rate", "op": ">=", "value": 0}]
+    by_family = await asked_for(live, sort="-win_rate", filters=own, status="all")
+    by_ticker = await asked_for(live, sort="-ticker_win_rate", filters=own, status="all")
 
     told = ["sort by ticker_win_rate" in " ".join(one["notes"]) for one in (by_family, by_ticker)]
     assert told == [True, False]
 
 
 async def test_notes_count_the_rows_that_are_shown(live: Service) -> None:
-    key = new_key(live.settings, "shown@example.com", tracked=SYMBOLS)
-    answer = await asked_for(
-        live, key, "scan_setups", status="all", sort="-gain", rows="full", limit=200
-    )
+    answer = await asked_for(live, status="all", sort="-gain", rows="full", limit=200)
     running = sum(row["status"] == "in_progress" for row in answer["setups"])
 
     assert len(answer["setups"]) <= 20
@@ -348,9 +340,8 @@ def test_rows_without_a_number_for_a_condition_are_counted(service: Service) -> 
 
 
 async def test_a_scan_by_own_records_says_who_stands_last(live: Service) -> None:
-    key = new_key(live.settings, "few@example.com")
     for name in ("ticker_win_rate", "ticker_avg_r"):
-        answer = await asked_for(live, key, "scan_setups", sort=f"-{name}", status="all")
+        answer = await asked_for(live, sort=f"-{name}", status="all")
         assert "fewer than 5 resolved trades" in " ".join(answer["notes"])
-    answer = await asked_for(live, key, "scan_setups", sort="-win_rate", status="all")
+    answer = await asked_for(live, sort="-win_rate", status="all")
     assert "fewer than 5 resolved trades" not in " ".join(answer["notes"])

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.agent import call, connected
+from tests.agent import asked
 from tests.service import Service
 
-SYMBOLS = ("AAPL", "GOOG", "IBM", "MSFT")
 
-
-async def asked_for(live: Service, key: str, tool: str, **arguments: Any) -> dict[str, Any]:
-    """The answer of a tool of the extended address."""
-    async with connected(live.extended_url, key) as client:
-        answer = await call(client, tool, **arguments)
+async def asked_for(live: Service, tool: str = "scan_setups", **arguments: Any) -> dict[str, Any]:
+    """The answer of a tool of the extended address, of the scan unless told otherwise."""
+    answer = await asked(live, tool, **arguments)
     assert not answer.is_error
     return dict(answer.structured_content or {})
 

@@ -21,6 +21,7 @@ from store.nights.book import Book
 from store.nights.nights import Nights
 from store.wire.scan_index import compact
 from store.wire.words import caption
+from tests.contract.market import setup_of
 from tests.screener.nightly.nights import book_of, order_over
 from tests.screener.nightly.series import walk
 
@@ -81,8 +82,7 @@ def test_an_order_of_prices_has_those_of_every_currency_and_says_so(book: Book, 
 def test_words_lists_and_charts_have_the_currency_of_a_setup(book: Book) -> None:
     for view in book.scan.rows:
         pence = view.symbol.startswith("UK")
-        stored = book.setup(view.symbol, view.setup_id)
-        assert stored is not None
+        stored, _ = setup_of(book, view.symbol, view.setup_id)
         data = chart_data(book, stored)
         assert data is not None
         assert json.loads(data)["currency"] == view.currency == ("GBX" if pence else "USD")

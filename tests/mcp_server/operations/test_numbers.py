@@ -20,8 +20,9 @@ from mcp_server.operations.handlers.scan import of_crypto, scan_body
 from store.nights.book import Book
 from store.nights.feature_table import Labels
 from store.wire.view import PlanView
-from tests.agent import asked, call, connected, texts
+from tests.agent import call, connected, texts
 from tests.contract.market import active_book
+from tests.contract.views import asked_for
 from tests.oauth.conversation import LaterClock
 from tests.service import Service, copy_night, new_key, serving
 
@@ -85,7 +86,7 @@ def test_what_is_left_of_reward_to_risk_counts_from_the_last_close(
 
 
 async def test_rows_show_what_their_numbers_are_of(service: Service) -> None:
-    found = (await asked(service, "scan_setups", status="all")).structured_content or {}
+    found = await asked_for(service, status="all")
 
     for row in found["setups"]:
         assert row["target_move_pct"] > 0
@@ -123,10 +124,6 @@ async def test_open_trades_among_the_rows_are_counted(service: Service) -> None:
         assert note in " ".join((await asked_for(service, **one))["notes"])
     assert "Open trades (in_progress)" not in told(service)
     assert "Open trades (in_progress)" not in told(service, status="in_progress")
-
-
-async def asked_for(service: Service, **arguments: Any) -> dict[str, Any]:
-    return (await asked(service, "scan_setups", **arguments)).structured_content or {}
 
 
 async def test_a_least_sample_counts_the_trades_that_rows_show(service: Service) -> None:
@@ -176,21 +173,15 @@ def test_a_night_without_setups_says_so() -> None:
 
 async def test_lists_take_symbols_the_tracked_ones_and_a_least_sample(service: Service) -> None:
     dear = [{"kind": "price", "op": ">", "value": 1e9}]
-    async with connected(service.extended_url, service.key) as client:
-
-        async def scanned(**more: Any) -> dict[str, Any]:
-            answer = await call(client, "scan_setups", status="all", **more)
-            return answer.structured_content or {}
-
-        named = await scanned(symbols="AAPL, XXXX")
-        many, none = await scanned(min_sample=10_000), await scanned(filters=dear)
-        changes = await call(client, "get_changes", tracked=True, symbols=["AAPL"])
+    named = await asked_for(service, status="all", symbols="AAPL, XXXX")
+    many = await asked_for(service, status="all", min_sample=10_000)
+    none = await asked_for(service, status="all", filters=dear)
+    await asked_for(service, "get_changes", tracked=True, symbols=["AAPL"])
 
     assert {row["symbol"] for row in named["setups"]} == {"AAPL"}
     assert "The night does not cover XXXX." in named["notes"]
     assert many["count"] == 0
     assert "price > 1000000000 keeps 0" in " ".join(none["notes"])
-    assert not changes.is_error
     assert service.get("/scan?status=all&symbols=AAPL").json()["count"] == named["count"]
 
 
