@@ -15,7 +15,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import httpx
 import pytest
 
 from tests.contract.golden import GOLDEN, check_golden
@@ -135,14 +134,14 @@ async def test_the_asynchronous_client_waits_as_asked_and_then_goes_on(data_dir:
 
     async def a_minute_passes(seconds: float) -> None:
         waits.append(seconds)
-        http.headers["Authorization"] = f"Bearer {later}"
+        screener.http.headers["Authorization"] = f"Bearer {later}"
 
     with serving(data_dir, key_per_minute=1) as service:
         later = new_key(service.settings, "later@example.com")
         service.get("/me").raise_for_status()
-        headers = {"Authorization": f"Bearer {service.key}"}
-        async with httpx.AsyncClient(base_url=service.base, headers=headers) as http:
-            answer = await client.AsyncScreener(http, sleep=a_minute_passes).ask(calls.me())
+        async with client.connected_async(service.url, service.key) as screener:
+            screener.sleep = a_minute_passes
+            answer = await screener.ask(calls.me())
 
     assert answer["as_of_session"] == "2012-10-03"
     assert len(waits) == 1
@@ -153,17 +152,15 @@ async def test_asynchronous_work_starts_over_when_the_night_changes(
     service: Service, tmp_path: Path
 ) -> None:
     starts: list[int] = []
-    headers = {"Authorization": f"Bearer {service.key}"}
 
     with serving(tmp_path) as other:
-        async with httpx.AsyncClient(base_url=service.base, headers=headers) as http:
-            screener = client.AsyncScreener(http)
+        async with client.connected_async(service.url, service.key) as screener:
 
             async def read_two_pages() -> list[Any]:
                 starts.append(len(starts))
                 first = await screener.ask(calls.scan(limit=1))
-                http.base_url = httpx.URL(other.base)
-                http.headers["Authorization"] = f"Bearer {other.key}"
+                screener.http.base_url = other.base
+                screener.http.headers["Authorization"] = f"Bearer {other.key}"
                 return [first, await screener.ask(calls.scan(limit=1, offset=1))]
 
             pages = await screener.in_one_session(read_two_pages)

@@ -12,24 +12,20 @@ from tests.examples.scripts import client, errors, setup_words
 from tests.service import Service, new_key, serving
 
 
-def _http(service: Service) -> httpx.Client:
-    headers = {"Authorization": f"Bearer {service.key}"}
-    return httpx.Client(base_url=service.base, headers=headers, timeout=30)
-
-
 def test_the_client_waits_as_asked_once_and_then_goes_on(data_dir: Path) -> None:
     waits: list[float] = []
 
     def a_minute_passes(seconds: float) -> None:
         waits.append(seconds)
         # Another key has its own minute; so does the same key once this minute is over.
-        http.headers["Authorization"] = f"Bearer {later}"
+        screener.http.headers["Authorization"] = f"Bearer {later}"
 
     with serving(data_dir, key_per_minute=1) as service:
         later = new_key(service.settings, "later@example.com")
         service.get("/me").raise_for_status()
-        with _http(service) as http:
-            answer = client.Screener(http, sleep=a_minute_passes).get("/me")
+        with client.connected(service.url, service.key) as screener:
+            screener.sleep = a_minute_passes
+            answer = screener.get("/me")
 
     assert answer["as_of_session"] == "2012-10-03"
     assert len(waits) == 1
@@ -39,11 +35,12 @@ def test_the_client_waits_as_asked_once_and_then_goes_on(data_dir: Path) -> None
 def test_the_client_backs_off_and_gives_up_when_waiting_does_not_help(data_dir: Path) -> None:
     waits: list[float] = []
 
-    with serving(data_dir, key_per_minute=1) as service, _http(service) as http:
+    with serving(data_dir, key_per_minute=1) as service:
         service.get("/me").raise_for_status()
-        screener = client.Screener(http, patience=1_000, sleep=waits.append)
-        with pytest.raises(errors.RefusedError, match="rate_limited"):
-            screener.get("/me")
+        with client.connected(service.url, service.key, patience=1_000) as screener:
+            screener.sleep = waits.append
+            with pytest.raises(errors.RefusedError, match="rate_limited"):
+                screener.get("/me")
 
     assert len(waits) == 3
     assert waits[0] < waits[1] < waits[2]
@@ -52,8 +49,11 @@ def test_the_client_backs_off_and_gives_up_when_waiting_does_not_help(data_dir: 
 def test_the_client_waits_before_it_would_be_refused(data_dir: Path) -> None:
     waits: list[float] = []
 
-    with serving(data_dir, key_per_minute=1) as service, _http(service) as http:
-        screener = client.Screener(http, sleep=waits.append)
+    with (
+        serving(data_dir, key_per_minute=1) as service,
+        client.connected(service.url, service.key) as screener,
+    ):
+        screener.sleep = waits.append
         screener.get("/me")
         assert waits == []
         with pytest.raises(errors.RefusedError):
@@ -67,14 +67,13 @@ def test_work_starts_over_when_the_night_changes_between_two_answers(
 ) -> None:
     starts: list[int] = []
 
-    with serving(tmp_path) as other, _http(service) as http:
-        screener = client.Screener(http)
+    with serving(tmp_path) as other, client.connected(service.url, service.key) as screener:
 
         def read_two_pages() -> list[Any]:
             starts.append(len(starts))
             first = screener.get("/scan", limit=1)
-            http.base_url = other.base
-            http.headers["Authorization"] = f"Bearer {other.key}"
+            screener.http.base_url = other.base
+            screener.http.headers["Authorization"] = f"Bearer {other.key}"
             return [first, screener.get("/scan", limit=1, offset=1)]
 
         pages = screener.in_one_session(read_two_pages)
