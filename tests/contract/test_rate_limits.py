@@ -193,8 +193,7 @@ def test_lists_of_agents_count_beside_their_calls(
 def test_a_call_that_is_no_request_counts_too(
     visitor: httpx.Client, envelope: dict[str, object], era: str
 ) -> None:
-    params = {"name": "demo", "arguments": {"symbol": "MSFT"}}
-    body = {"jsonrpc": "2.0", "method": "tools/call", "params": params, **envelope}
+    body = message("tools/call", name="demo", arguments={"symbol": "MSFT"}) | envelope
 
     def send() -> httpx.Response:
         return visitor.post("/mcp/demo", json=body, headers={"MCP-Protocol-Version": era})

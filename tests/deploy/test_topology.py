@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from screener.settings.settings import Settings
+from tests.agent import message
 from tests.deploy.activated import Manager, managed
 from tests.deploy.load import Request, under_load
 from tests.deploy.proxies import Proxy, caddy, needs_caddy, needs_nginx, nginx
@@ -62,8 +63,7 @@ def write(client: httpx.Client) -> httpx.Response:
 
 def ask(client: httpx.Client) -> httpx.Response:
     """A POST, which no proxy sends again when it fails."""
-    call = {"name": "get_ticker_patterns", "arguments": {"symbol": "MSFT"}}
-    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+    body = message("tools/call", name="get_ticker_patterns", arguments={"symbol": "MSFT"})
     accept = {"Accept": "application/json, text/event-stream"}
     return client.post("/mcp", json=body, headers=accept)
 

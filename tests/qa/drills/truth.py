@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import httpx
 
+from tests.agent import message
 from tests.service import TRACKED
 
 NAMED = re.compile(rb'data_version\\*":\s*\\*"([^"\\]+)')
@@ -45,9 +46,8 @@ class Question(NamedTuple):
 
 def call(tool: str, path: str = "/mcp", **arguments: str) -> Question:
     """A call of a tool."""
-    given = {"name": tool, "arguments": arguments}
-    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": given}
-    return Question(path, json.dumps(message).encode(), keyed=path == "/mcp")
+    body = json.dumps(message("tools/call", name=tool, arguments=arguments))
+    return Question(path, body.encode(), keyed=path == "/mcp")
 
 
 PLAIN = ("/api/v1/families", "/api/v1/universe", "/api/v1/demo")
