@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from urllib.parse import parse_qs, urlsplit
-
 import anyio.to_thread
 import httpx
 import pytest
 from authlib.integrations.httpx_client import AsyncOAuth2Client
 
+from tests.oauth.conversation import answer_in
 from tests.qa.hosts.people import approve
 from tests.screener.web.people import new_person, signed_in
 from tests.service import Service
 
 CALLBACK = "http://127.0.0.1:4321/callback"
-
-
-def answer_of(location: str) -> dict[str, str]:
-    """The parameters of a redirect."""
-    return {name: values[0] for name, values in parse_qs(urlsplit(location).query).items()}
 
 
 @pytest.mark.proves("AUTH-2")
@@ -42,7 +36,7 @@ async def test_authlib_signs_in_calls_and_refreshes(service: Service) -> None:
             metadata["authorization_endpoint"], code_verifier=verifier
         )
         location = await anyio.to_thread.run_sync(approve, browser, address)
-        assert answer_of(location)["state"] == state
+        assert answer_in(location)["state"] == [state]
         endpoint = metadata["token_endpoint"]
         first = await client.fetch_token(
             endpoint, authorization_response=location, code_verifier=verifier
