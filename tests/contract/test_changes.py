@@ -118,23 +118,22 @@ def test_a_night_like_the_one_before_it_is_available_and_empty(
 
 
 def test_the_first_night_of_another_detector_says_so_wherever_changes_are_told(
-    night: Path, tmp_path: Path
+    night: Path, data_dir: Path
 ) -> None:
     """An account follows a screen whose setups all stand in it, though none was there before."""
-    copy_night(night, tmp_path)
     asked, since = ScanArguments(status="all"), dict(zip(NAMES, SINCE, strict=True))
     record = {**since, "changes": [], "detector_changed": True}
-    reseal(tmp_path, lambda content: content.meta.update(changes=record))
-    with closing(active_book(tmp_path)) as book, closing(active_book(night)) as before:
+    reseal(data_dir, lambda content: content.meta.update(changes=record))
+    with closing(active_book(data_dir)) as book, closing(active_book(night)) as before:
         entered = screen_changes(asked, book, before)
-        said = published("https://here", Nights(tmp_path).check_active(), book, ())
+        said = published("https://here", Nights(data_dir).check_active(), book, ())
 
     assert (list(entered.entered), list(entered.left)) == ([], [])
     assert len(entered.stayed) == len(book.scan.rows)
     assert "the detector changed" in " ".join(screen("https://here", "/screen", entered))
     assert NEW_DETECTOR in said.lines
-    assert NEW_DETECTOR in " ".join(run(tmp_path, "night", "changes").stdout.split())
-    with serving(tmp_path) as live:
+    assert NEW_DETECTOR in " ".join(run(data_dir, "night", "changes").stdout.split())
+    with serving(data_dir) as live:
         assert page(live)["detector_changed"] is True
         member = signed_in(live, new_person(live))
         assert NEW_DETECTOR in words(member.get("/changes").text)

@@ -15,7 +15,7 @@ from store.nights.nights import Nights
 from tests.deploy.proxies import Proxy, needs_nginx, nginx
 from tests.screener.process import until
 from tests.screener.web.streams import publish
-from tests.service import Service, copy_night, serving
+from tests.service import Service, serving
 
 pytestmark = [pytest.mark.engine, needs_nginx]
 
@@ -52,12 +52,10 @@ class Cached:
 
 
 @pytest.fixture
-def cached(night: Path, tmp_path: Path) -> Iterator[Cached]:
-    data = tmp_path / "data"
-    copy_night(night, data)
+def cached(data_dir: Path, tmp_path: Path) -> Iterator[Cached]:
     limits: dict[str, Any] = {"keyless_per_minute": QUOTA, "trusted_proxies": ("127.0.0.1",)}
     with (
-        serving(data, **limits) as service,
+        serving(data_dir, **limits) as service,
         nginx(tmp_path, service.settings.port, cached=True) as proxy,
     ):
         yield Cached(proxy, service, tmp_path)

@@ -15,7 +15,7 @@ from tests.deploy.activated import managed
 from tests.deploy.load import under_load
 from tests.screener.process import serving_process, until
 from tests.screener.server.sockets import listens
-from tests.service import copy_night, new_key
+from tests.service import new_key
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="service managers of Linux")
 
@@ -27,10 +27,9 @@ UNENDED = (
 
 
 @pytest.fixture
-def folder(night: Path, tmp_path: Path) -> Path:
+def folder(data_dir: Path) -> Path:
     """A folder with a data folder in it."""
-    copy_night(night, tmp_path / "data")
-    return tmp_path
+    return data_dir.parent
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])

@@ -14,7 +14,7 @@ import pytest
 
 from screener.settings.settings import Settings
 from tests.screener.process import LINE, Server, serving_process
-from tests.service import copy_night, new_key
+from tests.service import new_key
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -62,13 +62,12 @@ def test_every_line_of_a_server_is_json_if_that_is_wanted(tmp_path: Path, worker
 
 
 def test_the_access_log_has_a_line_for_each_request_and_nothing_of_who_sent_it(
-    night: Path, tmp_path: Path
+    data_dir: Path,
 ) -> None:
-    copy_night(night, tmp_path / "data")
-    key = new_key(Settings(data_dir=tmp_path / "data"))
+    key = new_key(Settings(data_dir=data_dir))
     options = {"SCREENER_LOG_FORMAT": "json", "SCREENER_ACCESS_LOG": "true"}
     keyed = {"Authorization": f"Bearer {key}", "X-Request-Id": "proxy-1"}
-    with serving_process(tmp_path, **options) as server:
+    with serving_process(data_dir.parent, **options) as server:
         for _ in range(3):
             answer = httpx.get(f"{server.url}/api/v1/scan?limit=7", headers=keyed)
             assert answer.headers["x-request-id"] == "proxy-1"

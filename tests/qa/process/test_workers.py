@@ -121,11 +121,10 @@ def check_drawing(server: Server) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the processes of Linux")
 def test_the_process_that_draws_does_not_have_the_listening_socket(
-    live: Live, night: Path, tmp_path: Path
+    live: Live, data_dir: Path
 ) -> None:
     check_drawing(live.server)
-    copy_night(night, tmp_path / "data")
-    with serving_process(tmp_path, SCREENER_CHARTS_WARM="false") as server:
+    with serving_process(data_dir.parent, SCREENER_CHARTS_WARM="false") as server:
         check_drawing(server)
 
 
