@@ -17,14 +17,14 @@ from mcp_server.filters.filters import read_filters
 from mcp_server.operations.arguments import HistoryArguments, ScanArguments
 from mcp_server.operations.handlers.patterns import history_body
 from mcp_server.operations.handlers.scan import of_crypto, scan_body
+from store.accounts.accounts import utc_now
 from store.nights.book import Book
 from store.nights.feature_table import Labels
 from store.wire.view import PlanView
 from tests.agent import call, connected, texts
 from tests.contract.market import active_book
 from tests.contract.views import asked_for
-from tests.oauth.conversation import LaterClock
-from tests.service import Service, copy_night, new_key, serving
+from tests.service import Service, new_key, serving
 
 
 def doubted(kind: str, op: str, value: float, **more: Any) -> str:
@@ -199,31 +199,20 @@ async def test_what_an_account_tracks_is_read_for_each_anew(service: Service) ->
             assert {row["symbol"] for row in (answer or {})["setups"]} == {*tracked}
 
 
-async def test_a_night_is_old_from_the_day_after_its_next_session(
-    night: Path, tmp_path: Path
-) -> None:
+async def test_a_night_is_old_from_the_day_after_its_next_session(data_dir: Path) -> None:
     """The sample's next session is 2012-10-04."""
-    clock = LaterClock()
-    today = dt.datetime.now(dt.UTC)
-    day = dt.datetime(2012, 10, 4, 23, 59, tzinfo=dt.UTC)
-    before, after = tmp_path / "before", tmp_path / "after"
-    for folder in (before, after):
-        copy_night(night, folder)
-    clock.later = day - today
-    with serving(before, clock=clock) as service:
-        fresh = service.get("/families")
-        async with connected(f"{service.mcp_url}/demo") as client:
-            plain = await call(client, "demo", symbol="AAPL")
-    clock.later = dt.timedelta(0)
-    with serving(after, clock=clock) as service:
-        old = service.get("/families")
-        async with connected(f"{service.mcp_url}/demo") as client:
-            told = await call(client, "demo", symbol="AAPL")
+    day, answers = dt.datetime(2012, 10, 4, 23, 59, tzinfo=dt.UTC), []
+    for email, clock in (("before@example.com", lambda: day), ("after@example.com", utc_now)):
+        with serving(data_dir, email=email, clock=clock) as service:
+            async with connected(f"{service.mcp_url}/demo") as client:
+                said = texts(await call(client, "demo", symbol="AAPL"))
+            answers.append((service.get("/families"), said))
+    (fresh, plain), (old, told) = answers
 
     assert (fresh.json()["is_current"], old.json()["is_current"]) == (True, False)
     assert fresh.headers["etag"] != old.headers["etag"]
-    assert "This night is old" not in " ".join(texts(plain))
-    assert texts(told)[-1] == (
+    assert "This night is old" not in " ".join(plain)
+    assert told[-1] == (
         "This night is old: it is of 2012-10-03, and at least 252 sessions have ended since, by "
         "the trading calendars of its symbols. Say so when you use it."
     )
