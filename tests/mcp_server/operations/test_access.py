@@ -58,11 +58,6 @@ def test_without_an_account_nobody_sees_the_scan_or_a_ticker() -> None:
     assert not sees_ticker("AAPL", None, {"AAPL"}, BETA)
 
 
-def test_a_ticker_is_seen_by_who_tracks_it() -> None:
-    assert sees_ticker("AAPL", account(PLUS), ["IBM", "AAPL"], BETA)
-    assert not sees_ticker("AAPL", account(PLUS), ["IBM"], BETA)
-
-
 def test_the_demo_is_the_offers_symbols_and_a_refusal_names_them() -> None:
     assert is_demo("IBM", BETA)
     check_demo("IBM", BETA)
