@@ -196,29 +196,25 @@ def test_without_a_usable_bearer_the_key_is_missing_and_the_fix_names_what_was_s
         assert "error=" not in mcp.headers["www-authenticate"]
 
 
-def test_a_key_elsewhere_is_not_read_and_does_not_start_a_sign_in(service: Service) -> None:
-    fields = {**ACCEPT, "Api-Key": service.key}
-    named = httpx.get(f"{service.base}/me", headers=fields)
-    mcp = post_mcp(service, fields)
-
-    assert "the field api-key" in named.json()["fix"]
-    assert {each.status_code for each in (named, mcp)} == {401}
-    assert {each.json()["error"] for each in (named, mcp)} == {"missing_api_key"}
-    assert not mcp.headers.get("www-authenticate")
-
-
-@pytest.mark.parametrize("parameter", ["apiKey", "token"])
-def test_a_key_in_the_address_is_not_read_and_does_not_start_a_sign_in(
-    service: Service, parameter: str
+@pytest.mark.parametrize(
+    ("part", "name", "said"),
+    [
+        ("headers", "Api-Key", "the field api-key"),
+        ("params", "apiKey", "a key in the address"),
+        ("params", "token", "a key in the address"),
+    ],
+)
+def test_a_key_elsewhere_is_not_read_and_does_not_start_a_sign_in(
+    service: Service, part: str, name: str, said: str
 ) -> None:
-    asked = httpx.get(f"{service.base}/me", params={parameter: service.key})
-    mcp = httpx.post(
-        service.mcp_url, json=FIRST, headers=ACCEPT, params={parameter: service.key}, timeout=30
-    )
+    request: dict[str, Any] = {"headers": dict(ACCEPT), "params": {}}
+    request[part][name] = service.key
+    rest = httpx.get(f"{service.base}/me", **request)
+    mcp = httpx.post(service.mcp_url, json=FIRST, timeout=30, **request)
 
-    assert "a key in the address" in asked.json()["fix"]
-    assert {each.status_code for each in (asked, mcp)} == {401}
-    assert {each.json()["error"] for each in (asked, mcp)} == {"missing_api_key"}
+    assert said in rest.json()["fix"]
+    assert {each.status_code for each in (rest, mcp)} == {401}
+    assert {each.json()["error"] for each in (rest, mcp)} == {"missing_api_key"}
     assert not mcp.headers.get("www-authenticate")
 
 
