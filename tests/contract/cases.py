@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 
+from tests.contract.market import MANY
 from tests.service import TRACKED, Service
 
 ROUTES = {
@@ -78,7 +79,6 @@ ANSWERED = (
 )
 """What the service over the sample night answers; edits leave its list as it is."""
 
-MANY = [f"M{number}" for number in range(1, 300)]
 UNTRACKED = {"symbol": "M9", "setup_id": "x"}
 
 REFUSED = (

@@ -26,6 +26,8 @@ from tests.books import Content, Fields, content_of, write_content
 from tests.service import Service
 
 ROWS = 300
+MANY = [f"M{number}" for number in range(1, ROWS + 1)]
+"""Its symbols with a setup, of which no plan tracks all."""
 HISTORY_ROWS = 150
 QUIET = ("QUIET", *(f"Q{number}" for number in range(1, 121)))
 """Covered symbols without a setup."""

@@ -9,10 +9,8 @@ import httpx
 import pytest
 
 from store.accounts.accounts import AccountPlan
-from tests.contract.market import Market
+from tests.contract.market import MANY, Market
 from tests.service import Service, new_key
-
-MANY = [f"M{number}" for number in range(1, 301)]
 
 
 def send(service: Service, key: str, body: str | bytes, media_type: str) -> httpx.Response:

@@ -11,11 +11,10 @@ from store.accounts.accounts import AccountPlan
 from store.accounts.keys import Keys
 from store.accounts.watchlist import Watchlist
 from store.database.database import Database
-from tests.contract.market import Market
+from tests.contract.market import MANY, Market
 from tests.service import Service, on_database
 
 FIRST = ("M1", "M2", "M3")
-MANY = [f"M{number}" for number in range(1, 301)]
 
 
 @pytest.fixture
