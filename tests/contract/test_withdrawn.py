@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,7 @@ from store.nights.nights import Nights
 from tests.screener import command
 from tests.screener.nightly.nights import order_of
 from tests.screener.nightly.published import market, publish, sessions_before
+from tests.screener.process import until
 from tests.screener.web.browser import Browser
 from tests.service import Service, serving
 
@@ -96,9 +96,7 @@ def test_what_was_kept_of_a_withdrawn_night_is_replaced_by_the_night_that_follow
     done = command.run(data, "night", "withdraw", withdrawn, "--reason", "Bars were wrong.")
     assert done.returncode == 0, done.stderr
     successor = Nights(data).check_active().data_version
-    deadline = time.monotonic() + 60
-    while reader.version() != successor and time.monotonic() < deadline:
-        pass
+    until(lambda: reader.version() == successor)
 
     for path, answer in kept.items():
         again = reader.read(path, answer.headers["etag"])
