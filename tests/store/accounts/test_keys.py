@@ -60,20 +60,6 @@ async def test_a_revoked_key_opens_nothing(keys: Keys) -> None:
         await keys.revoke(key.prefix)
 
 
-async def test_an_inactive_account_silences_its_keys_until_it_is_reactivated(
-    keys: Keys, database: Database
-) -> None:
-    accounts = Accounts(database)
-    _, secret = await keys.create("ada@example.com", "laptop")
-
-    await accounts.set_active("ada@example.com", active=False)
-    silenced = await keys.principal(secret)
-    await accounts.set_active("ada@example.com", active=True)
-
-    assert silenced is None
-    assert await keys.principal(secret) is not None
-
-
 @ON_SQLITE
 @pytest.mark.parametrize("name", ["", "  ", "x" * 101, "a\nb"])
 async def test_a_key_needs_a_printable_name(keys: Keys, name: str) -> None:
