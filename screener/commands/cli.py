@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import signal
 import sys
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -36,21 +35,10 @@ class Commands(TyperGroup):
         except EndedError as end:
             raise typer.Exit(end.code) from end
 
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        windows_expand_args: bool = True,
-        **extra: Any,  # noqa: ANN401 - as typer's
-    ) -> Any:  # noqa: ANN401 - as typer's
+    def main(self, *args: Any, **given: Any) -> Any:  # noqa: ANN401 - as typer's
         """Run the command line; a call that it does not understand is told in one line."""
-        given = (args, prog_name, complete_var, False, windows_expand_args)
-        if not standalone_mode:
-            return super().main(*given, **extra)
         try:
-            code = super().main(*given, **extra)
+            code = super().main(*args, **given | {"standalone_mode": False})
         except typer.Abort:
             err.print("screener: aborted.")
             code = 1
