@@ -89,7 +89,7 @@ def data_folder(chosen: Settings) -> Iterator[CheckResult]:
 def ledger(chosen: Settings) -> Iterator[CheckResult]:
     """Whether the newest object of the ledger is what was written."""
     ledger = Ledger(chosen.data_dir)
-    ledger.check_newest()
+    ledger.checked_newest()
     words = f"{plural(len(ledger.names()), 'object')}, the newest unchanged"
     yield ok("ledger", f"{words}; `screener ledger verify` checks all")
 

@@ -243,7 +243,7 @@ class Ledger:
         Raises:
             LedgerError: the newest object is not what was appended.
         """
-        newest = self._newest()
+        newest = self.checked_newest()
         if self._has(manifest):
             return None
         head = NightHead(
@@ -266,7 +266,7 @@ class Ledger:
             LedgerError: the reason is no text of 1 to 500 printable characters, or the newest
                 object is not what was appended.
         """
-        newest = self._newest()
+        newest = self.checked_newest()
         try:
             head = Withdrawal(**self._following(newest, manifest), reason=reason, at=at)
         except ValidationError:
@@ -297,7 +297,7 @@ class Ledger:
         Raises:
             LedgerError: the newest object is not what was appended.
         """
-        self._note(self._newest())
+        self._note(self.checked_newest())
 
     def settle(self) -> None:
         """Note that the night of the newest object need not be activated any more.
@@ -305,15 +305,27 @@ class Ledger:
         Raises:
             LedgerError: the newest object is not what was appended.
         """
-        self._note(self._newest().model_copy(update={"pending": False}))
+        self._note(self.checked_newest().model_copy(update={"pending": False}))
 
-    def check_newest(self) -> None:
-        """Check that the newest object is the one that was appended.
+    def checked_newest(self) -> Newest:
+        """The newest object, even if a run was killed before noting it in `head.json`.
 
         Raises:
-            LedgerError: it is not, or it is missing.
+            LedgerError: it is not what was appended, or it is missing.
         """
-        self._newest()
+        names = self.names()
+        noted = self.newest()
+        if not names:
+            if noted.number:
+                raise DamageError(NEWEST, f"object {noted.number} is missing")
+            return NOTHING
+        last, digest = names[-1], digest_of(self.bytes_of(names[-1]))
+        self.read(last)
+        if last.number != noted.number + 1:
+            return Newest(number=last.number, sha256=digest, pending=noted.pending)
+        if self.head(last).previous != noted.sha256:
+            raise DamageError(last.file, "it does not follow the object that head.json names")
+        return Newest(number=last.number, sha256=digest, pending=not last.withdrawal)
 
     def newest(self) -> Newest:
         """What `head.json` says; `NOTHING` without it.
@@ -367,22 +379,6 @@ class Ledger:
         if newest.number == name.number - 1:
             return None
         raise DamageError(NEWEST, f"it names object {newest.number}, which is not the newest")
-
-    def _newest(self) -> Newest:
-        """The newest object, even if a run was killed before noting it in `head.json`."""
-        names = self.names()
-        noted = self.newest()
-        if not names:
-            if noted.number:
-                raise DamageError(NEWEST, f"object {noted.number} is missing")
-            return NOTHING
-        last, digest = names[-1], digest_of(self.bytes_of(names[-1]))
-        self.read(last)
-        if last.number != noted.number + 1:
-            return Newest(number=last.number, sha256=digest, pending=noted.pending)
-        if self.head(last).previous != noted.sha256:
-            raise DamageError(last.file, "it does not follow the object that head.json names")
-        return Newest(number=last.number, sha256=digest, pending=not last.withdrawal)
 
     def _note(self, newest: Newest) -> None:
         if newest.number and self.newest() != newest:
