@@ -283,8 +283,8 @@ def settings(**overrides: object) -> Settings:
     from screener.settings.settings import load_settings, unknown_settings
 
     chosen = load_settings(**overrides)
-    for stranger in unknown_settings():
-        warn(stranger.words)
+    for unknown in unknown_settings():
+        warn(f"{unknown} is not a setting; `screener settings` lists them all.")
     configure(chosen.log_level, chosen.log_format)
     return chosen
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Final, Literal, Self, TypeVar
 
 from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -322,28 +322,18 @@ class Settings(BaseSettings):
         )
 
 
-class UnknownSetting(NamedTuple):
-    """A variable that is no setting, and the setting that it is nearest to, if any is near."""
-
-    name: str
-    meant: str | None
-
-    @property
-    def words(self) -> str:
-        """One sentence about it."""
-        meant = f"did you mean {self.meant}? " if self.meant else ""
-        return f"{self.name} is not a setting; {meant}`screener settings` lists them all."
-
-
-def unknown_settings() -> list[UnknownSetting]:
-    """The variables of the environment that look like settings and are none, by name."""
+def unknown_settings() -> dict[str, str | None]:
+    """The variables of the environment that look like settings and are none, by name: the setting
+    that each is nearest to, None if none is near.
+    """
     known = {name.upper() for name in Settings.model_fields}
-    looks = {name: name.upper() for name in sorted(os.environ)}
-    bare = {
-        name: text.removeprefix(PREFIX) for name, text in looks.items() if text.startswith(PREFIX)
+    unknown = {
+        name: bare
+        for name in sorted(os.environ)
+        if name.upper().startswith(PREFIX)
+        and (bare := name.upper().removeprefix(PREFIX)) not in known | OTHERS
     }
-    unknown = {name: text for name, text in bare.items() if text not in known | OTHERS}
-    return [UnknownSetting(name, _nearest(text, known)) for name, text in unknown.items()]
+    return {name: _nearest(bare, known) for name, bare in unknown.items()}
 
 
 def _nearest(name: str, known: set[str]) -> str | None:
@@ -362,9 +352,12 @@ def load_settings(**overrides: object) -> Settings:
     Raises:
         SettingsError: one is malformed or misspelt; the text names it.
     """
-    for unknown in unknown_settings():
-        if unknown.meant:
-            raise SettingsError(unknown.words)
+    for unknown, meant in unknown_settings().items():
+        if meant:
+            raise SettingsError(
+                f"{unknown} is not a setting; did you mean {meant}? `screener settings` lists them "
+                "all."
+            )
     given = {name: value for name, value in overrides.items() if value is not None}
     try:
         return Settings(**given)  # type: ignore[arg-type]
