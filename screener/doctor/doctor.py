@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from screener.settings.console import fail, out, settings, warn
-from screener.settings.errors import SettingsError, uninstalled
-from store.errors import StoreError
-from store.folder.trouble import trouble_of
+from screener.settings.console import fail, failure_words, out, settings, warn
 
 if TYPE_CHECKING:
     from screener.doctor.result import Check, CheckResult
@@ -68,8 +65,6 @@ def _results(chosen: Settings, checks: Iterable[Check]) -> Iterator[CheckResult]
         name = check.__name__.replace("_", " ")
         try:
             yield from check(chosen)
-        except (SettingsError, StoreError) as error:
-            yield fault(name, str(error))
         except Exception as error:
-            words = uninstalled(error) or trouble_of(error)
-            yield fault(name, words or f"could not be checked ({error!r}).")
+            words = failure_words(error) or f"could not be checked ({error!r})."
+            yield fault(name, words)

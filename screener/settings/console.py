@@ -258,15 +258,20 @@ def exit_code(error: Exception) -> int:
     return EXITS.get(type(error), REFUSED if refused else USAGE)
 
 
+def failure_words(error: Exception) -> str | None:
+    """What there is to say of an expected failure; None of any other."""
+    if isinstance(error, NightlyError | SettingsError | StoreError):
+        return str(error)
+    return uninstalled(error) or trouble_of(error)
+
+
 @contextmanager
 def plainly() -> Iterator[None]:
     """Turn every expected failure into its one line."""
     try:
         yield
-    except (NightlyError, SettingsError, StoreError) as error:
-        fail(str(error), exit_code(error))
     except Exception as error:
-        words = uninstalled(error) or trouble_of(error)
+        words = failure_words(error)
         if words is None:
             raise
         fail(words, exit_code(error))
