@@ -22,7 +22,7 @@ from store.ledger.objects import (
     decoded,
     head_of,
 )
-from store.ledger.served import ServedOutcome, Tally, line_of
+from store.ledger.served import ServedOutcome, Tally
 
 Report = Callable[[DamageError], None]
 Object = tuple[Name, bytes]
@@ -183,8 +183,8 @@ def _outcomes(written: Written) -> list[ServedOutcome]:
     """The outcomes among the lines, after checking that every line is one of the ledger."""
     if any(not isinstance(row, dict) or row.get("record") not in KINDS for row in written.rows):
         raise DamageError(written.name.file, "a line is not one of the ledger")
+    outcomes = [row for row in written.rows if row["record"] == "outcome"]
     try:
-        lines = [line_of(row) for row in written.rows if row["record"] == "outcome"]
+        return [ServedOutcome.model_validate(row) for row in outcomes]
     except ValueError as error:
         raise DamageError(written.name.file, "an outcome cannot be read") from error
-    return [line for line in lines if isinstance(line, ServedOutcome)]
