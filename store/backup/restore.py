@@ -97,8 +97,8 @@ class _ReadBackup:
                 self.header = _header(member)
             elif member.name.startswith(DATABASE):
                 table = member.name.split("/")[1]
-                columns, rows = read_chunk(member.read(MAX_CHUNK_BYTES))
-                self.rows += count_checked(table, columns, rows)
+                _, rows = read_chunk(member.read(MAX_CHUNK_BYTES))
+                self.rows += count_checked(table, rows)
             elif member.name.startswith(LEDGER):
                 name = Name.read(member.name.removeprefix(LEDGER))
                 if name is None:

@@ -71,8 +71,8 @@ def _order(connection: AsyncConnection, table: sa.Table) -> list[sa.ColumnElemen
     return [each.collate("C") if isinstance(each.type, sa.String) else each for each in columns]
 
 
-def read_chunk(body: bytes) -> tuple[list[str], Iterator[list[Any]]]:
-    """The columns of a chunk and its rows, of which one at a time is in memory.
+def read_chunk(body: bytes) -> tuple[list[str], Iterator[dict[str, Any]]]:
+    """The columns of a chunk and its rows by them, of which one at a time is in memory.
 
     Raises:
         BackupError: it is none.
@@ -83,14 +83,14 @@ def read_chunk(body: bytes) -> tuple[list[str], Iterator[list[Any]]]:
     return columns, _rows(columns, body)
 
 
-def _rows(columns: Sequence[str], body: bytes) -> Iterator[list[Any]]:
+def _rows(columns: Sequence[str], body: bytes) -> Iterator[dict[str, Any]]:
     lines = iter(io.BytesIO(body))
     next(lines)
     for line in lines:
         row = _of_json(line)
         if not isinstance(row, list) or len(row) != len(columns):
             raise BackupError(UNREADABLE)
-        yield row
+        yield dict(zip(columns, row, strict=True))
 
 
 def _of_json(line: bytes) -> object:
@@ -126,16 +126,10 @@ class Loading:
         into = self._tables.get(table)
         if into is None or table in OWN or set(columns) != set(into.columns.keys()):
             raise BackupError(f"The backup's table {table} is not in its schema.")
-        readers = [_reader(into.columns[name]) for name in columns]
+        readers = {name: _reader(into.columns[name]) for name in columns}
         try:
             while some := list(islice(rows, ROWS_AT_ONCE)):
-                values = [
-                    {
-                        name: read(value)
-                        for name, read, value in zip(columns, readers, row, strict=True)
-                    }
-                    for row in some
-                ]
+                values = [{name: readers[name](row[name]) for name in columns} for row in some]
                 await self._connection.execute(into.insert(), values)
         except (SQLAlchemyError, TypeError, ValueError, OverflowError) as error:
             if _is_away(error):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -32,7 +32,7 @@ FORMS: Final[Mapping[str, re.Pattern[str]]] = {
 }
 
 
-def count_checked(table: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> int:
+def count_checked(table: str, rows: Iterable[Mapping[str, object]]) -> int:
     """Check all values of a table's rows; returns how many rows there are.
 
     Raises:
@@ -40,7 +40,7 @@ def count_checked(table: str, columns: Sequence[str], rows: Iterable[Sequence[ob
     """
     number = 0
     for number, row in enumerate(rows, 1):  # noqa: B007 - the last one is the answer
-        for column, value in zip(columns, row, strict=True):
+        for column, value in row.items():
             _check(table, column, value)
     return number
 
