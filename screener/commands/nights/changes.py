@@ -81,18 +81,15 @@ def _table(events: list[ChangeEvent]) -> Table:
     for event, view, rows in chain.from_iterable(map(_entries, events)):
         first = rows[0] if rows else {}
         if view:
-            plan = view.plan
-            levels = (plan.start, plan.stop, plan.target)
-            prices = [money(price, view.currency) for price in levels]
+            plan, currency = view.plan, view.currency
+            levels: Sequence[float | None] = (plan.start, plan.stop, plan.target)
             who, how = (view.family, view.direction), place_words(view)
         else:
-            start, currency = (
-                first.get("entry_price") or first.get("trigger_price"),
-                first.get("currency") or DOLLARS,
-            )
-            known = (start, first.get("stop_price"), first.get("target_price"))
-            prices = [or_dash(price, partial(money, currency=currency)) for price in known]
+            start = first.get("entry_price") or first.get("trigger_price")
+            levels = (start, first.get("stop_price"), first.get("target_price"))
+            currency = first.get("currency") or DOLLARS
             who, how = (first["family"], first["direction"]), or_dash(first.get("gain_pct"), change)
+        prices = [or_dash(level, partial(money, currency=currency)) for level in levels]
         quality = or_dash(view.quality_pct if view else first.get("quality_pct"), tenths)
         attempt = (view.attempt if view else first["attempt"]) or 1
         number = [attempt_words(attempt, None)] if attempt > 1 else []
