@@ -69,19 +69,15 @@ def up(options: BarsOptions, port: Port = None, host: Host = None) -> None:
 
 def _existing(options: BarsOptions) -> BarsOptions:
     """The options, with paths that a shell left as they are; files of this machine exist."""
-    paths = {
-        name: Path(value).expanduser()
-        for name, value in (("bars", options.bars), ("reference", options.reference))
-        if value and "://" not in str(value)
-    }
-    for path in paths.values():
-        if not path.exists():
-            fail(f'"{path}" does not exist; name a folder of bars or one file.')
-    return replace(
-        options,
-        bars=str(paths.get("bars", options.bars)),
-        reference=paths.get("reference"),
-    )
+    bars = options.bars if "://" in options.bars else str(_file(options.bars))
+    return replace(options, bars=bars, reference=options.reference and _file(options.reference))
+
+
+def _file(named: str | Path) -> Path:
+    path = Path(named).expanduser()
+    if not path.exists():
+        fail(f'"{path}" does not exist; name a folder of bars or one file.')
+    return path
 
 
 def opened(chosen: Settings) -> Settings:
