@@ -11,7 +11,7 @@ import datetime as dt
 import hashlib
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, Self
+from typing import Final
 
 from pydantic import BaseModel, ValidationError
 
@@ -44,24 +44,20 @@ class NightOrigin(BaseModel):
     currency: str | None = None
     min_quality: float | None = None
 
-    @classmethod
-    def of(cls, options: BarsOptions, manifest: Manifest) -> Self:
-        """That of a night that was just made with some options."""
-        there = replace(options, reference=options.reference and options.reference.absolute())
-        return cls(
-            data_version=manifest.data_version,
-            session=manifest.as_of_session,
-            bars=_absolute(options.bars),
-            state=_state(options.bars),
-            **{name: getattr(there, name) for name in READING},
-        )
-
 
 def note_origin(settings: Settings, options: BarsOptions, manifest: Manifest) -> None:
     """Note what the night that was just sealed was made of."""
-    if options.bars != SAMPLE:
-        origin = NightOrigin.of(options, manifest)
-        replace_file(DataFolder(settings.data_dir).origin, origin.model_dump_json().encode())
+    if options.bars == SAMPLE:
+        return
+    there = replace(options, reference=options.reference and options.reference.absolute())
+    origin = NightOrigin(
+        data_version=manifest.data_version,
+        session=manifest.as_of_session,
+        bars=_absolute(options.bars),
+        state=_state(options.bars),
+        **{name: getattr(there, name) for name in READING},
+    )
+    replace_file(DataFolder(settings.data_dir).origin, origin.model_dump_json().encode())
 
 
 def as_the_night(settings: Settings, options: BarsOptions, bars: str | None) -> BarsOptions:
