@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from screener.commands.accounts import Email, day, with_store
+from screener.commands.groups import group
 from screener.settings.console import Table, err, fail, out
 
 if TYPE_CHECKING:
@@ -20,18 +21,11 @@ if TYPE_CHECKING:
     from store.accounts.grants import Grant
     from store.accounts.retention import Removed
 
-sessions_app = typer.Typer(
-    no_args_is_help=True,
-    help="List and end browser sign-ins.\n\n\b\nscreener session end me@localhost",
+sessions_app = group("List and end browser sign-ins.", "screener session end me@localhost")
+grants_app = group(
+    "List and disconnect the apps of accounts (OAuth grants).", "screener grant list"
 )
-grants_app = typer.Typer(
-    no_args_is_help=True,
-    help="List and disconnect the apps of accounts (OAuth grants).\n\n\b\nscreener grant list",
-)
-clients_app = typer.Typer(
-    no_args_is_help=True,
-    help="List and delete apps (OAuth clients).\n\n\b\nscreener client list",
-)
+clients_app = group("List and delete apps (OAuth clients).", "screener client list")
 
 DAYS = re.compile(r"([0-9]{1,5})d")
 

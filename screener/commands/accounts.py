@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
+from screener.commands.groups import group
 from screener.settings.console import Table, err, fail, out, prepare_data_dir, settings
 from store.wire.words import harmless, plural
 
@@ -18,15 +19,12 @@ if TYPE_CHECKING:
     from store.accounts.accounts import Account, Ended
     from store.accounts.keys import Key
 
-accounts_app = typer.Typer(
-    no_args_is_help=True,
-    help="Add, list, change, deactivate and delete accounts.\n\n"
-    "\b\nscreener account add ada@example.com --plan premium_plus",
+accounts_app = group(
+    "Add, list, change, deactivate and delete accounts.",
+    "screener account add ada@example.com --plan premium_plus",
 )
-keys_app = typer.Typer(
-    no_args_is_help=True,
-    help="Create, list, replace and revoke API keys.\n\n"
-    "\b\nscreener key create me@localhost --name laptop",
+keys_app = group(
+    "Create, list, replace and revoke API keys.", "screener key create me@localhost --name laptop"
 )
 
 MAX_DAYS = 3650

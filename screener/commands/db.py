@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from screener.commands.groups import group
 from screener.settings.console import Table, err, out, prepare_data_dir, settings, warn, watched
 from screener.settings.errors import EndedError
 
@@ -16,10 +17,7 @@ if TYPE_CHECKING:
     from screener.settings.settings import Settings
     from store.database.database import Database
 
-db_app = typer.Typer(
-    no_args_is_help=True,
-    help="Bring the account database up to date, check or copy it.\n\n\b\nscreener db check",
-)
+db_app = group("Bring the account database up to date, check or copy it.", "screener db check")
 
 FAULT = 1
 """The exit code of a check that found something."""

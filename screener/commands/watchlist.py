@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from screener.commands.accounts import Email, with_store
+from screener.commands.groups import group
 from screener.settings.console import err, fail, out, settings
 
 if TYPE_CHECKING:
     from mcp_server.operations.watchlist import Imported
     from screener.service.parts import AccountStore
 
-watchlist_app = typer.Typer(
-    no_args_is_help=True,
-    help="Import and export an account's watchlist.\n\n\b\nscreener watchlist export me@localhost",
+watchlist_app = group(
+    "Import and export an account's watchlist.", "screener watchlist export me@localhost"
 )
 
 

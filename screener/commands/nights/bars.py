@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from screener.commands.bars_options import BarsOptions, read_date, reading_bars
+from screener.commands.groups import group
 from screener.settings.console import (
     INTERRUPTED,
     USAGE,
@@ -36,10 +37,8 @@ from store.wire.words import named
 if TYPE_CHECKING:
     from screener.nightly.fetching.fetch import Fetched, FetchRun
 
-bars_app = typer.Typer(
-    no_args_is_help=True,
-    help="Check daily bars, fetch them from a provider, list those stored.\n\n"
-    "\b\nscreener bars check sample",
+bars_app = group(
+    "Check daily bars, fetch them from a provider, list those stored.", "screener bars check sample"
 )
 
 PARTIAL = 1

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from screener.commands.groups import group
 from screener.settings.console import Table, fail, out, settings
 from store.wire.words import harmless, plural
 
@@ -16,10 +17,7 @@ if TYPE_CHECKING:
     from store.ledger.ledger import Ledger
     from store.nights.grade import Grade, Side
 
-ledger_app = typer.Typer(
-    no_args_is_help=True,
-    help="Check and show what every published night served.\n\n\b\nscreener ledger verify",
-)
+ledger_app = group("Check and show what every published night served.", "screener ledger verify")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from screener.commands.bars_options import BarsOptions
+from screener.commands.groups import group
 from screener.settings.console import DRIFT, EXITS, Table, fail, out, settings
 from store.errors import HeldBackError
 
@@ -21,10 +22,8 @@ if TYPE_CHECKING:
     from store.ledger.manifest import Manifest
     from store.nights.nights import Nights
 
-nights_app = typer.Typer(
-    no_args_is_help=True,
-    help="List, show, compare, verify, activate, withdraw and prune nights.\n\n"
-    "\b\nscreener night list",
+nights_app = group(
+    "List, show, compare, verify, activate, withdraw and prune nights.", "screener night list"
 )
 
 MAX_FINDINGS = 30
