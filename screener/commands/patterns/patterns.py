@@ -74,7 +74,7 @@ def scan(
     screener scan --status all --csv > setups.csv
     """
     from screener.commands.patterns.scan_arguments import scan_arguments
-    from screener.commands.patterns.setups import Form, open_active_night, print_scan
+    from screener.commands.patterns.setups import open_active_night, print_scan
 
     if kinds:
         _print_kinds()
@@ -91,9 +91,8 @@ def scan(
         limit=limit,
         offset=offset,
     )
-    form: Form = "json" if as_json else "csv" if as_csv else "table"
     with open_active_night(settings()) as book:
-        print_scan(book, arguments, form)
+        print_scan(book, arguments, as_json=as_json, as_csv=as_csv)
 
 
 def show(

@@ -7,7 +7,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import orjson
 
@@ -28,8 +28,6 @@ from store.wire.words import plural, status_words
 
 if TYPE_CHECKING:
     from screener.settings.settings import Settings
-
-Form: TypeAlias = Literal["table", "json", "csv"]
 
 Row: TypeAlias = Mapping[str, Any]
 """The fields of a ScanSetup."""
@@ -89,12 +87,12 @@ def print_forming(chosen: Settings) -> None:
         out.print_text(book.disclaimer)
 
 
-def print_scan(book: Book, arguments: ScanArguments, form: Form) -> None:
-    """Print one page of the scan."""
+def print_scan(book: Book, arguments: ScanArguments, *, as_json: bool, as_csv: bool) -> None:
+    """Print one page of the scan, for people unless it is wanted as JSON or CSV."""
     answer = _answer(book, arguments)
-    if form == "json":
+    if as_json:
         out.print_json(answer)
-    elif form == "csv":
+    elif as_csv:
         rows = setup_rows(answer["setups"], book.scan.by_id, company_names(book))
         out.print_csv([names_of("setups"), *cells_of("setups", rows)])
         if more := _more(answer):
