@@ -67,7 +67,7 @@ def as_the_night(settings: Settings, options: BarsOptions, bars: str | None) -> 
     Raises:
         SourceError: no `bars` are named, and those of the active night are gone or not known.
     """
-    active = _active(settings)
+    active = Nights(settings.data_dir).active()
     origin = _known(settings, active)
     if origin is None and bars is None and active and not active.sample:
         raise SourceError(
@@ -84,12 +84,6 @@ def as_the_night(settings: Settings, options: BarsOptions, bars: str | None) -> 
         if getattr(options, name) == getattr(unset, name)
     }
     return replace(options, bars=origin.bars, **noted)
-
-
-def _active(settings: Settings) -> Manifest | None:
-    """The active night; None without one, even where nothing lies yet."""
-    made = DataFolder(settings.data_dir).manifest.exists()
-    return Nights(settings.data_dir).active() if made else None
 
 
 def _known(settings: Settings, active: Manifest | None) -> NightOrigin | None:
