@@ -15,11 +15,10 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store.backup.archive import Progress, silent
-from store.backup.rows import Loading, chunks
+from store.backup.rows import Loading, chunks, kept_tables
 from store.database.database import Database
 from store.database.migration import HEAD, check_known, close, hold, reopen, revision_of, tables_of
 from store.database.problems import translated
-from store.database.tables import OWN
 from store.errors import DatabaseError
 
 UNSURE = (
@@ -139,9 +138,9 @@ def _check_empty(connection: sa.Connection) -> None:
         raise DatabaseError(
             "The database to copy into holds tables of another program; name an empty one."
         )
-    for table in present.sorted_tables:
+    for table in kept_tables(present):
         some = sa.select(sa.literal(1)).select_from(table).limit(1)
-        if table.name not in OWN and connection.execute(some).first():
+        if connection.execute(some).first():
             raise DatabaseError(
                 f"The database to copy into holds rows already (table {table.name}); name an empty "
                 "one, or recreate this one."
@@ -150,10 +149,9 @@ def _check_empty(connection: sa.Connection) -> None:
 
 def _total(connection: sa.Connection) -> int:
     """How many rows there are to copy."""
-    tables = [table for table in tables_of(connection).sorted_tables if table.name not in OWN]
     return sum(
         connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
-        for table in tables
+        for table in kept_tables(tables_of(connection))
     )
 
 

@@ -38,6 +38,11 @@ ROWS_AT_ONCE = 1000
 UNREADABLE = "Rows of the backup cannot be read."
 
 
+def kept_tables(found: sa.MetaData) -> list[sa.Table]:
+    """The tables whose rows a backup keeps, each after those that its rows name."""
+    return [table for table in found.sorted_tables if table.name not in OWN]
+
+
 async def chunks(connection: AsyncConnection) -> AsyncIterator[tuple[str, bytes]]:
     """All rows of all tables, each table after those that its rows name: table and chunk. Equal
     rows give equal chunks, whatever the engine.
@@ -48,9 +53,7 @@ async def chunks(connection: AsyncConnection) -> AsyncIterator[tuple[str, bytes]
     found = await connection.run_sync(migration.tables_of)
     if not found.tables:
         raise MissingTablesError
-    for table in found.sorted_tables:
-        if table.name in OWN:
-            continue
+    for table in kept_tables(found):
         head = orjson.dumps([column.name for column in table.columns])
         lines, size = [head], 0
         rows = await connection.stream(sa.select(table).order_by(*_order(connection, table)))
@@ -113,7 +116,8 @@ class Loading:
     async def begin(cls, connection: AsyncConnection, revision: str) -> Loading:
         """Empty the database and bring it to the revision that the rows have."""
         await connection.run_sync(_emptied, revision)
-        return cls(connection, (await connection.run_sync(migration.tables_of)).tables)
+        found = await connection.run_sync(migration.tables_of)
+        return cls(connection, {table.name: table for table in kept_tables(found)})
 
     async def load(self, table: str, body: bytes) -> None:
         """Insert the rows of a chunk.
@@ -124,7 +128,7 @@ class Loading:
         """
         columns, rows = read_chunk(body)
         into = self._tables.get(table)
-        if into is None or table in OWN or set(columns) != set(into.columns.keys()):
+        if into is None or set(columns) != set(into.columns.keys()):
             raise BackupError(f"The backup's table {table} is not in its schema.")
         readers = {name: _reader(into.columns[name]) for name in columns}
         try:
@@ -162,15 +166,14 @@ def _emptied(connection: sa.Connection, revision: str) -> None:
     current = migration.revision_of(connection)
     if migration.is_closed(connection):
         raise DatabaseMovedError
-    present = migration.tables_of(connection).sorted_tables
+    present = kept_tables(migration.tables_of(connection))
     if current != revision or not present:
         migration.drop(connection)
         migration.upgrade(connection, revision)
         return
     # A service that is running reads the old rows until the end: nothing is dropped.
     for table in reversed(present):
-        if table.name not in OWN:
-            connection.execute(table.delete())
+        connection.execute(table.delete())
 
 
 def _count_on(connection: sa.Connection, tables: Mapping[str, sa.Table]) -> None:
@@ -179,7 +182,7 @@ def _count_on(connection: sa.Connection, tables: Mapping[str, sa.Table]) -> None
         return
     for table in tables.values():
         key: Sequence[sa.Column[Any]] = list(table.primary_key.columns)
-        if table.name in OWN or len(key) != 1 or not isinstance(key[0].type, sa.Integer):
+        if len(key) != 1 or not isinstance(key[0].type, sa.Integer):
             continue
         sequence = sa.func.pg_get_serial_sequence(table.name, key[0].name)
         newest = sa.select(sa.func.coalesce(sa.func.max(key[0]), 0) + 1).scalar_subquery()
