@@ -208,7 +208,7 @@ class Ledger:
         heads = (self.head(name) for name in self.names() if name.withdrawal)
         return {head.data_version: head for head in heads if isinstance(head, Withdrawal)}
 
-    def last_withdrawn(self, most: int = MAX_NAMED) -> Sequence[Withdrawn]:
+    def last_withdrawn(self) -> Sequence[Withdrawn]:
         """The newest withdrawals, newest first; a damaged one is logged and left out.
 
         It raises nothing, because a night must be served whatever became of the ledger.
@@ -216,7 +216,7 @@ class Ledger:
         withdrawn: list[Withdrawn] = []
         with contextlib.suppress(LedgerError):
             for name in reversed(self.names()):
-                if name.withdrawal and len(withdrawn) < most:
+                if name.withdrawal and len(withdrawn) < MAX_NAMED:
                     withdrawn += self._withdrawn(name)
         return tuple(withdrawn)
 
