@@ -29,16 +29,15 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as typer's
         """Run the command that was called."""
-        try:
-            with plainly():
-                return super().invoke(ctx)
-        except EndedError as end:
-            raise typer.Exit(end.code) from end
+        with plainly():
+            return super().invoke(ctx)
 
     def main(self, *args: Any, **given: Any) -> Any:  # noqa: ANN401 - as typer's
         """Run the command line; a call that it does not understand is told in one line."""
         try:
             code = super().main(*args, **given | {"standalone_mode": False})
+        except EndedError as end:
+            code = end.code
         except typer.Abort:
             err.print("screener: aborted.")
             code = 1
