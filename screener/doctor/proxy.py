@@ -143,18 +143,13 @@ def _client(chosen: Settings, arrived: Arrived, source: str) -> CheckResult:
     """Whether the service knows callers apart, and by what the proxy says."""
     name, client = "X-Forwarded-For", arrived.client
     came = [part.strip() for field in arrived.forwarded_for for part in field.split(",")]
-    if (
-        client == FORGED
-        and came
-        and came[-1] != FORGED
-        and is_trusted(came[-1], chosen.trusted_proxies)
-    ):
-        return warning(
-            name,
-            f"this machine asks from {came[-1]}, which SCREENER_TRUSTED_PROXIES has, so its "
-            "callers cannot be told apart; narrow it to the addresses of the proxies.",
-        )
     if client == FORGED:
+        if came and came[-1] != FORGED and is_trusted(came[-1], chosen.trusted_proxies):
+            return warning(
+                name,
+                f"this machine asks from {came[-1]}, which SCREENER_TRUSTED_PROXIES has, so its "
+                "callers cannot be told apart; narrow it to the addresses of the proxies.",
+            )
         return fault(
             name,
             "what callers write is believed, so any caller can pose as another; let the proxy "
