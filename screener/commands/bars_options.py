@@ -5,10 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, Concatenate, Literal, ParamSpec, get_type_hints
+from typing import Annotated, Any, Concatenate, Literal, ParamSpec
 
 import typer
 
@@ -138,17 +138,8 @@ def reading_bars(
     *names: str,
 ) -> Callable[[Callable[Concatenate[BarsOptions, P], None]], Callable[P, None]]:
     """Give a command these options, all if none is named, as its first argument."""
-    hints = get_type_hints(BarsOptions, include_extras=True)
-    options = [
-        inspect.Parameter(
-            field.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=field.default,
-            annotation=hints[field.name],
-        )
-        for field in fields(BarsOptions)
-        if not names or field.name in names
-    ]
+    fields = inspect.signature(BarsOptions, eval_str=True).parameters.values()
+    options = [field for field in fields if not names or field.name in names]
 
     def decorated(command: Callable[Concatenate[BarsOptions, P], None]) -> Callable[P, None]:
         @wraps(command)
@@ -157,8 +148,8 @@ def reading_bars(
             command(BarsOptions(**chosen), *args, **given)
 
         own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
-        named = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
-        called.__signature__ = inspect.Signature([*options, *named])  # type: ignore[attr-defined]
+        named = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (*options, *own)]
+        called.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
         return called
 
     return decorated
