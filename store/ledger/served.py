@@ -124,9 +124,7 @@ class ServedSetup(Keyed):
             target_price=plan.target_price,
         )
         return FollowedTrade(
-            symbol=self.symbol,
-            lineage_id=self.lineage_id,
-            attempt=self.attempt,
+            **self.key._asdict(),
             family=self.family,
             pattern_type=self.pattern_type,
             direction=plan.direction,
