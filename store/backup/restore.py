@@ -35,7 +35,7 @@ from store.backup.values import count_checked
 from store.database import tables
 from store.database.database import Database
 from store.database.migration import HEAD, check_known
-from store.errors import BackupError, LedgerError, StoreError
+from store.errors import BackupError, BookError, LedgerError, ManifestError
 from store.folder.files import private_folder, replace_file, sync_directory
 from store.folder.layout import DataFolder
 from store.folder.lock import locked, restore_is_pending
@@ -71,10 +71,8 @@ def check(archive: ArchiveReader, progress: Progress = silent) -> Checked:
         BackupError: a byte of it is not what was written, or it is of a newer program.
     """
     contents = _ReadBackup(archive.members(progress))
-    try:
+    with _refused():
         objects = sum(1 for _ in walk_objects(contents.ledger(), lambda: contents.newest))
-    except LedgerError as error:
-        raise BackupError(f"The backup cannot be restored: {error}") from error
     header = contents.header
     if header is None or not objects == contents.newest.number == header.ledger:
         raise BackupError(f"{archive.path} does not hold what it lists.")
@@ -112,7 +110,7 @@ def _refused() -> Iterator[None]:
     """Turn what is wrong with a night or a ledger into what is wrong with the backup."""
     try:
         yield
-    except StoreError as error:
+    except (BookError, LedgerError, ManifestError) as error:
         raise BackupError(f"The backup cannot be restored: {error}") from error
 
 
