@@ -86,7 +86,12 @@ async def back_up(
         with _book(nights) as (taken, book):
             await _check_not_restored(database, mark)
             check_known(revision)
-            header = _header(revision, taken)
+            header = Header(
+                made_at=dt.datetime.now(dt.UTC),
+                revision=revision,
+                night=taken.manifest.data_version if taken.manifest else None,
+                ledger=len(taken.names),
+            )
             archive.add(HEADER, header.model_dump_json(indent=2).encode())
             if revision is not None:
                 await _add_rows(archive, connection, progress)
@@ -100,15 +105,6 @@ async def _check_not_restored(database: Database, mark: str | None) -> None:
     async with database.snapshot() as connection:
         if await newest_mark(connection) != mark:
             raise BusyError("A restore ended while the backup was being made; back up again.")
-
-
-def _header(revision: str | None, taken: Taken) -> Header:
-    return Header(
-        made_at=dt.datetime.now(dt.UTC),
-        revision=revision,
-        night=taken.manifest.data_version if taken.manifest else None,
-        ledger=len(taken.names),
-    )
 
 
 async def _add_rows(
