@@ -9,6 +9,5 @@ from store.database.tables import metadata
 context.configure(
     connection=context.config.attributes["connection"],
     target_metadata=metadata,
-    render_as_batch=True,
 )
 context.run_migrations()

@@ -14,8 +14,6 @@ from alembic import op
 
 revision = "0008"
 down_revision = "0007"
-branch_labels = None
-depends_on = None
 
 ACCOUNT = {
     "accounts": "{row}.id",
