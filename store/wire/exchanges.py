@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Literal
 
 NEW_YORK: Final = "XNYS"
 """The calendar of a symbol of which nothing else is known."""
@@ -51,13 +51,13 @@ class Exchange:
 
 def exchange_named(text: str) -> Exchange | None:
     """The exchange of a MIC or of another name, in any case; None if there is none such."""
-    return _named().get(_key(text))
+    return _by("names").get(_key(text))
 
 
 def exchange_of(symbol: str) -> Exchange | None:
     """The exchange that the suffix of a symbol names, as NS of `INFY.NS`; None without one."""
     ticker, _, suffix = symbol.upper().rpartition(".")
-    return _suffixes().get(suffix) if ticker else None
+    return _by("suffixes").get(suffix) if ticker else None
 
 
 def currency_code(text: str) -> str | None:
@@ -77,7 +77,7 @@ def exchanges_listing(text: str) -> tuple[Exchange, ...]:
 
 def exchange_with_suffix(suffix: str) -> Exchange | None:
     """The exchange that a suffix of a list names, as NS of `INFY.NS` or V of `ABC.V`."""
-    return _suffixes().get(suffix) or _class_suffixes().get(suffix)
+    return _by("suffixes").get(suffix) or _by("class_suffixes").get(suffix)
 
 
 @cache
@@ -109,8 +109,9 @@ def _key(text: str) -> str:
 
 
 @cache
-def _named() -> Mapping[str, Exchange]:
-    pairs = ((name, exchange) for exchange in exchanges() for name in exchange.names)
+def _by(field: Literal["names", "suffixes", "class_suffixes"]) -> Mapping[str, Exchange]:
+    """The exchange of each text that some exchange has in a field."""
+    pairs = ((text, known) for known in exchanges() for text in getattr(known, field))
     return MappingProxyType(dict(pairs))
 
 
@@ -122,15 +123,3 @@ def _prefixes() -> Mapping[str, tuple[Exchange, ...]]:
         if known.tradingview:
             found[known.tradingview] = (*found.get(known.tradingview, ()), known)
     return MappingProxyType(found)
-
-
-@cache
-def _suffixes() -> Mapping[str, Exchange]:
-    pairs = ((suffix, exchange) for exchange in exchanges() for suffix in exchange.suffixes)
-    return MappingProxyType(dict(pairs))
-
-
-@cache
-def _class_suffixes() -> Mapping[str, Exchange]:
-    pairs = ((suffix, exchange) for exchange in exchanges() for suffix in exchange.class_suffixes)
-    return MappingProxyType(dict(pairs))
