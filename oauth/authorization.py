@@ -64,8 +64,8 @@ class Authorization:
 
     def reads_document(self, query: Query) -> bool:
         """Whether the app has a client document, which is fetched only for a signed-in visitor."""
-        client_ids = _values(query, "client_id")
-        return len(client_ids) == 1 and self._clients.has_document(client_ids[0])
+        client_id = _only(query, "client_id")
+        return client_id is not None and self._clients.has_document(client_id)
 
     async def check(self, query: Query, network: str | None = None) -> AuthorizationRequest:
         """The checked request of a query.
@@ -82,9 +82,7 @@ class Authorization:
         try:
             return self._request(single(query), client, redirect_uri)
         except OAuth2Error as error:
-            states = _values(query, "state")
-            state = states[0] if len(states) == 1 else None
-            location = self._location(redirect_uri, state, error.get_body())
+            location = self._location(redirect_uri, _only(query, "state"), error.get_body())
             raise RedirectError(error.error, location, client, redirect_uri) from error
 
     async def trusts(self, error: RedirectError, account_id: int) -> bool:
@@ -148,14 +146,12 @@ class Authorization:
         return self._location(request.redirect_uri, request.state, body)
 
     async def _client(self, query: Query, network: str | None) -> Client:
-        client_ids = _values(query, "client_id")
-        if len(client_ids) == 1:
-            client = await self._clients.find(client_ids[0], network)
-            if client is not None:
-                return client
-        raise PageError(
-            "This app is not registered here. Remove it where you use it, then add it again."
-        )
+        client = await self._clients.find(_only(query, "client_id"), network)
+        if client is None:
+            raise PageError(
+                "This app is not registered here. Remove it where you use it, then add it again."
+            )
+        return client
 
     def _request(
         self, query: dict[str, str], client: Client, redirect_uri: str
@@ -203,3 +199,9 @@ def _check_response(query: dict[str, str]) -> None:
 
 def _values(query: Query, name: str) -> list[str]:
     return [value for key, value in query if key == name]
+
+
+def _only(query: Query, name: str) -> str | None:
+    """The value of a parameter; None if it is absent or repeated."""
+    values = _values(query, name)
+    return values[0] if len(values) == 1 else None
