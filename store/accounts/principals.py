@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import anyio
 from cachetools import LRUCache
@@ -77,10 +77,6 @@ class Principals:
         """What every API key begins with."""
         return self._keys.prefix
 
-    def kind(self, credential: str) -> Literal["key", "token"]:
-        """Whether a credential is spelled as an API key or counts as an access token."""
-        return "key" if credential.startswith(self._keys.prefix) else "token"
-
     async def find(self, credential: str) -> Principal | None:
         """The principal of a credential; None if it is unknown, revoked or expired. One that is
         kept comes without a wait, and without a further call of ours: each request asks this.
@@ -130,7 +126,7 @@ class Principals:
         count = self.changes.count
         if count is not None and self._unknown.get(digest) == count:
             return None
-        is_key = self.kind(credential) == "key"
+        is_key = credential.startswith(self.prefix)
         look_up = self._keys.principal if is_key else self._tokens.principal
         await self._wait()
         try:
