@@ -219,14 +219,12 @@ def preflight(scope: Scope) -> HttpResponse | None:
     """
     if scope["method"] != "OPTIONS" or ASKED not in scope["fields"]:
         return None
-    methods = next(
-        (CORS_METHODS[start] for start in CORS_METHODS if is_below(scope["path"], (start,))), None
-    )
-    if methods is None:
-        return None
-    headers = [
-        (b"access-control-allow-methods", methods),
-        (b"access-control-allow-headers", CORS_ALLOWED),
-        (b"access-control-max-age", CORS_MAX_AGE),
-    ]
-    return HttpResponse(204, headers)
+    for start, methods in CORS_METHODS.items():
+        if is_below(scope["path"], (start,)):
+            headers = [
+                (b"access-control-allow-methods", methods),
+                (b"access-control-allow-headers", CORS_ALLOWED),
+                (b"access-control-max-age", CORS_MAX_AGE),
+            ]
+            return HttpResponse(204, headers)
+    return None
