@@ -16,7 +16,7 @@ import numpy as np
 import orjson
 
 from mcp_server.charts.charts import drawn_from, entry_of, pole_of, trigger_session
-from mcp_server.charts.past import shown, trend_line
+from mcp_server.charts.past import shown, trend_lines
 from mcp_server.drawing.view import Point, TrendLine, session_index
 from store.nights.book import Book, Prices, StoredSetup
 from store.wire.scan_index import levels
@@ -48,7 +48,7 @@ def chart_data(book: Book, setup: StoredSetup) -> bytes | None:
         return None
     prices = shown(stored, drawn_from(setup))
     dates, entry, pole = prices.days, entry_of(setup.view), pole_of(setup.evidence)
-    upper, lower = (trend_line(fields["lines"][side]) for side in ("upper", "lower"))
+    upper, lower = trend_lines(fields["lines"])
     data = {
         **{name: fields.get(name) for name in FACTS},
         **{name: getattr(setup.view, name) for name in OF_VIEW},

@@ -19,7 +19,7 @@ import anyio.to_thread
 from anyio import BrokenWorkerProcess, CapacityLimiter
 
 from mcp_server.calls.errors import ApiError, busy
-from mcp_server.charts.past import Past, bare_view, past_view, shown, trend_line
+from mcp_server.charts.past import Past, bare_view, past_view, shown, trend_lines
 from mcp_server.drawing import draw, prepare
 from mcp_server.drawing.view import USUAL, ChartStyle, ChartView, PastRecord, Point
 from mcp_server.filters.symbol_search import SymbolSearch
@@ -151,15 +151,14 @@ def chart_view(book: Book, subject: Subject, prices: Prices, name: str = "") -> 
     """What a chart shows; the name is that of the company."""
     if isinstance(subject, Past):
         return past_view(book, subject, prices, name)
-    view, plan, lines = subject.view, subject.view.plan, subject.fields["lines"]
+    view, plan = subject.view, subject.view.plan
     return replace(
         bare_view(book, view.symbol, shown(prices, drawn_from(subject)), name),
         pattern=view.pattern,
         direction=view.direction,
         status=view.status,
         as_of=dt.date.fromisoformat(view.as_of),
-        upper=trend_line(lines["upper"]),
-        lower=trend_line(lines["lower"]),
+        lines=trend_lines(subject.fields["lines"]),
         trigger=plan.trigger,
         stop=plan.stop,
         target=plan.target,

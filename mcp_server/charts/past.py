@@ -34,7 +34,6 @@ Trade = Mapping[str, Any]
 """A PastTrade."""
 Change = Mapping[str, Any]
 """A DrawnChange."""
-Lines = tuple[TrendLine, TrendLine]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,7 @@ class Past:
 
     symbol: str
     trade: Trade | None = None
-    lines: Lines | None = None
+    lines: tuple[TrendLine, ...] = ()
     lost: Change | None = None
     """A setup that the night does not list any more, if it is the drawing of this one."""
 
@@ -56,8 +55,7 @@ class Past:
     @classmethod
     def with_trade(cls, symbol: str, trade: Trade) -> Past:
         """A trade of a symbol."""
-        lines = trade.get("lines")
-        return cls(symbol, trade, _drawn(lines) if lines else None)
+        return cls(symbol, trade, trend_lines(trade.get("lines")))
 
     @classmethod
     def lost_by(cls, book: Book, symbol: str, lineage_id: str | None = None) -> Past | None:
@@ -65,7 +63,7 @@ class Past:
         rows = (book.changes() or {"changes": ()})["changes"]
         lost = (row for row in rows if row["symbol"] == symbol and row.get("lines"))
         found = [row for row in lost if lineage_id in (None, row["lineage_id"])]
-        return cls(symbol, None, _drawn(found[-1]["lines"]), found[-1]) if found else None
+        return cls(symbol, None, trend_lines(found[-1]["lines"]), found[-1]) if found else None
 
     @property
     def name(self) -> str:
@@ -78,7 +76,7 @@ class Past:
     def since(self) -> dt.date | None:
         """The session on which its pattern begins, or if that is not known its entry."""
         entry = _day(self.trade["entry_date"]) if self.trade else None
-        return min((line.start[0] for line in self.lines or ()), default=entry)
+        return min((line.start[0] for line in self.lines), default=entry)
 
     def is_among(self, prices: Prices) -> bool:
         """Whether its bars are among those that are kept."""
@@ -128,7 +126,7 @@ def past_view(book: Book, past: Past, prices: Prices, name: str = "") -> ChartVi
     trade = past.trade
     if trade is None:
         return _with_lost(book, past, prices, name) or _with_marks(book, past.symbol, prices, name)
-    mark, lines = _mark(trade), past.lines or (None, None)
+    mark = _mark(trade)
     delisted = ", delisted" if trade.get("exit_reason") == "delisted" else ""
     last = mark.exit and bisect_left(prices.days, mark.exit[0]) + AFTER + 1
     prices = shown(prices.part(slice(last)), past.since)
@@ -137,8 +135,7 @@ def past_view(book: Book, past: Past, prices: Prices, name: str = "") -> ChartVi
         pattern=pattern_words(trade),
         direction=mark.direction,
         note=f"{mark.direction}, {trade['outcome']}{delisted}",
-        upper=lines[0],
-        lower=lines[1],
+        lines=past.lines,
         stop=trade["stop_price"],
         target=trade["target_price"],
         entry=mark.entry,
@@ -157,8 +154,7 @@ def _with_lost(book: Book, past: Past, prices: Prices, name: str) -> ChartView |
         marks=marks_of(book, past.symbol, prices),
         pattern=f"{pattern_words(lost.lost)}, {lost.lost['direction']}",
         note=f"no longer listed: {words_of(lost.lost['reason'], CHANGE_REASONS)}",
-        upper=lost.lines[0],
-        lower=lost.lines[1],
+        lines=lost.lines,
     )
 
 
@@ -174,11 +170,10 @@ def _with_marks(book: Book, symbol: str, prices: Prices, name: str) -> ChartView
 
 def _with_nearest(view: ChartView, drawing: Mapping[str, Any]) -> ChartView:
     """A view with the drawing that came furthest, which is no setup and has no levels."""
-    upper, lower = (trend_line(drawing["lines"][side]) for side in ("upper", "lower"))
     pattern = f"Best drawing, {pattern_words(drawing).lower()}"
     trades = "past trades marked" if view.marks else "no past trade among these bars"
     note = f"no setup, quality {tenths(drawing['quality_pct'])}; {trades}"
-    return replace(view, pattern=pattern, note=note, upper=upper, lower=lower)
+    return replace(view, pattern=pattern, note=note, lines=trend_lines(drawing["lines"]))
 
 
 def marks_of(book: Book, symbol: str, prices: Prices) -> list[TradeMark]:
@@ -204,12 +199,12 @@ def past_words(book: Book, past: Past, prices: Prices | None = None) -> str | No
     return f"{shown} {levels}. {book.disclaimer}"
 
 
-def _drawn(lines: Mapping[str, Any]) -> Lines:
-    return trend_line(lines["upper"]), trend_line(lines["lower"])
+def trend_lines(lines: Mapping[str, Any] | None) -> tuple[TrendLine, ...]:
+    """The upper and the lower line of a setup or of a past trade; none where a night has none."""
+    return (_line(lines["upper"]), _line(lines["lower"])) if lines else ()
 
 
-def trend_line(line: Mapping[str, Any]) -> TrendLine:
-    """A line of a setup or of a past trade."""
+def _line(line: Mapping[str, Any]) -> TrendLine:
     touches = tuple(_point(touch) for touch in line.get("touches", ()))
     return TrendLine(_point(line["start"]), _point(line["end"]), touches)
 

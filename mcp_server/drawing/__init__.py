@@ -25,7 +25,7 @@ def prepare() -> None:
     line, bar = TrendLine((day, 1.0), (day, 1.0), ((day, 1.0),)), [1.0]
     view = ChartView(
         "0123456789", "Triangle", "bullish", "forming", day, [day],
-        bar, bar, bar, bar, line, line, trigger=1.0, stop=0.9, target=1.1, volume=bar,
+        bar, bar, bar, bar, (line, line), trigger=1.0, stop=0.9, target=1.1, volume=bar,
     )  # fmt: skip
     for look in LOOKS.values():
         draw(view, look)

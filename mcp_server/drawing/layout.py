@@ -210,7 +210,8 @@ class Layout:
 def layout(view: ChartView, look: ChartStyle = USUAL) -> Layout:
     """Place everything that a view shows."""
     sheet = SHEETS[look.width]
-    lines, named = _lines(view), tags.levels(view, sheet)
+    lines = tuple(Ray.of(view.dates, line) for line in view.lines)
+    named = tags.levels(view, sheet)
     right = sheet.width - sheet.margin
     if sheet.written:
         beside = tags.scale_width(view, named, sheet) + sheet.leader + tags.pill_width(named, sheet)
@@ -252,13 +253,6 @@ def _lettered(plan: Layout, entered: int | None) -> Layout:
         grid_rows=tuple(int(plan.prices.y(tick)) for tick in ticks),
         grid_columns=tuple(column for column, _ in days),
     )
-
-
-def _lines(view: ChartView) -> tuple[Ray, ...]:
-    """The upper and the lower line over the indices of the sessions, if they are drawn."""
-    if view.upper is None or view.lower is None:
-        return ()
-    return Ray.of(view.dates, view.upper), Ray.of(view.dates, view.lower)
 
 
 def _start(view: ChartView, lines: Sequence[Ray], sheet: Sheet) -> int:

@@ -89,8 +89,8 @@ class ChartView:
     positive, in one currency.
 
     `other` is the second plan of a forming setup that may break out either way.
-    `upper` and `lower` are both None where no lines are drawn. Without a stop and a target no level
-    but the last close is. A trade has `entry`, its breakout session and the price it was entered
+    `lines` are the upper and the lower one, or none. Without a stop and a target no level but the
+    last close is drawn. A trade has `entry`, its breakout session and the price it was entered
     at, and if it is past, `exit`. A `note` is said in place of direction and status. `marks` are
     past trades. `attempts` is how many its formation had, `quality` that of the
     drawing in per cent, if they are known.
@@ -108,8 +108,7 @@ class ChartView:
     high: Sequence[float]
     low: Sequence[float]
     close: Sequence[float]
-    upper: TrendLine | None = None
-    lower: TrendLine | None = None
+    lines: tuple[TrendLine, ...] = ()
     trigger: float | None = None
     stop: float | None = None
     target: float | None = None

@@ -58,7 +58,7 @@ def test_the_same_view_gives_the_same_bytes_pickled_and_in_a_process_that_is_pre
 def test_a_line_runs_through_its_dated_endpoints_and_their_geometric_mean(side: str) -> None:
     shown = view(121)
     plan, pixels = layout(shown), picture(shown)
-    drawn: TrendLine = getattr(shown, side)
+    drawn = shown.lines[side == "lower"]
     middle = math.sqrt(drawn.start[1] * drawn.end[1])
     assert plan.prices.y(90) - plan.prices.y(99) == pytest.approx(
         plan.prices.y(100) - plan.prices.y(110)
@@ -86,7 +86,8 @@ def test_the_pattern_is_shaded_between_its_lines_and_nowhere_else() -> None:
 
 @pytest.mark.proves("PAT-chart-drawing")
 def test_the_last_candle_stands_in_its_column_between_its_low_and_high() -> None:
-    shown = view(120, lower=line(weekdays(120), 60, 119, 80.0, 80.0), stop=80.0)
+    lines = (view(120).lines[0], line(weekdays(120), 60, 119, 80.0, 80.0))
+    shown = view(120, lines=lines, stop=80.0)
     plan, pixels = layout(shown), picture(shown)
     column = plan.sessions.column(plan.sessions.candles - 1)
     plot = pixels[plan.prices.top : plan.prices.bottom, column]
@@ -118,9 +119,9 @@ def test_rising_candles_are_hollow_and_falling_ones_full_and_each_has_its_ink() 
 @pytest.mark.parametrize("width", [720, 1200])
 def test_touches_are_dots_on_the_line_at_their_bar(width: Width) -> None:
     shown = view(120)
-    assert shown.upper is not None
-    touched = TrendLine(shown.upper.start, shown.upper.end, ((shown.dates[80], 112.0),))
-    shown = dataclasses.replace(shown, upper=touched)
+    upper, lower = shown.lines
+    touched = TrendLine(upper.start, upper.end, ((shown.dates[80], 112.0),))
+    shown = dataclasses.replace(shown, lines=(touched, lower))
     plan, pixels = layout(shown, ChartStyle(width=width)), picture(shown, ChartStyle(width=width))
     x, y = plan.touches[0]
     assert (x, y) == (plan.sessions.x(80), plan.prices.y(plan.lines[0].price(80)))
@@ -156,7 +157,8 @@ def test_a_forming_pattern_is_extended_to_the_right_but_not_beyond_its_apex() ->
     wide = [part for part in layout(view()).segments if part.dotted]
     assert [round(part.end[0]) for part in wide] == [layout(view()).sessions.right - 4] * 2
     dates = weekdays(120)
-    tight = view(upper=line(dates, 60, 119, 110.0, 100.2), lower=line(dates, 60, 119, 90.0, 100.0))
+    lines = line(dates, 60, 119, 110.0, 100.2), line(dates, 60, 119, 90.0, 100.0)
+    tight = view(lines=lines)
     upper, lower = (part for part in layout(tight).segments if part.dotted)
     assert upper.end == pytest.approx(lower.end, abs=1e-6)
     assert upper.end[0] < wide[0].end[0]
@@ -195,7 +197,7 @@ def test_a_running_trade_has_its_levels_reward_and_risk_from_the_breakout_on() -
 def test_a_line_that_began_before_the_first_bar_is_cut_at_the_left_edge() -> None:
     shown = view(80)
     early = TrendLine((FIRST_DAY.replace(year=2023), 120.0), (shown.dates[-1], 104.0))
-    shown = dataclasses.replace(shown, upper=early)
+    shown = dataclasses.replace(shown, lines=(early, shown.lines[1]))
     plan, pixels = layout(shown), picture(shown)
     assert plan.segments[0].start[0] < 0
     plot = pixels[plan.prices.top : plan.prices.bottom]
@@ -263,7 +265,10 @@ def test_a_thumbnail_has_candles_lines_and_levels_and_no_text() -> None:
         assert not np.isin(pixels, (Ink.TITLE, Ink.GRID)).any()
 
 
-BARE: dict[str, Any] = dict.fromkeys(("upper", "lower", "trigger", "stop", "target", "record"))
+BARE: dict[str, Any] = {
+    "lines": (),
+    **dict.fromkeys(("trigger", "stop", "target", "record")),
+}
 
 
 def test_bars_without_a_setup_have_their_last_close_alone_and_no_line() -> None:

@@ -93,7 +93,9 @@ def test_a_candle_of_some_sessions_opens_with_the_first_and_closes_with_the_last
 
 
 def test_a_pattern_too_long_for_a_small_picture_has_two_sessions_a_candle_and_says_so() -> None:
-    shown = view(300, upper=line(weekdays(300), 150, 299, 108, 104))
+    shown = view(300)
+    upper = line(weekdays(300), 150, 299, 108, 104)
+    shown = dataclasses.replace(shown, lines=(upper, shown.lines[1]))
     plan = layout(shown, ChartStyle(width=720))
     assert plan.sessions.pack == 2
     assert "2 sessions a candle, log price axis" in [label.text for label in plan.labels]
@@ -115,8 +117,8 @@ def test_the_pole_of_a_pennant_is_in_the_window_and_drawn_from_base_to_tip() -> 
 def test_bars_are_evenly_spaced_whatever_the_calendar_does() -> None:
     shown = view(40)
     gap = [*shown.dates[:20], *(day + dt.timedelta(days=30) for day in shown.dates[20:])]
-    upper, lower = line(tuple(gap), 20, 39, 108, 104), line(tuple(gap), 20, 39, 94, 96)
-    moved = dataclasses.replace(shown, dates=gap, upper=upper, lower=lower, as_of=gap[-1])
+    lines = line(tuple(gap), 20, 39, 108, 104), line(tuple(gap), 20, 39, 94, 96)
+    moved = dataclasses.replace(shown, dates=gap, lines=lines, as_of=gap[-1])
     assert layout(moved).segments == layout(shown).segments
 
 
@@ -135,7 +137,8 @@ def test_a_night_that_kept_too_few_bars_shows_all_that_it_has() -> None:
     shown = view(80)
     early = TrendLine((shown.dates[0] - dt.timedelta(days=70), 120.0), (shown.dates[-1], 104.0))
     gone = shown.dates[0] - dt.timedelta(days=30), 104.5
-    plan = layout(dataclasses.replace(shown, upper=early, entry=gone, status="in_progress"))
+    lines = (early, shown.lines[1])
+    plan = layout(dataclasses.replace(shown, lines=lines, entry=gone, status="in_progress"))
     assert plan.sessions.first == 0
     assert plan.breakout is None
     assert plan.segments[0].start[0] < 0
@@ -147,7 +150,9 @@ def test_a_night_that_kept_too_few_bars_shows_all_that_it_has() -> None:
 def test_dates_are_labelled_by_day_fortnight_or_month_as_the_bars_allow(
     bars: int, expected: str
 ) -> None:
-    plan = layout(view(bars, lower=line(weekdays(bars), 0, bars - 1, 94.0, 96.0)))
+    shown = view(bars)
+    lower = line(weekdays(bars), 0, bars - 1, 94.0, 96.0)
+    plan = layout(dataclasses.replace(shown, lines=(shown.lines[0], lower)))
     texts = [label.text for label in plan.labels if label.baseline == plan.sheet.date_baseline]
     assert expected in texts
     assert 5 <= len(texts) <= 16

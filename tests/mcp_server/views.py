@@ -60,8 +60,10 @@ def view(bars: int = 120, price: float = 100.0, **changes: Any) -> ChartView:
         high=[max(pair) * 1.004 for pair in zip(opened, close, strict=True)],
         low=[min(pair) / 1.004 for pair in zip(opened, close, strict=True)],
         close=close,
-        upper=line(dates, start, end, price * 1.08, price * 1.04),
-        lower=line(dates, start, end, price * 0.94, price * 0.96),
+        lines=(
+            line(dates, start, end, price * 1.08, price * 1.04),
+            line(dates, start, end, price * 0.94, price * 0.96),
+        ),
         trigger=price * 1.04,
         stop=price * 0.96,
         target=price * 1.15,
@@ -84,8 +86,10 @@ def running(bars: int = 120, ago: int = 20, length: int = 0, **changes: Any) -> 
     return dataclasses.replace(
         forming,
         status="in_progress",
-        upper=line(dates, start, at - 1, 108.0, 104.0),
-        lower=line(dates, start, at - 1, 94.0, 96.0),
+        lines=(
+            line(dates, start, at - 1, 108.0, 104.0),
+            line(dates, start, at - 1, 94.0, 96.0),
+        ),
         entry=(dates[at], 104.5),
         **changes,
     )
@@ -94,9 +98,9 @@ def running(bars: int = 120, ago: int = 20, length: int = 0, **changes: Any) -> 
 def pennant(**changes: Any) -> ChartView:
     """A small pattern over the last ten of 120 bars, after a pole of ten bars."""
     dates = weekdays(120)
-    upper, lower = line(dates, 110, 119, 104.0, 102.0), line(dates, 112, 119, 98.0, 100)
+    lines = line(dates, 110, 119, 104.0, 102.0), line(dates, 112, 119, 98.0, 100)
     pole = (dates[100], 97.0), (dates[110], 104.0)
-    return view(pole=pole, upper=upper, lower=lower, **changes)
+    return view(pole=pole, lines=lines, **changes)
 
 
 def picture(shown: ChartView, look: ChartStyle | None = None) -> npt.NDArray[np.uint8]:

@@ -162,7 +162,7 @@ def test_a_trade_that_runs_has_the_lines_of_its_setup(book: Book) -> None:
         if (fields["lineage_id"], fields["attempt"]["number"]) == (trade["lineage_id"], 1)
     )
     lines = past_of(book, "MSFT", trade).lines
-    assert lines is not None
+    assert lines
     assert lines[0].start[1] == upper["start"]["price"]
 
 
@@ -184,12 +184,12 @@ def test_each_past_trade_has_its_lines_as_a_night_served_them_while_it_ran(
         for symbol in ("AAPL", "GOOG", "IBM", "MSFT"):
             for row in trades(book, symbol):
                 lines = past_of(book, symbol, row).lines
-                assert lines is not None
+                assert lines
                 assert all(line.end[0] < dt.date.fromisoformat(row["entry_date"]) for line in lines)
         drawn, prices = past_of(book, "GOOG", early), book.kept_prices("GOOG")
         assert prices is not None
         view = past_view(book, drawn, prices)
-    assert (view.upper, view.lower) == drawn.lines
+    assert view.lines == drawn.lines
     assert drawn.since is not None
     assert view.dates[0] < drawn.since
 
@@ -198,7 +198,7 @@ def test_a_night_that_was_sealed_before_history_had_lines_says_so(data_dir: Path
     reseal(data_dir, forget_lines)
     with closing(active_book(data_dir)) as book:
         newest = trades(book, "GOOG")[0]
-        assert past_of(book, "GOOG", newest).lines is None
+        assert past_of(book, "GOOG", newest).lines == ()
     with serving(data_dir, demo_symbols=("GOOG",)) as live:
         page = Browser(live).get(address("GOOG", newest)).text
     assert "chart.png" in page
@@ -214,8 +214,8 @@ def test_a_symbol_shows_the_drawing_that_it_lost_and_not_another(served: Path) -
             prices = book.kept_prices(symbol)
             assert prices
             view = past_view(book, Past(symbol), prices)
-            assert view.upper
-            assert (view.upper.start[0].isoformat(), view.upper.start[1]) == (
+            upper, _lower = view.lines
+            assert (upper.start[0].isoformat(), upper.start[1]) == (
                 row["lines"]["upper"]["start"]["date"],
                 row["lines"]["upper"]["start"]["price"],
             )

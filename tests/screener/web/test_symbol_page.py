@@ -280,7 +280,7 @@ def test_a_symbol_without_a_setup_says_what_its_best_drawing_lacks_and_shows_it(
             prices = book.kept_prices(symbol)
             assert prices is not None
             view = chart_view(book, Past(symbol), prices)
-            ends = [(line.start, line.end) for line in (view.upper, view.lower) if line]
+            ends = [(line.start, line.end) for line in view.lines]
             assert ends == [
                 tuple((dt.date.fromisoformat(p["date"]), p["price"]) for p in line.values())
                 for line in drawing["lines"].values()
