@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 from authlib.oauth2.rfc6749.errors import InvalidRequestError
 from starlette.requests import Request
 
-from mcp_server.http.requests import BodyTooLargeError, DisconnectedError, read_body
+from mcp_server.http.requests import BodyError, read_body
 
 FORM = "application/x-www-form-urlencoded"
 
@@ -43,10 +43,8 @@ async def body_of(request: Request) -> bytes:
     """
     try:
         return await read_body(request.receive)
-    except BodyTooLargeError as error:
-        raise InvalidRequestError("The body is over 64 KB.", status_code=413) from error
-    except DisconnectedError as error:
-        raise InvalidRequestError("The body was not sent completely.") from error
+    except BodyError as error:
+        raise InvalidRequestError(f"The body {error}.", status_code=error.status) from error
 
 
 def single(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:

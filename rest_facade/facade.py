@@ -17,14 +17,7 @@ from mcp_server.calls.decoding import JsonError, decode
 from mcp_server.calls.errors import ApiError
 from mcp_server.filters.symbol_lists import text_of
 from mcp_server.http.known import Known
-from mcp_server.http.requests import (
-    MAX_BODY,
-    BodyTooLargeError,
-    DisconnectedError,
-    Receive,
-    Scope,
-    read_body,
-)
+from mcp_server.http.requests import BodyError, Receive, Scope, read_body
 from mcp_server.http.responses import (
     PRIVATE,
     PRIVATE_HOUR,
@@ -256,8 +249,6 @@ async def _read_text(receive: Receive, name: str) -> dict[str, Any]:
 async def _read(receive: Receive) -> bytes:
     try:
         return await read_body(receive)
-    except BodyTooLargeError as error:
-        message = f"The body is over {MAX_BODY // 1024} KB."
-        raise ApiError("payload_too_large", message) from error
-    except DisconnectedError as error:
-        raise ApiError("bad_request", "The body was not sent completely.") from error
+    except BodyError as error:
+        code = "payload_too_large" if error.status == 413 else "bad_request"
+        raise ApiError(code, f"The body {error}.") from error

@@ -23,6 +23,8 @@ MAX_FIELDS, MAX_FIELD_BYTES = 100, 64 * 1024
 MAX_BODY = 64 * 1024
 """Most bytes of a body. A list of 200 symbols, the most that a plan tracks, has about 3 KB."""
 
+INCOMPLETE = "was not sent completely"
+
 MAX_DRAINED = 16 * 1024 * 1024
 """Most bytes of a too large body that are received and dropped before the response is sent: a
 client that is still sending does not read it."""
@@ -38,12 +40,12 @@ LISTS = (b"host", b"authorization", b"accept", b"accept-encoding", b"if-match", 
 """Fields whose repetitions are read as one list. A list is no host and no credential."""
 
 
-class BodyTooLargeError(Exception):
-    """The body has more bytes than are accepted."""
+class BodyError(Exception):
+    """A body that is refused with a status; the text ends the sentence that says why."""
 
-
-class DisconnectedError(Exception):
-    """The client went away before its body was complete."""
+    def __init__(self, status: int, fault: str) -> None:
+        super().__init__(fault)
+        self.status = status
 
 
 def join_repeated(fields: dict[bytes, bytes], headers: Iterable[Header]) -> None:
@@ -55,28 +57,28 @@ def join_repeated(fields: dict[bytes, bytes], headers: Iterable[Header]) -> None
             fields[name] = b", ".join(value for each, value in headers if each == name)
 
 
-async def read_body(receive: Receive, most: int = MAX_BODY) -> bytes:
+async def read_body(receive: Receive) -> bytes:
     """The body of a request.
 
     Raises:
-        BodyTooLargeError: it has more bytes than `most`.
-        DisconnectedError: the client went away before the body was complete.
+        BodyError: it has more bytes than `MAX_BODY` (413), or the client went away before it was
+            complete (400).
     """
     message = await receive()
     if message["type"] == "http.disconnect":
-        raise DisconnectedError
+        raise BodyError(400, INCOMPLETE)
     body: bytes = message.get("body", b"")
     size = len(body)
     while message.get("more_body", False) and size <= MAX_DRAINED:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise DisconnectedError
+            raise BodyError(400, INCOMPLETE)
         piece = message.get("body", b"")
         size += len(piece)
-        if size <= most:
+        if size <= MAX_BODY:
             body += piece
-    if size > most:
-        raise BodyTooLargeError
+    if size > MAX_BODY:
+        raise BodyError(413, f"is over {MAX_BODY // 1024} KB")
     return body
 
 

@@ -43,9 +43,7 @@ from mcp_server.calls.decoding import JsonError, decode
 from mcp_server.http.application import TEXT
 from mcp_server.http.known import Known
 from mcp_server.http.requests import (
-    MAX_BODY,
-    BodyTooLargeError,
-    DisconnectedError,
+    BodyError,
     Header,
     Origins,
     Receive,
@@ -373,10 +371,8 @@ def _is_valid(method: str, version: str, params: Mapping[str, Any]) -> bool:
 async def _read_message(receive: Receive) -> Decoded:
     try:
         decoded = decode(await read_body(receive))
-    except BodyTooLargeError as error:
-        raise Refused(_text(413, f"The request is over {MAX_BODY // 1024} KB.")) from error
-    except DisconnectedError as error:
-        raise Refused(_text(400, "The request was not sent completely.")) from error
+    except BodyError as error:
+        raise Refused(_text(error.status, f"The request {error}.")) from error
     except JsonError as error:
         failure = types.ErrorData(code=types.PARSE_ERROR, message="Parse error")
         raise Refused(response(400, _failure(None, failure))) from error

@@ -21,7 +21,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
 from mcp_server.filters.symbol_lists import text_of
-from mcp_server.http.requests import MAX_BODY, BodyTooLargeError, DisconnectedError, read_body
+from mcp_server.http.requests import MAX_BODY, BodyError, read_body
 from screener.web.site.refusals import PageRefusal
 
 TOKEN_FIELD = "token"  # noqa: S105 - a field's name
@@ -58,10 +58,9 @@ async def read_form(request: Request) -> dict[str, str]:
         raise PageRefusal(415, "This URL takes only HTML forms.")
     try:
         body = await read_body(request.receive)
-    except BodyTooLargeError as error:
-        raise PageRefusal(413, "The form is too large.") from error
-    except DisconnectedError as error:
-        raise PageRefusal(400, "The form was not sent completely.") from error
+    except BodyError as error:
+        fault = "is too large" if error.status == 413 else str(error)
+        raise PageRefusal(error.status, f"The form {fault}.") from error
     if kind == MULTIPART:
         fields = await _parts(request, body)
     else:

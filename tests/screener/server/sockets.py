@@ -14,7 +14,7 @@ import pytest
 import uvicorn
 
 from mcp_server.http.application import Application
-from mcp_server.http.requests import DisconnectedError, Receive, Scope, Send, read_body
+from mcp_server.http.requests import BodyError, Receive, Scope, Send, read_body
 from mcp_server.http.responses import response
 from screener.server.connection_limiter import ConnectionLimits
 from screener.server.serving import server_config
@@ -67,7 +67,7 @@ class Echo:
                 while (await receive())["type"] != "http.disconnect":
                     pass
                 self.left.set()
-        except DisconnectedError:
+        except BodyError:  # it went away
             self.left.set()
             return
         await response(200, body or scope["path"].encode())(scope, receive, send)
