@@ -185,11 +185,7 @@ def _record(setup: StoredSetup) -> PastRecord | None:
         name=f"{view.symbol} {label.lower()}" if record.scope == "ticker" else label.capitalize(),
         start=start,
         end=end,
-        sample=record.sample_size,
-        win_rate=record.win_rate_pct,
-        average_loss=record.avg_loss_pct,
-        random_entries=record.placebo_win_rate_pct,
-        verdict=record.verdict,
+        figures=record,
     )
 
 

@@ -192,15 +192,16 @@ def _record(view: ChartView, *, short: bool = False) -> str:
     if record is None:
         return ""
     span = "" if short else f" record, {record.start} to {record.end}"
-    placebo, loss = record.random_entries, record.average_loss
-    beside = f", {SHORT_VERDICTS[record.verdict]}" if record.verdict else ""
+    figures = record.figures
+    placebo, loss = figures.placebo_win_rate_pct, figures.avg_loss_pct
+    beside = f", {SHORT_VERDICTS[figures.verdict]}" if figures.verdict else ""
     random = "" if placebo is None else f" (random entries: {percent(placebo)}{beside})"
     lost = "no loss" if loss is None else f"average loss {change(loss)}"
     counted = "first attempt" if view.attempt > 1 else "trade"
-    counted += "" if record.sample == 1 else "s"
+    counted += "" if figures.sample_size == 1 else "s"
     return (
-        f"{record.name}{span}: {percent(record.win_rate)} of {record.sample:,} {counted} "
-        f"{'won' if short else 'reached the target'}{random}, {lost}"
+        f"{record.name}{span}: {percent(figures.win_rate_pct)} of {figures.sample_size:,} "
+        f"{counted} {'won' if short else 'reached the target'}{random}, {lost}"
     )
 
 

@@ -6,13 +6,10 @@ import datetime as dt
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from store.wire.currency import DOLLARS
-from store.wire.view import PlanView
-
-if TYPE_CHECKING:
-    from store.wire.records import Verdict
+from store.wire.view import PlanView, RecordView
 
 Theme: TypeAlias = Literal["light", "dark"]
 Width: TypeAlias = Literal[320, 720, 1200]
@@ -61,16 +58,12 @@ class TrendLine:
 
 @dataclass(frozen=True, slots=True)
 class PastRecord:
-    """How the trades of a family ended, all in percent; random entries are its placebo."""
+    """How past trades ended, by whose name, and from when to when they were measured."""
 
     name: str
     start: dt.date
     end: dt.date
-    sample: int
-    win_rate: float
-    average_loss: float | None
-    random_entries: float | None
-    verdict: Verdict | None
+    figures: RecordView
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from mcp_server.drawing.canvas import Ink
 from mcp_server.drawing.layout import Layout, layout
 from mcp_server.drawing.tags import spread
 from mcp_server.drawing.text import amount, overlaps
-from mcp_server.drawing.view import WIDTHS, ChartStyle, ChartView, Width
+from mcp_server.drawing.view import WIDTHS, ChartStyle, ChartView, PastRecord, Width
 from store.wire.currency import money
 from store.wire.view import PlanView
 from tests.mcp_server.views import RECORD, boxes, pennant, picture, running, view
@@ -108,8 +108,13 @@ def test_a_chart_says_what_it_shows() -> None:
 RANGE = "1995-03-29 to 2024-06-17"
 
 
-def recorded(**changes: Any) -> ChartView:
-    return view(record=dataclasses.replace(RECORD, **changes))
+def record_with(name: str = RECORD.name, **figures: Any) -> PastRecord:
+    changed = dataclasses.replace(RECORD.figures, **figures)
+    return dataclasses.replace(RECORD, name=name, figures=changed)
+
+
+def recorded(**figures: Any) -> ChartView:
+    return view(record=record_with(**figures))
 
 
 @pytest.mark.parametrize(
@@ -120,10 +125,14 @@ def recorded(**changes: Any) -> ChartView:
         (running(ago=1), "broke out 1 session ago", ()),
         (running(ago=118), "Breakout Jan 3", ("Breakout Jan 3,",)),
         (running(320, ago=250, length=60, as_of=dt.date(2025, 3, 25)), ", 2024", ()),
-        (recorded(average_loss=None), "no loss", ()),
+        (recorded(avg_loss_pct=None), "no loss", ()),
         (view(record=None), "Acme", ("record",)),
-        (recorded(sample=1), "of 1 trade ", ()),
-        (recorded(sample=7, win_rate=0.0), f"Falling wedge record, {RANGE}: 0.00% of 7", ()),
+        (recorded(sample_size=1), "of 1 trade ", ()),
+        (
+            recorded(sample_size=7, win_rate_pct=0.0),
+            f"Falling wedge record, {RANGE}: 0.00% of 7",
+            (),
+        ),
         (view(stop=104.0), "Acme", ("eward to risk",)),
     ],
 )
@@ -142,7 +151,7 @@ def test_a_chart_says_no_more_than_there_is(
 def test_a_win_rate_never_stands_without_its_sample_and_its_average_loss(
     name: str, random_entries: float | None, attempt: int, width: Width
 ) -> None:
-    record = dataclasses.replace(RECORD, name=name, sample=18_934, random_entries=random_entries)
+    record = record_with(name, sample_size=18_934, placebo_win_rate_pct=random_entries)
     said = all_text(running(attempt=attempt, record=record), width).replace(" | ", " ")
     counted = "trades" if attempt == 1 else "first attempts"
     assert f"34.11% of 18,934 {counted}" in said

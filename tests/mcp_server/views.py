@@ -18,6 +18,7 @@ from mcp_server.drawing import draw
 from mcp_server.drawing.canvas import Box
 from mcp_server.drawing.layout import Layout
 from mcp_server.drawing.view import ChartStyle, ChartView, PastRecord, Point, TrendLine
+from store.wire.view import RecordView
 
 FIRST_DAY = dt.date(2024, 1, 2)
 
@@ -25,11 +26,19 @@ RECORD = PastRecord(
     name="Falling wedge",
     start=dt.date(1995, 3, 29),
     end=dt.date(2024, 6, 17),
-    sample=1598,
-    win_rate=34.11,
-    average_loss=-9.05,
-    random_entries=33.05,
-    verdict="not_distinguishable",
+    figures=RecordView(
+        scope="family",
+        sided=False,
+        sample_size=1598,
+        win_rate_pct=34.11,
+        win_rate_ci95=None,
+        avg_r=0.1,
+        avg_win_pct=None,
+        avg_loss_pct=-9.05,
+        placebo_win_rate_pct=33.05,
+        verdict="not_distinguishable",
+        summary=None,
+    ),
 )
 
 

@@ -68,10 +68,11 @@ def test_a_chart_shows_the_type_the_attempt_and_the_record_of_its_own_direction(
         record = fields["track_record"]["family"]
         own = (record["by_direction"] or {}).get(fields["direction"], record)
         assert view.record is not None
-        assert view.record.sample == own["sample_size"]
-        assert view.record.win_rate == own["win_rate_pct"]
-        assert view.record.average_loss == own["avg_loss_pct"]
-        assert view.record.random_entries == own["placebo_win_rate_pct"]
+        figures = view.record.figures
+        assert figures.sample_size == own["sample_size"]
+        assert figures.win_rate_pct == own["win_rate_pct"]
+        assert figures.avg_loss_pct == own["avg_loss_pct"]
+        assert figures.placebo_win_rate_pct == own["placebo_win_rate_pct"]
 
 
 def test_a_chart_names_the_session_that_the_trigger_of_its_symbol_is_for(book: Book) -> None:
