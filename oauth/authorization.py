@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from authlib.oauth2.rfc6749.errors import AccessDeniedError, InvalidRequestError, OAuth2Error
 
-from oauth.client_documents import PageError
+from mcp_server.calls.errors import PageRefusal
 from oauth.clients import Clients
 from oauth.forms import required, single
 from oauth.metadata import ProtectedResource, check_scope
@@ -74,7 +74,7 @@ class Authorization:
         fetch counts for that network. Without one, the app is taken as it was last seen.
 
         Raises:
-            PageError: the client or its redirect address is not known.
+            PageRefusal: the client or its redirect address is not known.
             RedirectError: anything else is wrong.
         """
         client = await self._client(query, network)
@@ -109,7 +109,7 @@ class Authorization:
 
         Raises:
             SignedOutError: the session has ended meanwhile.
-            PageError: the form was used already, the account has too many apps or approves too
+            PageRefusal: the form was used already, the account has too many apps or approves too
                 often, or the client was deleted meanwhile.
         """
         try:
@@ -125,31 +125,32 @@ class Authorization:
                 actor=actor,
             )
         except (AccountError, UnknownClientError) as error:
-            raise PageError(str(error)) from error
+            raise PageRefusal(400, str(error)) from error
         except (TooManyError, UsedFormError) as error:
-            raise PageError(str(error), 409) from error
+            raise PageRefusal(409, str(error)) from error
         except TooOftenError as error:
-            raise PageError(str(error), 429, error.wait) from error
+            raise PageRefusal(429, str(error), error.wait) from error
         return self._location(request.redirect_uri, request.state, [("code", code)])
 
     async def refuse(self, request: AuthorizationRequest, form: ConsentForm) -> str:
         """The address that takes the person's refusal to the client (RFC 6749 section 4.1.2.1).
 
         Raises:
-            PageError: the form was used already.
+            PageRefusal: the form was used already.
         """
         try:
             await self._grants.refuse(form)
         except UsedFormError as error:
-            raise PageError(str(error), 409) from error
+            raise PageRefusal(409, str(error)) from error
         body = AccessDeniedError().get_body()
         return self._location(request.redirect_uri, request.state, body)
 
     async def _client(self, query: Query, network: str | None) -> Client:
         client = await self._clients.find(_only(query, "client_id"), network)
         if client is None:
-            raise PageError(
-                "This app is not registered here. Remove it where you use it, then add it again."
+            raise PageRefusal(
+                400,
+                "This app is not registered here. Remove it where you use it, then add it again.",
             )
         return client
 
@@ -179,7 +180,9 @@ def _redirect_uri(query: Query, client: Client) -> str:
     if not named and len(client.redirect_uris) == 1:
         return client.redirect_uris[0]
     if len(named) != 1 or not is_registered(named[0], client.redirect_uris):
-        raise PageError("The app wants to send you on to an address that it has not registered.")
+        raise PageRefusal(
+            400, "The app wants to send you on to an address that it has not registered."
+        )
     return named[0]
 
 

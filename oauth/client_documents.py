@@ -18,7 +18,7 @@ import anyio
 from authlib.oauth2.rfc6749.errors import OAuth2Error
 from cachetools import TTLCache
 
-from mcp_server.calls.errors import ApiError
+from mcp_server.calls.errors import ApiError, PageRefusal
 from mcp_server.limits.limits import Limiter
 from oauth.fetching import NETWORK_SHARE, SECONDS, Document, FetchError
 from oauth.registration import (
@@ -69,18 +69,6 @@ Read = Callable[[str], Awaitable[Document]]
 log = logging.getLogger(__name__)
 
 
-class PageError(Exception):
-    """An error that is shown to the person on a page, and never sent to an app; the message is
-    written for them."""
-
-    def __init__(self, message: str, status: int = 400, retry_after: int | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.status = status
-        self.retry_after = retry_after
-        """Seconds to wait before trying again."""
-
-
 class ClientDocuments:
     """Reads the documents of clients, and stores what they say beside the registered clients."""
 
@@ -116,7 +104,7 @@ class ClientDocuments:
         """The client that a document describes; the document is read if the stored client is stale.
 
         Raises:
-            PageError: it cannot be read, does not describe this client, or too many were read.
+            PageRefusal: it cannot be read, does not describe this client, or too many were read.
         """
         turn = self._turns.setdefault(client_id, anyio.Lock())
         async with turn:
@@ -134,20 +122,19 @@ class ClientDocuments:
         if client_id in self._failed:
             wait = PAUSE.seconds
             message = f"This app's description could not be read. Wait {wait} s and try again."
-            raise PageError(message, 503, wait)
+            raise PageRefusal(503, message, wait)
         if self._reading[network] >= NETWORK_SHARE:
             message = "Other new apps on your network are being looked up. Try again in a moment."
-            raise PageError(message, 503, math.ceil(SECONDS))
+            raise PageRefusal(503, message, math.ceil(SECONDS))
         try:
             await admit(self._limiter, network)
         except ApiError as error:
             wait = error.retry_after
             if error.code == "unavailable":
                 message = f"No new apps can be admitted now. Wait {wait} s and try again."
-                raise PageError(message, 503, wait) from error
-            raise PageError(
-                f"Too many new apps. Wait {wait} s and try again.", 429, wait
-            ) from error
+                raise PageRefusal(503, message, wait) from error
+            message = f"Too many new apps. Wait {wait} s and try again."
+            raise PageRefusal(429, message, wait) from error
 
     async def _renew(self, client_id: str, network: str) -> Client:
         try:
@@ -157,7 +144,7 @@ class ClientDocuments:
             self._failed[client_id] = True
             message = self._sentence(client_id, error)
             log.info("%s (%s)", message, client_id)
-            raise PageError(message) from error
+            raise PageRefusal(400, message) from error
         return await self._grants.keep_document(
             client_id,
             metadata.client_name,

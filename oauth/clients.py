@@ -40,7 +40,7 @@ class Clients:
         With a network, a new or stale document is read, which counts for that network.
 
         Raises:
-            PageError: it cannot be read, does not describe this client, or too many were read.
+            PageRefusal: it cannot be read, does not describe this client, or too many were read.
         """
         # Every id that we issue is printable ASCII; a database may refuse to search for others.
         if client_id is None or not client_id.isascii() or not client_id.isprintable():

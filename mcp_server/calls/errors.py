@@ -230,6 +230,19 @@ class ApiError(Exception):
         return f"{self.code}: {self.message}{named} {self.tool_fix}"
 
 
+class PageRefusal(Exception):  # noqa: N818 - a refusal is an answer, not a fault
+    """A refusal that a person reads on a page, above the form that it concerns or else by itself.
+    No app and no agent gets it.
+    """
+
+    def __init__(self, status: int, message: str, retry_after: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.retry_after = retry_after
+        """Seconds to wait before trying again."""
+
+
 def busy(retry_after_seconds: int = 1) -> ApiError:
     """The refusal when the service cannot take more work right now."""
     return ApiError(

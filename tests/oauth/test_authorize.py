@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from mcp_server.calls.errors import PageRefusal
 from oauth.authorization import RedirectError
-from oauth.client_documents import PageError
 from store.accounts.audit import Actor
 from store.accounts.grants import Grants
 from tests.accounts import new_form
@@ -64,7 +64,7 @@ def test_without_a_state_none_comes_back(host: Host) -> None:
 
 @pytest.mark.parametrize("client_id", [None, "", "unknown", "' OR 1=1 --", "\0", "é"])
 def test_an_unknown_client_is_told_on_a_page(host: Host, client_id: str | None) -> None:
-    with pytest.raises(PageError, match="not registered") as caught:
+    with pytest.raises(PageRefusal, match="not registered") as caught:
         host.check(host.query(client_id=client_id))
     assert (caught.value.status, caught.value.retry_after) == (400, None)
 
@@ -85,7 +85,7 @@ def test_an_address_that_is_not_registered_is_told_on_a_page(service: Service, u
     """Which other texts are the same address is proven by test_redirects.py."""
     host = new_host(service, redirect_uris=[HTTPS, "https://other.example.com/cb"])
 
-    with pytest.raises(PageError, match="address"):
+    with pytest.raises(PageRefusal, match="address"):
         host.check(host.query(redirect_uri=uri))
 
 
@@ -93,7 +93,7 @@ def test_the_address_may_be_left_out_only_when_there_is_one(service: Service, ho
     two = new_host(service, redirect_uris=[CALLBACK, HTTPS])
 
     assert host.check(host.query(redirect_uri=None)).redirect_uri == CALLBACK
-    with pytest.raises(PageError):
+    with pytest.raises(PageRefusal):
         two.check(two.query(redirect_uri=None))
 
 
@@ -150,7 +150,7 @@ def test_the_same_resource_may_be_named_again(host: Host) -> None:
 def test_a_client_or_address_twice_is_told_on_a_page(host: Host, name: str) -> None:
     query = host.query()
 
-    with pytest.raises(PageError):
+    with pytest.raises(PageRefusal):
         host.check([*query, (name, dict(query)[name])])
 
 
@@ -186,5 +186,5 @@ def test_a_client_deleted_while_its_page_was_open_gets_no_code(
         await Grants(database).delete_client(host.client_id)
         await authorization.approve(request, host.account_id, form=new_form(), actor=Actor("owner"))
 
-    with pytest.raises(PageError, match="no longer"):
+    with pytest.raises(PageRefusal, match="no longer"):
         on_database(service, work)

@@ -12,13 +12,13 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from mcp_server.calls.errors import PageRefusal
 from mcp_server.limits.limits import Limiter, Quotas
 from oauth.client_documents import (
     MAX_CLIENT_ID,
     MAX_PAUSES,
     PAUSE,
     ClientDocuments,
-    PageError,
     document_host,
     lifetime,
 )
@@ -64,7 +64,7 @@ async def reader(net: Internet, tmp_path: Path) -> AsyncIterator[Reader]:
 
 async def refused(reader: Reader, client_id: str) -> str:
     """The message with which a client is refused; checks that nothing of it is stored."""
-    with pytest.raises(PageError) as caught:
+    with pytest.raises(PageRefusal) as caught:
         await reader.documents().client(client_id, HERE)
     assert await reader.grants.client(client_id) is None
     assert caught.value.status == 400
@@ -234,7 +234,7 @@ async def test_a_stale_document_that_is_gone_stops_sign_in_and_costs_no_grant(
     reader.net.server.answers["/leaves"] = response(b"{}", "410 Gone")
     reader.now += dt.timedelta(hours=1)
 
-    with pytest.raises(PageError, match="status 410"):
+    with pytest.raises(PageRefusal, match="status 410"):
         await reader.documents().client(client_id, HERE)
     assert await reader.grants.client(client_id) == before
 
@@ -265,14 +265,14 @@ async def test_slow_servers_of_one_network_leave_places_for_others(reader: Reade
     documents = ClientDocuments(reader.grants, read, limiter(10_000), lambda: reader.now)
 
     async def ask(number: int, network: str) -> None:
-        with pytest.raises(PageError, match="not there"):
+        with pytest.raises(PageRefusal, match="not there"):
             await documents.client(f"{LATER}{number}", network)
 
     async with anyio.create_task_group() as group:
         for number in range(NETWORK_SHARE):
             group.start_soon(ask, number, HERE)
         await until(lambda: len(reading) == NETWORK_SHARE)
-        with pytest.raises(PageError, match="on your network") as caught:
+        with pytest.raises(PageRefusal, match="on your network") as caught:
             await documents.client(f"{LATER}8", HERE)
         group.start_soon(ask, 9, "198.51.100.7")
         await until(lambda: len(reading) == NETWORK_SHARE + 1)
@@ -291,11 +291,11 @@ async def until(holds: Callable[[], bool]) -> None:
 async def test_an_address_that_failed_is_left_alone_for_a_while(reader: Reader) -> None:
     reader.net.server.answers["/mended"] = response(b"no")
     documents, client_id = reader.documents(), address("/mended")
-    with pytest.raises(PageError):
+    with pytest.raises(PageRefusal):
         await documents.client(client_id, HERE)
     reader.net.publish("/mended")
     reader.now += PAUSE - dt.timedelta(seconds=1)
-    with pytest.raises(PageError, match="Wait 10 s") as caught:
+    with pytest.raises(PageRefusal, match="Wait 10 s") as caught:
         await documents.client(client_id, HERE)
     reader.now += dt.timedelta(seconds=1)
 
@@ -310,12 +310,12 @@ async def test_what_is_remembered_of_failures_is_bounded(reader: Reader) -> None
 
     documents = ClientDocuments(reader.grants, read, limiter(10_000), lambda: reader.now)
     for number in range(MAX_PAUSES + 1):
-        with pytest.raises(PageError, match="not there"):
+        with pytest.raises(PageRefusal, match="not there"):
             await documents.client(f"{LATER}{number}", HERE)
 
-    with pytest.raises(PageError, match="not there"):
+    with pytest.raises(PageRefusal, match="not there"):
         await documents.client(f"{LATER}0", HERE)
-    with pytest.raises(PageError, match="Wait 10 s"):
+    with pytest.raises(PageRefusal, match="Wait 10 s"):
         await documents.client(f"{LATER}{MAX_PAUSES}", HERE)
 
 
@@ -324,7 +324,7 @@ async def test_an_address_may_have_only_so_many_documents_read(reader: Reader) -
     documents = reader.documents(per_minute=3)
     for client_id in ids[:3]:
         await documents.client(client_id, HERE)
-    with pytest.raises(PageError) as caught:
+    with pytest.raises(PageRefusal) as caught:
         await documents.client(ids[3], HERE)
 
     assert caught.value.status == 429

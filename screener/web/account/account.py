@@ -6,7 +6,7 @@ import re
 
 from starlette.responses import RedirectResponse, Response
 
-from screener.web.site.refusals import PageRefusal
+from mcp_server.calls.errors import PageRefusal
 from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit
 from store.accounts.accounts import Account

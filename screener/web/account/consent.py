@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from starlette.responses import RedirectResponse, Response
 
+from mcp_server.calls.errors import PageRefusal
 from oauth.authorization import AuthorizationRequest, RedirectError
-from oauth.client_documents import PageError, document_host
+from oauth.client_documents import document_host
 from oauth.names import clean
 from oauth.redirects import destination
 from screener.web.account.reauthentication import check_owner
 from screener.web.site.forms import OUT_OF_DATE, TOKEN_FIELD, address_of, once_until
-from screener.web.site.refusals import PageRefusal
 from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit, sign_in_address
 from store.accounts.accounts import Account
@@ -28,8 +28,6 @@ async def show(visit: Visit, web: WebServices) -> Response:
         return sign_in
     try:
         request = await web.authorization.check(query, visit.network)
-    except PageError as error:
-        raise _refusal(error) from error
     except RedirectError as error:
         # A broken request must not send an anonymous visitor to a client (RFC 9700 4.11.2).
         if visit.account is None:
@@ -49,8 +47,6 @@ async def decide(visit: Visit, web: WebServices, account: Account) -> Response:
     try:
         request = await web.authorization.check(visit.request.query_params.multi_items())
         return await _decided(request, visit, web, account, decision)
-    except PageError as error:
-        raise _refusal(error) from error
     except RedirectError as error:
         return _to_client(error.location)
 
@@ -128,10 +124,6 @@ def _form_of(visit: Visit) -> ConsentForm:
     if until is None:  # check_form lets no such token pass
         raise PageRefusal(403, OUT_OF_DATE)
     return ConsentForm(token, until)
-
-
-def _refusal(error: PageError) -> PageRefusal:
-    return PageRefusal(error.status, error.message, error.retry_after)
 
 
 def _to_client(location: str) -> Response:

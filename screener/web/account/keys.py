@@ -6,8 +6,8 @@ import datetime as dt
 
 from starlette.responses import RedirectResponse, Response
 
+from mcp_server.calls.errors import PageRefusal
 from screener.web.account.reauthentication import check_owner
-from screener.web.site.refusals import PageRefusal
 from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit
 from store.accounts.accounts import Account

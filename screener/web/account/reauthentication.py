@@ -5,8 +5,8 @@ It is asked for at sign-in, and before what a stolen session must not do.
 
 from __future__ import annotations
 
+from mcp_server.calls.errors import PageRefusal
 from screener.web.site.login_limits import Guess, TooManyRefusal
-from screener.web.site.refusals import PageRefusal
 from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit
 from store.accounts.accounts import Account, hash_secret

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from starlette.responses import RedirectResponse, Response
 
+from mcp_server.calls.errors import PageRefusal
 from mcp_server.operations.access import first_plan
 from screener.web.account import keys
 from screener.web.account.consent import AUTHORIZE
@@ -17,7 +18,6 @@ from screener.web.account.reauthentication import (
     verify_password,
 )
 from screener.web.site.access import is_open
-from screener.web.site.refusals import PageRefusal
 from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit, safe_target
 from store.accounts.accounts import FIRST_EMAIL, Account

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from starlette.responses import RedirectResponse
 
+from mcp_server.calls.errors import PageRefusal
 from mcp_server.charts.past import trades_of
 from mcp_server.operations.handlers.changes import ChangeEvent, evening, near_words
 from mcp_server.operations.watchlist import tracked_by
 from screener.web.site.access import sees_scan, sees_ticker
 from screener.web.site.pages import Context, Page
-from screener.web.site.refusals import PageRefusal
 from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit, sign_in_address
 from store.nights.book import Book

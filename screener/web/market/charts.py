@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from starlette.requests import Request
 
-from mcp_server.calls.errors import ApiError
+from mcp_server.calls.errors import ApiError, PageRefusal
 from mcp_server.charts.chart_data import chart_data
 from mcp_server.charts.charts import Subject
 from mcp_server.charts.past import Past
@@ -21,7 +21,6 @@ from mcp_server.operations.symbols import SYMBOL_PATTERN
 from mcp_server.operations.watchlist import tracked_by
 from screener.web.site.access import NO_PLAN, sees_scan, sees_ticker
 from screener.web.site.pages import Page
-from screener.web.site.refusals import PageRefusal
 from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit
 from store.nights.book import Book, StoredSetup

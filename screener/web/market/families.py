@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from mcp_server.calls.errors import PageRefusal
 from screener.web.market.figures import error_bars, histogram
 from screener.web.site.pages import Context, Page
-from screener.web.site.refusals import PageRefusal
 from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit
 from store.nights.book import Book

@@ -12,6 +12,7 @@ from functools import partial
 from markupsafe import Markup
 from starlette.responses import RedirectResponse
 
+from mcp_server.calls.errors import PageRefusal
 from mcp_server.filters.scan_order import COLUMNS as ORDERS
 from mcp_server.filters.scan_order import SORTS
 from mcp_server.operations.handlers.scan import notes
@@ -35,7 +36,6 @@ from screener.web.market.scan_query import Query, read_query
 from screener.web.site.access import NO_PLAN, sees_scan
 from screener.web.site.forms import address_of
 from screener.web.site.pages import Context, Page, download, environment
-from screener.web.site.refusals import PageRefusal
 from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit, sign_in_address
 from store.nights.book import Book

@@ -12,6 +12,7 @@ from urllib.parse import quote
 import orjson
 from starlette.responses import RedirectResponse, Response
 
+from mcp_server.calls.errors import PageRefusal
 from mcp_server.charts.past import Past, past_words
 from mcp_server.filters.symbol_search import MAX_QUERY
 from mcp_server.http.responses import PRIVATE, answer_response
@@ -27,7 +28,6 @@ from screener.web.market.figures import histogram
 from screener.web.market.watchlist import edit
 from screener.web.site.access import NO_PLAN, sees_scan, sees_ticker
 from screener.web.site.pages import Context, Page
-from screener.web.site.refusals import PageRefusal
 from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit, sign_in_address
 from store.accounts.accounts import Account

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 
 from starlette.responses import RedirectResponse
 
-from mcp_server.calls.errors import ApiError
+from mcp_server.calls.errors import ApiError, PageRefusal
 from mcp_server.filters.symbol_lists import WRITERS
 from mcp_server.operations.access import cap_of, check_cap
 from mcp_server.operations.watchlist import Imported, TrackedList, tracked_by
 from screener.web.site.access import sees_scan
 from screener.web.site.pages import Page, download
-from screener.web.site.refusals import PageRefusal
 from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit
 from store.accounts.accounts import Account

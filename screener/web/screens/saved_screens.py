@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from anyio.lowlevel import checkpoint
 from starlette.responses import RedirectResponse
 
+from mcp_server.calls.errors import PageRefusal
 from mcp_server.operations.screen_changes import ScreenChanges
 from mcp_server.operations.screens import address_of, query_of, read_text
 from mcp_server.operations.watchlist import tracked_by
@@ -14,7 +15,6 @@ from screener.web.account.reauthentication import check_owner
 from screener.web.market.scan_query import read_address
 from screener.web.site.access import NO_PLAN, sees_scan
 from screener.web.site.pages import Context, NightStatus, Page
-from screener.web.site.refusals import PageRefusal
 from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit
 from store.accounts.accounts import Account

@@ -15,6 +15,7 @@ from typing import Final
 
 from anyio.lowlevel import checkpoint
 
+from mcp_server.calls.errors import PageRefusal
 from mcp_server.http.responses import PRIVATE, answer_response
 from mcp_server.operations.answers import Answer
 from mcp_server.operations.screen_changes import ScreenChanges
@@ -22,7 +23,6 @@ from mcp_server.operations.screens import query_of, read_text
 from mcp_server.operations.watchlist import tracked_by
 from screener.web.site.access import sees_scan
 from screener.web.site.pages import PROTECTION, Page
-from screener.web.site.refusals import PageRefusal
 from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit
 from store.accounts.accounts import Account

@@ -9,10 +9,9 @@ from dataclasses import replace
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
-from mcp_server.calls.errors import ApiError
+from mcp_server.calls.errors import ApiError, PageRefusal
 from screener.web.site.forms import check_form, read_form
 from screener.web.site.pages import Page
-from screener.web.site.refusals import PageRefusal
 from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit, sign_in_address
 from store.accounts.accounts import Account, hash_secret

@@ -9,12 +9,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from mcp_server.calls.errors import ApiError
+from mcp_server.calls.errors import ApiError, PageRefusal
 from mcp_server.http.application import AGENT_PATHS, OAUTH_PATHS
 from mcp_server.http.requests import is_below, prefers_html
 from mcp_server.limits.limits import Limiter
 from screener.web.site.pages import Pages
-from screener.web.site.refusals import PageRefusal
 
 PROGRAMS = (*AGENT_PATHS, *OAUTH_PATHS, "/.well-known")
 

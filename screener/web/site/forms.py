@@ -20,9 +20,9 @@ from urllib.parse import parse_qsl, urlencode
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
+from mcp_server.calls.errors import PageRefusal
 from mcp_server.filters.symbol_lists import text_of
 from mcp_server.http.requests import MAX_BODY, BodyError, read_body
-from screener.web.site.refusals import PageRefusal
 
 TOKEN_FIELD = "token"  # noqa: S105 - a field's name
 

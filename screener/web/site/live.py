@@ -18,8 +18,8 @@ import orjson
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.types import Receive, Scope, Send
 
+from mcp_server.calls.errors import PageRefusal
 from mcp_server.http.application import share_of
-from screener.web.site.refusals import PageRefusal
 from store.folder.progress import Progress, ProgressFile
 from store.nights.active_night import ActiveNight
 

@@ -13,10 +13,10 @@ import math
 from contextlib import suppress
 from typing import NamedTuple
 
+from mcp_server.calls.errors import PageRefusal
 from mcp_server.limits.counting import Asked, Counting, Hits, RateWindow, UncountedError
 from mcp_server.limits.local_counting import LocalCounting
 from screener.telemetry.metrics import limits_hit
-from screener.web.site.refusals import PageRefusal
 from store.accounts.accounts import hash_secret
 
 WINDOW_MINUTES = 15

@@ -19,13 +19,13 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from mcp_server.calls.errors import PageRefusal
 from mcp_server.http.requests import prefers_markdown
 from mcp_server.http.responses import HttpResponse, answer_response
 from mcp_server.operations.answers import Answer, Answers
 from mcp_server.presentation.age import Age
 from mcp_server.presentation.identity import icon
 from screener.web.site.assets import load_assets
-from screener.web.site.refusals import PageRefusal
 from screener.web.site.visit import Visit
 from store.accounts.accounts import Clock
 from store.ledger.ledger import Withdrawn

@@ -6,9 +6,9 @@ import itertools
 
 import pytest
 
+from mcp_server.calls.errors import PageRefusal
 from mcp_server.limits.local_counting import LocalCounting
 from screener.web.site.login_limits import Guesses, LoginLimits, TooManyRefusal
-from screener.web.site.refusals import PageRefusal
 
 ADA, EVE = "ada@example.com", "eve@example.com"
 HOME, ELSEWHERE = "192.0.2.1", "198.51.100.7"
