@@ -82,12 +82,16 @@ def utc_now() -> dt.datetime:
     return dt.datetime.now(dt.UTC)
 
 
-class Accounts:
-    """Accounts; each method is one transaction."""
+class AccountRows:
+    """Rows of the account database; each method of a subclass is one transaction."""
 
     def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
         self._database = database
         self._clock = clock
+
+
+class Accounts(AccountRows):
+    """The accounts themselves."""
 
     async def add(
         self,

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from store.accounts.accounts import Clock, hash_secret, lock_account, utc_now
+from store.accounts.accounts import AccountRows, hash_secret, lock_account
 from store.accounts.audit import OPERATOR, Actor, EventKind, check_pace, note
 from store.accounts.clients import CLIENT, Client, client_of, make_room
 from store.accounts.credentials import (
@@ -26,7 +26,6 @@ from store.accounts.credentials import (
 )
 from store.accounts.sessions import check_owner
 from store.database import tables
-from store.database.database import Database
 from store.database.engines import upsert
 from store.database.tables import columns_of
 from store.errors import TooManyError, UnknownClientError, UsedFormError
@@ -64,12 +63,8 @@ class Grant:
 GRANT = columns_of(tables.grants, Grant)
 
 
-class Grants:
-    """Clients and grants; each method is one transaction."""
-
-    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
-        self._database = database
-        self._clock = clock
+class Grants(AccountRows):
+    """Clients and grants."""
 
     async def add_client(
         self,

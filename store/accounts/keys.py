@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from store.accounts.accounts import (
     ACCOUNT,
     Account,
+    AccountRows,
     Clock,
     account_of,
     check_name,
@@ -89,15 +90,14 @@ def principal_of(rows: Sequence[Sequence[Any]], now: dt.datetime) -> Principal |
     return Principal(account, key, end)
 
 
-class Keys:
-    """API keys; each method is one transaction."""
+class Keys(AccountRows):
+    """API keys."""
 
     def __init__(
         self, database: Database, *, prefix: str = "ps_live_", clock: Clock = utc_now
     ) -> None:
-        self._database = database
+        super().__init__(database, clock=clock)
         self.prefix = prefix
-        self._clock = clock
 
     async def create(
         self,

@@ -15,18 +15,17 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from store.accounts.accounts import (
     ACCOUNT,
     Account,
-    Clock,
+    AccountRows,
     check_name,
     hash_secret,
     lock_account,
     to_account,
-    utc_now,
 )
 from store.accounts.audit import Actor, EventKind, check_pace, note
 from store.accounts.credentials import end_feeds, new_feed_secret
 from store.accounts.sessions import check_owner
 from store.database import tables
-from store.database.database import VALUE, Database, LookUp
+from store.database.database import VALUE, LookUp
 from store.database.tables import columns_of
 from store.errors import AccountError, TooManyError
 
@@ -69,12 +68,8 @@ OF_FEED = LookUp(
 )
 
 
-class Screens:
-    """Saved screens; each method is one transaction."""
-
-    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
-        self._database = database
-        self._clock = clock
+class Screens(AccountRows):
+    """Saved screens."""
 
     async def of_account(self, account_id: int) -> list[SavedScreen]:
         """The screens of an account, the oldest first."""

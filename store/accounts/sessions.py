@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from store.accounts.accounts import (
     ACCOUNT,
     Account,
+    AccountRows,
     Clock,
     hash_secret,
     lock_account,
@@ -71,8 +72,8 @@ class Session:
     """The network address from which it signed in."""
 
 
-class Sessions:
-    """Sessions by token; each method is one transaction."""
+class Sessions(AccountRows):
+    """Sessions by token."""
 
     def __init__(
         self,
@@ -82,10 +83,9 @@ class Sessions:
         lifetime: dt.timedelta,
         clock: Clock = utc_now,
     ) -> None:
-        self._database = database
+        super().__init__(database, clock=clock)
         self._idle = idle
         self.lifetime = lifetime
-        self._clock = clock
 
     async def start(
         self,
@@ -223,18 +223,13 @@ class Sessions:
             return (await connection.execute(update.values(times))).rowcount > 0
 
 
-class Browsers:
-    """Known browsers: those in which an account has signed in before; each method is one
-    transaction.
+class Browsers(AccountRows):
+    """Known browsers: those in which an account has signed in before.
 
     Each holds a random token, and the database only its SHA-256 (OWASP, "Slow Down Online Guessing
     Attacks with Device Cookies"). The token is no credential: the password is still asked for. It
     only keeps the guesses of strangers apart from those of the account's owner.
     """
-
-    def __init__(self, database: Database, *, clock: Clock = utc_now) -> None:
-        self._database = database
-        self._clock = clock
 
     async def knows(self, token: str, email: str) -> bool:
         """Whether the account with this address has signed in with this browser."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from store.accounts.accounts import ACCOUNT, Clock, hash_secret, utc_now
+from store.accounts.accounts import ACCOUNT, AccountRows, Clock, hash_secret, utc_now
 from store.accounts.audit import HOUR, Actor, EventKind, note
 from store.accounts.credentials import (
     LIFETIMES,
@@ -60,8 +60,8 @@ class TokenPair:
     refresh: str
 
 
-class Tokens:
-    """Codes, access tokens and refresh tokens; each method is one transaction."""
+class Tokens(AccountRows):
+    """Codes, access tokens and refresh tokens."""
 
     def __init__(
         self,
@@ -70,8 +70,7 @@ class Tokens:
         clock: Clock = utc_now,
         leeway: dt.timedelta = dt.timedelta(0),
     ) -> None:
-        self._database = database
-        self._clock = clock
+        super().__init__(database, clock=clock)
         self._leeway = leeway
 
     async def redeem(
