@@ -16,7 +16,7 @@ from mcp_server.calls.callers import NO_CONDITIONS, REST, Caller, Conditions
 from mcp_server.calls.decoding import JsonError, decode
 from mcp_server.calls.errors import ApiError
 from mcp_server.filters.symbol_lists import text_of
-from mcp_server.http.known import Known
+from mcp_server.http.known import MAX_KNOWN_BYTES, Known
 from mcp_server.http.requests import BodyError, Receive, Scope, read_body
 from mcp_server.http.responses import (
     PRIVATE,
@@ -58,9 +58,6 @@ BODY = (
     'and with POST {"text": "SYMBOL,SYMBOL"} or the text itself as text/plain.'
 )
 
-MAX_KNOWN, MAX_KNOWN_BYTES = 2048, 1024
-"""Requests of which it is remembered what they call, and the most bytes of one."""
-
 Methods = Mapping[str, RestRoute]
 
 
@@ -81,7 +78,7 @@ class Facade:
         self._resource = resource
         self._base = base
         self._below = f"{base}/"
-        self._known = Known[tuple[str, bytes], tuple[Operation, Arguments]](MAX_KNOWN)
+        self._known = Known[tuple[str, bytes], tuple[Operation, Arguments]]()
         self._quotas = services.limiter.quotas
         self._documents = documents(self._quotas)
         self._table = _table(ROUTES)

@@ -15,17 +15,22 @@ Key = TypeVar("Key", bound=Hashable)
 Call = TypeVar("Call")
 
 
-class Known(Generic[Key, Call]):
-    """The calls of so many requests; when there are more, all are forgotten."""
+MAX_KNOWN, MAX_KNOWN_BYTES = 2048, 1024
+"""Requests of which it is remembered what they call, and the most bytes of one."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+
+class Known(Generic[Key, Call]):
+    """The calls of so many requests; when there are more, all are forgotten. Whoever keeps one sees
+    that it is not too long.
+    """
+
+    def __init__(self) -> None:
         self._calls: dict[Key, Call] = {}
         self.get = self._calls.get
         """The call of a request, or None."""
 
     def keep(self, key: Key, call: Call) -> None:
         """Remember what a request calls."""
-        if len(self._calls) >= self._most:
+        if len(self._calls) >= MAX_KNOWN:
             self._calls.clear()
         self._calls[key] = call

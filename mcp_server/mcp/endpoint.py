@@ -41,7 +41,7 @@ from pydantic import ValidationError
 from mcp_server.calls.callers import Caller
 from mcp_server.calls.decoding import JsonError, decode
 from mcp_server.http.application import TEXT
-from mcp_server.http.known import Known
+from mcp_server.http.known import MAX_KNOWN_BYTES, Known
 from mcp_server.http.requests import (
     BodyError,
     Header,
@@ -65,9 +65,6 @@ Decoded = dict[str, Any]
 """A JSON-RPC message."""
 
 Key = tuple[bytes, ...]
-
-MAX_KNOWN, MAX_KNOWN_BYTES = 2048, 1024
-"""Calls of which it is remembered that the SDK takes them, and the most bytes of one."""
 
 OBJECTS = ("params", "arguments", "capabilities")
 """Members of a request, and of its parameters, that are objects."""
@@ -144,7 +141,7 @@ class McpEndpoint:
         self._lifespan_state: Any = None
         stamp = {types.SERVER_INFO_META_KEY: server.server_info_stamp}
         self._stamp = orjson.dumps(stamp)[1:-1]
-        self._known = Known[Key, tuple[ToolCall, bytes]](MAX_KNOWN)
+        self._known = Known[Key, tuple[ToolCall, bytes]]()
         # A list is 42 us of work so; made and encoded anew each time it is 550.
         self._stored: dict[tuple[str, str, str], bytes] = {}
 
