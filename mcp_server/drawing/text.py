@@ -21,6 +21,8 @@ from store.wire.words import (
     SHORT_VERDICTS,
     age_words,
     attempt_words,
+    average_loss_words,
+    capitalized,
     change,
     percent,
     ratio,
@@ -193,10 +195,10 @@ def _record(view: ChartView, *, short: bool = False) -> str:
         return ""
     span = "" if short else f" record, {record.start} to {record.end}"
     figures = record.figures
-    placebo, loss = figures.placebo_win_rate_pct, figures.avg_loss_pct
+    placebo = figures.placebo_win_rate_pct
     beside = f", {SHORT_VERDICTS[figures.verdict]}" if figures.verdict else ""
     random = "" if placebo is None else f" (random entries: {percent(placebo)}{beside})"
-    lost = "no loss" if loss is None else f"average loss {change(loss)}"
+    lost = average_loss_words(figures.avg_loss_pct)
     counted = "first attempt" if view.attempt > 1 else "trade"
     counted += "" if figures.sample_size == 1 else "s"
     return (
@@ -221,7 +223,7 @@ def fact_labels(texts: Mapping[str, str], sheet: Sheet) -> Iterator[Label]:
 
 def _row_labels(row: FactRow, texts: Mapping[str, str], sheet: Sheet) -> Iterator[Label]:
     left, right = sheet.margin, sheet.width - sheet.margin
-    end = _opened(_joined(row.right, texts))
+    end = capitalized(_joined(row.right, texts))
     if end:
         end = fit(end, (right - left) * 9 // 20, row.size)
         start = right - text_width(end, row.size)
@@ -234,7 +236,7 @@ def _row_labels(row: FactRow, texts: Mapping[str, str], sheet: Sheet) -> Iterato
         yield label
         left = label.right + row.size * 3 // 4
     rest = _joined(row.left, texts)
-    rows = wrap(rest if lead else _opened(rest), max(0, right - left), row.lines, row.size)
+    rows = wrap(rest if lead else capitalized(rest), max(0, right - left), row.lines, row.size)
     if WHOLE.isdisjoint(row.left) or not any(text.endswith(CUT) for text in rows):
         for number, text in enumerate(rows):
             if text != CUT:
@@ -243,8 +245,3 @@ def _row_labels(row: FactRow, texts: Mapping[str, str], sheet: Sheet) -> Iterato
 
 def _joined(names: tuple[str, ...], texts: Mapping[str, str]) -> str:
     return SEPARATOR.join(text for name in names if (text := clean(texts[name])))
-
-
-def _opened(text: str) -> str:
-    """The text with a capital at its beginning."""
-    return text[:1].upper() + text[1:]

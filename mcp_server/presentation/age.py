@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from store.nights.book import Book
-from store.wire.words import NO_NIGHT, sessions_ended
+from store.wire.words import NO_NIGHT, capitalized, sessions_ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +47,8 @@ class Age:
             return f"This is the night of {self.session}; it does not say which sessions follow."
         if self.missed == 0:
             return f"This night is current: no session has ended since {self.session}."
-        ended = sessions_ended(self.missed, self.named)
-        return (
-            f"{ended[:1].upper()}{ended[1:]} since the night of {self.session}; it is not current."
-        )
+        ended = capitalized(sessions_ended(self.missed, self.named))
+        return f"{ended} since the night of {self.session}; it is not current."
 
     @property
     def fields(self) -> dict[str, Any]:

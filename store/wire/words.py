@@ -102,6 +102,11 @@ def named(names: Sequence[str], most: int = FEW_NAMES) -> str:
     return ", ".join(names[:most]) + more
 
 
+def capitalized(text: str) -> str:
+    """A text with a capital at its beginning."""
+    return text[:1].upper() + text[1:]
+
+
 def adjusted_words(symbols: int) -> str:
     """What is said of past prices in a night in which so many symbols' are adjusted."""
     return (
@@ -336,9 +341,14 @@ def sample_words(view: SetupView, record: RecordView) -> str:
 
 def loss_words(record: RecordView) -> str:
     """The average win, where it is known, and the average loss."""
-    won, lost = record.avg_win_pct, record.avg_loss_pct
+    won = record.avg_win_pct
     win = "" if won is None else f"average win {change(won)}, "
-    return win + ("no loss" if lost is None else f"average loss {change(lost)}")
+    return win + average_loss_words(record.avg_loss_pct)
+
+
+def average_loss_words(loss: float | None) -> str:
+    """An average loss; None is that of no loss at all."""
+    return "no loss" if loss is None else f"average loss {change(loss)}"
 
 
 def record_words(view: SetupView, family: Mapping[str, Any] | None) -> Iterator[str]:
@@ -353,19 +363,19 @@ def record_words(view: SetupView, family: Mapping[str, Any] | None) -> Iterator[
     sides = family.get("by_direction") or {}
     yield from (side["summary"] for plan in view.plans[1:] if (side := sides.get(plan.direction)))
     if expected := expected_words(view):
-        yield f"{expected[:1].upper()}{expected[1:]}."
+        yield f"{capitalized(expected)}."
 
 
 def _told(view: SetupView, record: RecordView) -> Iterator[str]:
     """A record in sentences, as its night wrote it if it did."""
-    won = win_words(record)
-    told = f"{won[:1].upper()}{won[1:]}, {loss_words(record)}: {sample_words(view, record)}."
+    won = capitalized(win_words(record))
+    told = f"{won}, {loss_words(record)}: {sample_words(view, record)}."
     yield record.summary or told
     if record.summary and record.win_rate_ci95:
         low, high = map(percent, record.win_rate_ci95)
         yield f"95% interval of the win rate: {low} to {high}."
     if chance := chance_words(record):
-        yield f"{chance[:1].upper()}{chance[1:]}."
+        yield f"{capitalized(chance)}."
     if record.summary and record.sample_size < FEW and record.verdict != "too_few":
         yield f"{VERDICTS['too_few'].capitalize()}."
 
@@ -458,8 +468,7 @@ def examples_words(found: Mapping[str, Any]) -> str:
     """How examples were picked, from what `store.wire.examples` gives."""
     trades, wins, shown = found["trades"], found["wins"], len(found["shown"])
     won = sum(row["outcome"] == "win" for row in found["shown"])
-    average = found["avg_loss_pct"]
-    loss = "no loss" if average is None else f"average loss {change(average)}"
+    loss = average_loss_words(found["avg_loss_pct"])
     those = f"{plural(trades, 'resolved trade')} with stored bars"
     if shown == trades:
         return f"All {those}: {wins:,} reached the target; {loss}."
