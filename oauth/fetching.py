@@ -36,7 +36,6 @@ AT_ONCE = 8
 """Fetches under way; others wait for a place, within their own time."""
 NETWORK_SHARE = AT_ONCE // 4
 """How many of them one network may have, so that slow servers of one person stop nobody else."""
-RESOLVER_THREADS = AT_ONCE
 
 HEADERS = (
     ("Accept", "application/json"),
@@ -66,7 +65,7 @@ class Resolver:
     """The system's resolver, in a few threads of its own so that slow names block nothing else."""
 
     def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(RESOLVER_THREADS, "resolver")
+        self._threads = ThreadPoolExecutor(AT_ONCE, "resolver")
 
     async def __call__(self, host: str, port: int) -> Sequence[str]:
         entries = await asyncio.get_running_loop().run_in_executor(
