@@ -6,7 +6,7 @@ changes with the night and its age.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 
 import orjson
@@ -19,7 +19,6 @@ from mcp_server.limits.limits import SITE, Quotas
 from mcp_server.mcp.toolsets import EXTENDED, SEVEN, Tool
 from mcp_server.operations.answers import Answer
 from mcp_server.operations.table import OPERATIONS
-from mcp_server.presentation.age import Age
 from mcp_server.presentation.hosts import ACCESS_WORDS, hosts, install
 from mcp_server.presentation.identity import NAME, SUMMARY, TITLE
 from mcp_server.presentation.markdown import render_markdown
@@ -28,7 +27,6 @@ from mcp_server.presentation.rules import CONTENT_RULES
 from rest_facade.listing import CARD_PATH, SERVER_JSON_PATH
 from rest_facade.openapi import openapi
 from rest_facade.routes import ROUTES
-from store.ledger.ledger import Withdrawn
 from store.wire.families import Family
 from store.wire.labels import CHANGE_KINDS, CHANGE_REASONS
 from store.wire.words import QUALITY
@@ -91,14 +89,9 @@ def _arguments_of(tool: Tool) -> list[str]:
     return [name if name in required else f"{name}?" for name in schema["properties"]]
 
 
-def night_fields(age: Age, withdrawn: Sequence[Withdrawn]) -> bytes:
-    """The fields of `/` about the night, which change with it and with the day."""
-    return orjson.dumps({"night": age.fields, "withdrawn": withdrawn})
-
-
 @lru_cache(maxsize=1)
 def link_map(offer: Offer, quotas: Quotas) -> bytes:
-    """The other fields of `/`."""
+    """The fields of `/` that do not tell of the night."""
     base = offer.base_url
     return orjson.dumps(
         {

@@ -12,6 +12,8 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
+import orjson
+
 from mcp_server.calls.callers import NO_CONDITIONS, REST, Caller, Conditions
 from mcp_server.calls.decoding import JsonError, decode
 from mcp_server.calls.errors import ApiError
@@ -38,7 +40,7 @@ from mcp_server.operations.spellings import STRICT, spelled
 from mcp_server.operations.table import OPERATIONS, Operation
 from mcp_server.presentation.age import Age
 from oauth.metadata import ProtectedResource
-from rest_facade.documents import documents, link_map, night_fields
+from rest_facade.documents import documents, link_map
 from rest_facade.routes import ROUTES, RestRoute
 from screener.telemetry.request import note
 
@@ -145,7 +147,7 @@ class Facade:
     def _map(self) -> Answer:
         night = self._services.active_night
         age = Age.of(night.book, self._clock().date())
-        fields = night_fields(age, night.withdrawn)
+        fields = orjson.dumps({"night": age.fields, "withdrawn": night.withdrawn})
         links = link_map(self._services.offer_of_night, self._quotas)
         return Answer(b"%b,%b,%b" % (night.book.envelope, fields[1:-1], links[1:]))
 
