@@ -164,8 +164,7 @@ class Authorization:
         if not CODE_CHALLENGE.fullmatch(challenge):
             raise InvalidRequestError("code_challenge is not an S256 challenge.")
         check_scope(query.get("scope"))
-        if not self._resource.is_named_by(query.get("resource")):
-            raise OAuth2Error("The resource is not this service.", error="invalid_target")
+        self._resource.check_named(query.get("resource"))
         return AuthorizationRequest(client, redirect_uri, query.get("state"), challenge)
 
     def _location(self, redirect_uri: str, state: str | None, body: list[tuple[str, str]]) -> str:

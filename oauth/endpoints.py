@@ -122,8 +122,7 @@ class Endpoints:
             raise OAuth2Error("This grant type is not offered.", error="unsupported_grant_type")
         client = await self._clients.authenticate(request, form)
         # Checked first, so that a wrong target uses up neither code nor token (RFC 8707).
-        if not self._resource.is_named_by(form.get("resource")):
-            raise OAuth2Error("The resource is not this service.", error="invalid_target")
+        self._resource.check_named(form.get("resource"))
         exchange = self._redeem if grant_type == "authorization_code" else self._rotate
         pair = await exchange(form, client, _actor(request))
         if pair is None:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from authlib.common.security import is_secure_transport
 from authlib.oauth2 import rfc8414, rfc9207
-from authlib.oauth2.rfc6749.errors import InvalidScopeError
+from authlib.oauth2.rfc6749.errors import InvalidScopeError, OAuth2Error
 
 from mcp_server.calls.callers import Caller
 from mcp_server.calls.errors import ApiError, no_access
@@ -96,19 +96,23 @@ class ProtectedResource:
             parts.insert(0, f'error="{error}"')
         return "Bearer " + ", ".join(parts)
 
-    def is_named_by(self, resource: str | None) -> bool:
-        """Whether a `resource` parameter (RFC 8707) is absent, this address, one of the others or
-        their origin.
+    def check_named(self, resource: str | None) -> None:
+        """Check that a `resource` parameter (RFC 8707) is absent, this address, one of the others
+        or their origin.
+
+        Raises:
+            OAuth2Error: `invalid_target`: it names something else.
         """
+        if resource is None:
+            return
         address = urlsplit(self.resource)
         known = (self.resource, *self.others, f"{address.scheme}://{address.netloc}")
-        if resource is None:
-            return True
         # Scheme and host are the same in any case (RFC 3986 section 6.2.2.1).
         scheme, slashes, rest = resource.partition("://")
         host, slash, path = rest.partition("/")
         plain = f"{scheme.lower()}{slashes}{host.lower()}{slash}{path}"
-        return plain.removesuffix("/") in known
+        if plain.removesuffix("/") not in known:
+            raise OAuth2Error("The resource is not this service.", error="invalid_target")
 
 
 def resources_of(offer: Offer) -> list[ProtectedResource]:
