@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store.accounts.credentials import LIFETIMES, CredentialKind
+from store.database.engines import keep_newest
 from store.database.tables import clients, columns_of, grants
 
 PER_NETWORK = 1_000
@@ -95,12 +96,5 @@ async def make_room(connection: AsyncConnection, network: str) -> None:
 
 
 async def _keep_newest(connection: AsyncConnection, network: str, most: int) -> None:
-    surplus = (
-        sa.select(clients.c.client_id)
-        .where(UNAPPROVED, clients.c.network == network)
-        .order_by(clients.c.created_at.desc(), clients.c.client_id)
-        .offset(most)
-    )
-    # UNAPPROVED once more: on PostgreSQL a chosen one may have been approved meanwhile.
-    chosen = clients.c.client_id.in_(surplus)
-    await connection.execute(clients.delete().where(chosen, UNAPPROVED))
+    own = UNAPPROVED & (clients.c.network == network)
+    await keep_newest(connection, own, clients.c.created_at, most)

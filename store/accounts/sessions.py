@@ -25,6 +25,7 @@ from store.accounts.accounts import (
 from store.accounts.audit import MAX_TEXT, OPERATOR, Actor, EventKind, note
 from store.database import tables
 from store.database.database import Database
+from store.database.engines import keep_newest
 from store.errors import SignedOutError, StalePasswordError
 
 TOKEN_BYTES = 32
@@ -110,7 +111,8 @@ class Sessions(AccountRows):
                 raise StalePasswordError("The account has changed in the meantime. Sign in again.")
             if replacing is not None:
                 await self._end(connection, _is_of(replacing), EventKind.SIGN_OUT, actor)
-            await _make_room(connection, tables.sessions, account_id, PER_ACCOUNT)
+            own = tables.sessions.c.account_id == account_id
+            await keep_newest(connection, own, tables.sessions.c.seen_at, PER_ACCOUNT - 1)
             await connection.execute(
                 tables.sessions.insert().values(
                     token_hash=hash_secret(token),
@@ -256,18 +258,18 @@ class Browsers(AccountRows):
         browsers, now = tables.browsers, self._clock()
         async with self._database.write() as connection:
             await lock_account(connection, account_id)
+            own = browsers.c.account_id == account_id
             if token is not None:
-                own = browsers.c.token_hash == hash_secret(token)
                 seen = await connection.execute(
                     browsers.update()
-                    .where(own, browsers.c.account_id == account_id)
+                    .where(own, browsers.c.token_hash == hash_secret(token))
                     .values(seen_at=now)
                 )
                 if seen.rowcount:
                     return token
             token = _new_token()
             row = {"token_hash": hash_secret(token), "account_id": account_id, "seen_at": now}
-            await _make_room(connection, browsers, account_id, BROWSERS_PER_ACCOUNT)
+            await keep_newest(connection, own, browsers.c.seen_at, BROWSERS_PER_ACCOUNT - 1)
             await connection.execute(browsers.insert().values(row))
         return token
 
@@ -308,21 +310,6 @@ def live(now: dt.datetime, idle: dt.timedelta, lifetime: dt.timedelta) -> sa.Col
     """Which sessions have been used lately, and did not begin too long ago."""
     sessions = tables.sessions
     return (sessions.c.seen_at > now - idle) & (sessions.c.created_at > now - lifetime)
-
-
-async def _make_room(
-    connection: AsyncConnection, table: sa.Table, account_id: int, most: int
-) -> None:
-    """Delete the sessions or browsers of an account that were unseen for longest, so that one more
-    makes at most so many.
-    """
-    surplus = (
-        sa.select(table.c.token_hash)
-        .where(table.c.account_id == account_id)
-        .order_by(table.c.seen_at.desc(), table.c.token_hash)
-        .offset(most - 1)
-    )
-    await connection.execute(table.delete().where(table.c.token_hash.in_(surplus)))
 
 
 async def _still_holds(connection: AsyncConnection, account_id: int, password_hash: str) -> bool:

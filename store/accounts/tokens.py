@@ -26,6 +26,7 @@ from store.accounts.credentials import (
 from store.accounts.keys import Principal, principal_of
 from store.database import tables
 from store.database.database import VALUE, Database, LookUp
+from store.database.engines import keep_newest
 from store.errors import TooOftenError
 
 REFRESHES_AN_HOUR = 60
@@ -130,7 +131,8 @@ class Tokens(AccountRows):
                         tokens.c.grant_id == grant_id, tokens.c.kind == CredentialKind.ACCESS
                     )
                 )
-                await _forget_oldest(connection, grant_id)
+                used = (tokens.c.grant_id == grant_id) & tokens.c.consumed_at.is_not(None)
+                await keep_newest(connection, used, tokens.c.consumed_at, REMEMBERED)
                 pair = _successors(refresh_token, seed) if seed else _new_pair()
                 return await _issue(connection, grant_id, client_id, pair, now)
             if again := await self._issued(connection, refresh_token, client_id, now):
@@ -286,18 +288,6 @@ async def _note_issue(
     row = (await connection.execute(query.where(grants.c.id == grant_id))).one()
     subject = f"{row.prefix} {row.name}"
     await note(connection, EventKind.TOKENS_ISSUED, actor, now, row.account_id, subject)
-
-
-async def _forget_oldest(connection: AsyncConnection, grant_id: int) -> None:
-    """Delete the refresh tokens that a grant used longest ago, beyond those that are remembered."""
-    tokens = tables.tokens
-    oldest = (
-        sa.select(tokens.c.token_hash)
-        .where(tokens.c.grant_id == grant_id, tokens.c.consumed_at.is_not(None))
-        .order_by(tokens.c.consumed_at.desc(), tokens.c.token_hash)
-        .offset(REMEMBERED)
-    )
-    await connection.execute(tokens.delete().where(tokens.c.token_hash.in_(oldest)))
 
 
 async def _revoke_if_used(
