@@ -138,23 +138,13 @@ class UsageLog:
 
     async def calls_by_key(self, account_id: int, day: dt.date) -> dict[str, int]:
         """The calls of a day by the prefix of the key or grant."""
-        usage = tables.usage
-        query = (
-            sa.select(usage.c.key_prefix, sa.func.sum(usage.c.calls))
-            .where(usage.c.account_id == account_id, usage.c.day == day)
-            .group_by(usage.c.key_prefix)
-        )
-        return {prefix: int(calls) for prefix, calls in await self._database.rows(query)}
+        own = _calls_of(day).where(tables.usage.c.account_id == account_id)
+        return {prefix: int(calls) for _, prefix, calls in await self._database.rows(own)}
 
     async def calls_today(self) -> list[tuple[int, str, int]]:
         """The account, the prefix of the key or grant and its calls of this UTC day, of all."""
-        usage, today = tables.usage, self._now().date()
-        query = (
-            sa.select(usage.c.account_id, usage.c.key_prefix, sa.func.sum(usage.c.calls))
-            .where(usage.c.day == today, usage.c.operation.not_in(UNCOUNTED))
-            .group_by(usage.c.account_id, usage.c.key_prefix)
-        )
-        rows = await self._database.rows(query)
+        is_call = tables.usage.c.operation.not_in(UNCOUNTED)
+        rows = await self._database.rows(_calls_of(self._now().date()).where(is_call))
         return [(account_id, prefix, int(calls)) for account_id, prefix, calls in rows]
 
     async def calls_by_operation(
@@ -196,6 +186,13 @@ class UsageLog:
         except DatabaseUnavailableError as error:
             self.is_behind = True
             log.warning("The usage log could not be written and will be tried again: %s", error)
+
+
+def _calls_of(day: dt.date) -> sa.Select[*tuple[Any, ...]]:
+    """The account, the prefix of the key or grant and its calls of a day, of all."""
+    usage = tables.usage
+    whose = (usage.c.account_id, usage.c.key_prefix)
+    return sa.select(*whose, sa.func.sum(usage.c.calls)).where(usage.c.day == day).group_by(*whose)
 
 
 def _newest(account_id: int) -> sa.CompoundSelect[*tuple[Any, ...]]:
