@@ -45,6 +45,9 @@ HOUR, MINUTES = 3600, 300
 
 NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 
+LATER = {429: "rate_limited", 503: "temporarily_unavailable"}
+"""The errors after which a client tries again; never `invalid_grant`: hosts delete their tokens."""
+
 Endpoint = Callable[[Request], Awaitable[Response]]
 """What Starlette's routes call."""
 
@@ -174,12 +177,11 @@ class Endpoints:
             try:
                 return await self._counted(request, endpoint)
             except ApiError as error:
-                later = _unavailable if error.code == "unavailable" else _too_many
-                return later(error.retry_after)
+                return _later(error.status, error.retry_after)
             except TooOftenError as error:
-                return _too_many(error.wait)
+                return _later(429, error.wait)
             except DatabaseUnavailableError:
-                return _unavailable(1)
+                return _later(503, 1)
 
         return Route(path, respond, methods=["POST"])
 
@@ -208,18 +210,10 @@ def _published(document: Mapping[str, object], seconds: int) -> Endpoint:
     return respond
 
 
-def _too_many(wait: int) -> Response:
-    return _later(429, "rate_limited", wait)
-
-
-def _unavailable(wait: int) -> Response:
-    """The response while something is away; never `invalid_grant`: hosts delete their tokens."""
-    return _later(503, "temporarily_unavailable", wait)
-
-
-def _later(status: int, error: str, wait: int) -> Response:
+def _later(status: int, wait: int) -> Response:
+    """The response to who asks too often, or while something is away."""
     headers = {**NO_STORE, "Retry-After": str(wait)}
-    return JSONResponse({"error": error}, status, headers=headers)
+    return JSONResponse({"error": LATER[status]}, status, headers=headers)
 
 
 def _caller(request: Request) -> Caller:
