@@ -216,10 +216,8 @@ class Tokens(AccountRows):
 async def _issue(
     connection: AsyncConnection, grant_id: int, client_id: str, pair: TokenPair, now: dt.datetime
 ) -> TokenPair:
-    clients, issued = (
-        tables.clients,
-        ((CredentialKind.ACCESS, pair.access), (CredentialKind.REFRESH, pair.refresh)),
-    )
+    clients = tables.clients
+    issued = ((CredentialKind.ACCESS, pair.access), (CredentialKind.REFRESH, pair.refresh))
     await connection.execute(
         clients.update().where(clients.c.client_id == client_id).values(used_at=now)
     )
