@@ -71,11 +71,6 @@ class ProtectedResource:
         """The path of the metadata (RFC 9728 section 3.1)."""
         return RESOURCE_METADATA_ROOT + urlsplit(self.resource).path
 
-    @property
-    def metadata_url(self) -> str:
-        """Where the metadata is found."""
-        return self.authorization_server + self.metadata_path
-
     def metadata(self) -> dict[str, object]:
         """The metadata document (RFC 9728 section 2)."""
         return {
@@ -91,7 +86,7 @@ class ProtectedResource:
 
     def challenge(self, error: str | None = None) -> str:
         """The WWW-Authenticate value (RFC 6750 section 3, RFC 9728 section 5.1)."""
-        parts = [f'resource_metadata="{self.metadata_url}"']
+        parts = [f'resource_metadata="{self.authorization_server}{self.metadata_path}"']
         if error is not None:
             parts.insert(0, f'error="{error}"')
         return "Bearer " + ", ".join(parts)
