@@ -131,7 +131,7 @@ class Tokens(AccountRows):
                         tokens.c.grant_id == grant_id, tokens.c.kind == CredentialKind.ACCESS
                     )
                 )
-                used = (tokens.c.grant_id == grant_id) & tokens.c.consumed_at.is_not(None)
+                used = sa.and_(tokens.c.grant_id == grant_id, tokens.c.consumed_at.is_not(None))
                 await keep_newest(connection, used, tokens.c.consumed_at, REMEMBERED)
                 pair = _successors(refresh_token, seed) if seed else _new_pair()
                 return await _issue(connection, grant_id, client_id, pair, now)
