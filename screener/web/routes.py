@@ -27,7 +27,7 @@ from screener.web.market import (
 from screener.web.screens import saved_screens, screen_feed
 from screener.web.site import assets, live
 from screener.web.site.access import sees_scan
-from screener.web.site.endpoints import Endpoint, PageEndpoints
+from screener.web.site.endpoints import Endpoint, FormPage, MemberHandler, PageEndpoints
 from screener.web.site.pages import Context, Page
 from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit
@@ -37,12 +37,17 @@ def web_routes(web: WebServices, reference: Callable[[Offer], str]) -> list[Rout
     """Every page, and the documentation rendered from the agent reference."""
     visits = PageEndpoints(web)
     anyone, members, parts = visits.anyone, visits.members, visits.parts
+
+    def own(path: str, show: FormPage, change: MemberHandler) -> Route:
+        """A page of a member, which also shows what is refused of the form on it."""
+        return _form(path, members(show), members(change, show))
+
     routes = [
         Route(home.PATH, anyone(home.show)),
         Route(screens.PATH, anyone(screen.show)),
         Route(screen.CSV_PATH, anyone(screen.sheet)),
-        _form(saved_screens.PATH, members(saved_screens.show_all), members(saved_screens.change)),
-        _form(saved_screens.ONE_PATH, members(saved_screens.show), members(saved_screens.feed)),
+        own(saved_screens.PATH, saved_screens.show_all, saved_screens.change),
+        own(saved_screens.ONE_PATH, saved_screens.show, saved_screens.feed),
         Route(screen_feed.PATH, parts(screen_feed.show, web.services.limiter.count_page)),
         Route(symbol.SEARCH_PATH, anyone(symbol.find)),
         Route(symbol.SUGGEST_PATH, parts(symbol.suggest)),
@@ -54,7 +59,7 @@ def web_routes(web: WebServices, reference: Callable[[Offer], str]) -> list[Rout
         Route(families.ONE_PATH, anyone(families.show)),
         Route(changes.PATH, anyone(changes.show)),
         Route(status.PATH, anyone(status.show)),
-        _form(watchlist.PATH, members(watchlist.show), members(watchlist.change)),
+        own(watchlist.PATH, watchlist.show, watchlist.change),
         Route(watchlist.EXPORT_PATH, members(watchlist.export)),
         Route(live.PATH, anyone(_news)),
         Route(method.PATH, partial(method.show, web=web)),
@@ -65,13 +70,13 @@ def web_routes(web: WebServices, reference: Callable[[Offer], str]) -> list[Rout
         Route(robots.PATH, robots.robots),
         Route(assets.PATH, assets.load_assets().respond),
         _form(consent.AUTHORIZE, anyone(consent.show), members(consent.decide, once=True)),
-        _form(keys.PATH, members(keys.show), members(keys.change)),
-        _form(account.PATH, members(account.show), members(account.change)),
+        own(keys.PATH, keys.show, keys.change),
+        own(account.PATH, account.show, account.change),
         Route(account.USAGE, members(account.usage)),
         Route(account.ACTIVITY, members(account.activity)),
         _form(sign_in.SIGN_IN, anyone(sign_in.show), anyone(sign_in.sign_in)),
         Route(sign_in.SIGN_OUT, anyone(sign_in.sign_out), methods=["POST"]),
-        _form(sign_in.PASSWORD, members(sign_in.show_password), members(sign_in.change_password)),
+        own(sign_in.PASSWORD, sign_in.show_password, sign_in.change_password),
     ]
     if web.sign_up:
         sign_up = _form(sign_in.SIGN_UP, anyone(sign_in.show_sign_up), anyone(sign_in.sign_up))

@@ -107,8 +107,7 @@ async def change(visit: Visit, web: WebServices, account: Account) -> Response:
         return RedirectResponse(f"{PATH}?done=everything", 303)
     if await web.sessions.end_own(account.id, form.get("end", ""), actor=visit.actor):
         return RedirectResponse(f"{PATH}?done=ended", 303)
-    refusal = PageRefusal(404, "No such browser is signed in, so nothing was changed.")
-    return await show(visit, web, account, refusal)
+    raise PageRefusal(404, "No such browser is signed in, so nothing was changed.")
 
 
 async def usage(visit: Visit, web: WebServices, account: Account) -> Response:

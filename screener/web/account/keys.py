@@ -28,29 +28,42 @@ KEYS_PER_HOUR = 20
 """Keys that the owner of an account may make within an hour."""
 
 
-async def show(visit: Visit, web: WebServices, account: Account) -> Response:
-    """List the keys and the apps."""
-    notice = NOTICES.get(visit.request.query_params.get("done", ""))
-    return await _page(visit, web, account, notice=notice)
+async def show(
+    visit: Visit,
+    web: WebServices,
+    account: Account,
+    refusal: PageRefusal | None = None,
+    created: tuple[Key, str] | None = None,
+) -> Response:
+    """List the keys and the apps; show a key that was `created`, with its secret."""
+    return web.pages.respond(
+        "keys.html",
+        visit,
+        refusal=refusal,
+        notice=NOTICES.get(visit.request.query_params.get("done", "")),
+        created=created,
+        keys=await web.keys.unrevoked(account.id),
+        apps=await web.grants.unrevoked(account.id),
+        uses=await web.services.usage.last_uses(account.id),
+        offer=web.services.offer,
+        proven=await web.sessions.is_proven(visit.secret),
+        now=web.clock(),
+    )
 
 
 async def change(visit: Visit, web: WebServices, account: Account) -> Response:
     """Revoke a key or an app, or create a key and show its secret, which is shown only once."""
+    if "revoke" in visit.form:
+        await _revoke(visit, web, account)
+        return RedirectResponse(f"{PATH}?done=revoked", 303)
+    await check_owner(web, visit, account)
     try:
-        if "revoke" in visit.form:
-            await _revoke(visit, web, account)
-            return RedirectResponse(f"{PATH}?done=revoked", 303)
-        await check_owner(web, visit, account)
-        key, secret = await _create(visit, web, account)
+        created = await _create(visit, web, account)
     except TooOftenError as error:
-        refusal = PageRefusal(429, str(error), error.wait)
+        raise PageRefusal(429, str(error), error.wait) from error
     except (AccountError, TooManyError) as error:
-        refusal = PageRefusal(400, str(error))
-    except PageRefusal as error:
-        refusal = error
-    else:
-        return await _page(visit, web, account, created=key, secret=secret)
-    return await _page(visit, web, account, refusal=refusal)
+        raise PageRefusal(400, str(error)) from error
+    return await show(visit, web, account, created=created)
 
 
 async def _create(visit: Visit, web: WebServices, account: Account) -> tuple[Key, str]:
@@ -76,29 +89,3 @@ async def _revoke(visit: Visit, web: WebServices, account: Account) -> None:
         return
     if not await web.grants.revoke_grant(account.id, prefix, actor=visit.actor):
         raise PageRefusal(404, "You have no such key, so nothing was changed.")
-
-
-async def _page(
-    visit: Visit,
-    web: WebServices,
-    account: Account,
-    *,
-    refusal: PageRefusal | None = None,
-    notice: str | None = None,
-    created: Key | None = None,
-    secret: str = "",
-) -> Response:
-    return web.pages.respond(
-        "keys.html",
-        visit,
-        refusal=refusal,
-        notice=notice,
-        created=created,
-        secret=secret,
-        keys=await web.keys.unrevoked(account.id),
-        apps=await web.grants.unrevoked(account.id),
-        uses=await web.services.usage.last_uses(account.id),
-        offer=web.services.offer,
-        proven=await web.sessions.is_proven(visit.secret),
-        now=web.clock(),
-    )

@@ -74,17 +74,19 @@ async def sign_up(visit: Visit, web: WebServices) -> Response:
         return _sign_up_page(visit, web, target, refusal)
 
 
-async def show_password(visit: Visit, web: WebServices, _account: Account) -> Response:
+async def show_password(
+    visit: Visit, web: WebServices, _account: Account, refusal: PageRefusal | None = None
+) -> Response:
     """The form that changes the password."""
-    return web.pages.respond("password.html", visit)
+    return web.pages.respond("password.html", visit, refusal=refusal)
 
 
 async def change_password(visit: Visit, web: WebServices, account: Account) -> Response:
     """Set the new password, which ends every session of the account, and start a new one."""
     form = visit.form
+    encoded = await check_password(web, visit, account, form.get("current", ""))
+    new = await hash_new(web, visit, form.get("new", ""), account)
     try:
-        encoded = await check_password(web, visit, account, form.get("current", ""))
-        new = await hash_new(web, visit, form.get("new", ""), account)
         await web.accounts.set_password(
             account.email,
             new,
@@ -92,11 +94,9 @@ async def change_password(visit: Visit, web: WebServices, account: Account) -> R
             end_access="end_access" in form,
             actor=visit.actor,
         )
-        return await _start_session(visit, web, account, new, f"{keys.PATH}?done=password")
     except StalePasswordError as error:
-        return web.pages.respond("password.html", visit, refusal=PageRefusal(400, str(error)))
-    except PageRefusal as refusal:
-        return web.pages.respond("password.html", visit, refusal=refusal)
+        raise PageRefusal(400, str(error)) from error
+    return await _start_session(visit, web, account, new, f"{keys.PATH}?done=password")
 
 
 async def _prove(visit: Visit, web: WebServices) -> tuple[Account, str]:

@@ -79,10 +79,7 @@ async def show(
 
 async def change(visit: Visit, web: WebServices, account: Account) -> Page:
     """Add, remove or move a ticker, depending on the button that was pressed."""
-    try:
-        done = await _change(visit, web, account)
-    except PageRefusal as refusal:
-        return await show(visit, web, account, refusal)
+    done = await _change(visit, web, account)
     if isinstance(done, Imported):
         return await show(visit, web, account, report=done)
     return RedirectResponse(f"{PATH}#{done}", 303)

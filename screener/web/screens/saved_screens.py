@@ -45,13 +45,22 @@ async def show_all(
 
 async def change(visit: Visit, web: WebServices, account: Account) -> Page:
     """Save a screen, or remove one, depending on the form."""
+    form = visit.form
+    if "remove" in form:
+        one = await _found(web, account, form["remove"])
+        await web.screens.remove(account.id, one.id, actor=visit.actor)
+        return RedirectResponse(PATH, 303)
+    if not sees_scan(visit, web):
+        raise PageRefusal(403, NO_PLAN)
+    query, tracked_only = read_address(form.get("address", "")), "tracked_only" in form
+    if query.failed:
+        raise PageRefusal(400, "This screen cannot be run, so it was not saved.")
+    name = form.get("name", "")
     try:
-        return RedirectResponse(await _change(visit, web, account), 303)
+        one = await web.screens.save(account.id, name, query.kept, tracked_only=tracked_only)
     except (AccountError, TooManyError) as error:
-        refusal = PageRefusal(400, str(error))
-    except PageRefusal as error:
-        refusal = error
-    return await show_all(visit, web, account, refusal)
+        raise PageRefusal(400, str(error)) from error
+    return RedirectResponse(f"{PATH}/{one.id}", 303)
 
 
 async def show(
@@ -86,13 +95,11 @@ async def feed(visit: Visit, web: WebServices, account: Account) -> Page:
     if visit.form.get("feed") == "end":
         await web.screens.end_feed(account.id, one.id, actor=visit.actor)
         return RedirectResponse(f"{PATH}/{one.id}", 303)
+    await check_owner(web, visit, account)
     try:
-        await check_owner(web, visit, account)
         secret = await web.screens.new_feed(account.id, one.id, visit.secret, actor=visit.actor)
     except TooOftenError as error:
-        return await show(visit, web, account, PageRefusal(429, str(error), error.wait))
-    except PageRefusal as refusal:
-        return await show(visit, web, account, refusal)
+        raise PageRefusal(429, str(error), error.wait) from error
     return await show(visit, web, account, secret=secret or "")
 
 
@@ -112,23 +119,6 @@ async def changes_of(
             changes[one.id] = found
             await checkpoint()  # others go on in between
         return changes, web.pages.status(book)
-
-
-async def _change(visit: Visit, web: WebServices, account: Account) -> str:
-    """Do what the form asks; where to go on."""
-    form = visit.form
-    if "remove" in form:
-        one = await _found(web, account, form["remove"])
-        await web.screens.remove(account.id, one.id, actor=visit.actor)
-        return PATH
-    if not sees_scan(visit, web):
-        raise PageRefusal(403, NO_PLAN)
-    query, tracked_only = read_address(form.get("address", "")), "tracked_only" in form
-    if query.failed:
-        raise PageRefusal(400, "This screen cannot be run, so it was not saved.")
-    name = form.get("name", "")
-    one = await web.screens.save(account.id, name, query.kept, tracked_only=tracked_only)
-    return f"{PATH}/{one.id}"
 
 
 async def _found(web: WebServices, account: Account, number: str) -> SavedScreen:

@@ -34,6 +34,8 @@ Endpoint = Callable[[Request], Awaitable[Page]]
 """What the routes of the pages call."""
 Handler = Callable[[Visit, WebServices], Awaitable[Page]]
 MemberHandler = Callable[[Visit, WebServices, Account], Awaitable[Page]]
+FormPage = Callable[..., Awaitable[Page]]
+"""Handles a member's visit too; it may be given a refusal, which it shows above its form."""
 Count = Callable[[str, str | None], Awaitable[None]]
 """Counts a request of a network and a session."""
 
@@ -53,16 +55,25 @@ class PageEndpoints:
 
         return self._guarded(work)
 
-    def members(self, handler: MemberHandler, *, once: bool = False) -> Endpoint:
+    def members(
+        self, handler: MemberHandler, page: FormPage | None = None, *, once: bool = False
+    ) -> Endpoint:
         """An endpoint for signed-in visitors; others sign in first and come back.
 
-        With `once`, its form is one that works once.
+        What the handler refuses is shown on the `page`, or else on one of its own. With `once`, its
+        form is one that works once.
         """
 
         async def work(visit: Visit) -> Page:
             if visit.account is None:
                 return RedirectResponse(sign_in_address(visit.request), 303)
-            return await handler(await self._read(visit, once=once), self._web, visit.account)
+            account, visit = visit.account, await self._read(visit, once=once)
+            try:
+                return await handler(visit, self._web, account)
+            except PageRefusal as refusal:
+                if page is None:
+                    raise
+                return await page(visit, self._web, account, refusal)
 
         return self._guarded(work)
 
