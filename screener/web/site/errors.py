@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
 
 from mcp_server.calls.errors import ApiError, PageRefusal
 from mcp_server.http.application import AGENT_PATHS, OAUTH_PATHS
 from mcp_server.http.requests import is_below, prefers_html
+from mcp_server.http.responses import error_response
 from mcp_server.limits.limits import Limiter
-from screener.web.site.pages import Pages
+from screener.web.site.pages import Page, Pages
 
 PROGRAMS = (*AGENT_PATHS, *OAUTH_PATHS, "/.well-known")
 
@@ -23,40 +23,38 @@ SENTENCES = {
     500: "Something went wrong here, and the error was logged. Try again in a moment.",
 }
 
-Handler = Callable[[Request, Any], Awaitable[Response]]
+Handler = Callable[[Request, Any], Awaitable[Any]]
+"""Makes a response; Starlette's type of it names only its own."""
 
 
 def exception_handlers(pages: Pages, docs_url: str, limiter: Limiter) -> dict[Any, Handler]:
     """Starlette's handlers for a request that no route takes, and for one that fails."""
 
-    async def no_route(request: Request, error: HTTPException) -> Response:
+    async def no_route(request: Request, error: HTTPException) -> Page:
         refusal = ApiError("method_not_allowed" if error.status_code == 405 else "not_found")
         try:
             await limiter.count_other(request.scope["caller"], "refused")
         except ApiError as limited:
             refusal = limited
-        response = _response(request, refusal, docs_url, pages)
-        response.headers.update(error.headers or {})
-        return response
+        return _response(request, refusal, docs_url, pages, error.headers or {})
 
-    async def crash(request: Request, _error: Exception) -> Response:
+    async def crash(request: Request, _error: Exception) -> Page:
         # Starlette raises the error again behind this response, and the server logs it.
-        return _response(request, ApiError("internal_error"), docs_url, pages)
+        return _response(request, ApiError("internal_error"), docs_url, pages, {})
 
     return {HTTPException: no_route, Exception: crash}
 
 
-def _response(request: Request, error: ApiError, docs_url: str, pages: Pages) -> Response:
+def _response(
+    request: Request, error: ApiError, docs_url: str, pages: Pages, more: Mapping[str, str]
+) -> Page:
     path, accept = request.url.path, request.headers.get("accept", "").encode("latin-1")
     for_programs = is_below(path, PROGRAMS)
-    words = SENTENCES.get(error.status, error.message)
-    wait = (error.details or {}).get("retry_after_seconds", 0)
-    if prefers_html(accept) and not for_programs:
-        response = pages.refuse(path, PageRefusal(error.status, words, wait))
-    else:
-        headers = {"Cache-Control": "no-store"}
-        headers |= {"Retry-After": str(wait)} if wait else {}
-        response = JSONResponse(error.body(docs_url), error.status, headers)
     if not for_programs:
-        response.headers["Vary"] = "Accept"
+        more = {**more, "Vary": "Accept"}
+    if for_programs or not prefers_html(accept):
+        return error_response(error, docs_url, more)
+    words = SENTENCES.get(error.status, error.message)
+    response = pages.refuse(path, PageRefusal(error.status, words, error.retry_after))
+    response.headers.update(more)
     return response
