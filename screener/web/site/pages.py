@@ -201,7 +201,6 @@ def environment() -> Environment:
         multiple=words.multiple,
         signed=words.signed,
         plain=plain,
-        ratio=words.ratio,
     )
     made.globals.update(
         words=words,
