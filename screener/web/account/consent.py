@@ -10,7 +10,7 @@ from oauth.client_documents import document_host
 from oauth.names import clean
 from oauth.redirects import destination
 from screener.web.account.reauthentication import check_owner
-from screener.web.site.forms import OUT_OF_DATE, TOKEN_FIELD, address_of, once_until
+from screener.web.site.forms import TOKEN_FIELD, address_of, once_token, once_until
 from screener.web.site.services import WebServices
 from screener.web.site.visit import Visit, sign_in_address
 from store.accounts.accounts import Account
@@ -57,6 +57,7 @@ async def _page(
     web: WebServices,
     refusal: PageRefusal | None = None,
 ) -> Response:
+    address = address_of(visit.request)
     return web.pages.respond(
         "consent.html",
         visit,
@@ -65,8 +66,8 @@ async def _page(
         name=shown_name(request.client.name),
         host=document_host(request.client.client_id),
         destination=destination(request.redirect_uri),
-        action=address_of(visit.request),
-        token=visit.once_token(address_of(visit.request), web.clock()),
+        action=address,
+        token=once_token(visit.secret, address, web.clock()),
         proven=await web.sessions.is_proven(visit.secret),
         read_only="read_only" in visit.form,
     )
@@ -92,7 +93,8 @@ async def _broken(
 async def _decided(
     request: AuthorizationRequest, visit: Visit, web: WebServices, account: Account, decision: str
 ) -> Response:
-    form = _form_of(visit)
+    token = visit.form[TOKEN_FIELD]
+    form = ConsentForm(token, once_until(token))
     if decision == "refuse":
         return _to_client(await web.authorization.refuse(request, form))
     try:
@@ -116,14 +118,6 @@ def shown_name(name: str) -> str:
     if len(name) > NAME_LENGTH:
         name = name[: NAME_LENGTH - 1] + "…"
     return name or "An app without a name"
-
-
-def _form_of(visit: Visit) -> ConsentForm:
-    token = visit.form[TOKEN_FIELD]
-    until = once_until(token)
-    if until is None:  # check_form lets no such token pass
-        raise PageRefusal(403, OUT_OF_DATE)
-    return ConsentForm(token, until)
 
 
 def _to_client(location: str) -> Response:

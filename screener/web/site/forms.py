@@ -101,10 +101,16 @@ def once_token(secret: str, address: str, now: dt.datetime) -> str:
     return _once(secret, address, f"{int(now.timestamp()):08x}{secrets.token_hex(12)}")
 
 
-def once_until(token: str) -> dt.datetime | None:
-    """Until when a form that works once may be used, by its token; None if it is no such token."""
+def once_until(token: str) -> dt.datetime:
+    """Until when a form that works once may be used, by its token.
+
+    Raises:
+        PageRefusal: it is no such token.
+    """
     parts = ONCE_TOKEN.fullmatch(token)
-    return dt.datetime.fromtimestamp(int(parts[1], 16), dt.UTC) + ONCE_LASTS if parts else None
+    if parts is None:
+        raise PageRefusal(403, OUT_OF_DATE)
+    return dt.datetime.fromtimestamp(int(parts[1], 16), dt.UTC) + ONCE_LASTS
 
 
 def check_form(
@@ -129,8 +135,7 @@ def check_form(
     if once is None:
         expected = form_token(secret, address)
     else:
-        until = once_until(token)
-        if until is None or until <= once:
+        if once_until(token) <= once:
             raise PageRefusal(403, OUT_OF_DATE)
         expected = _once(secret, address, token[:32])
     if not hmac.compare_digest(token.encode(), expected.encode()):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from starlette.requests import Request
 
 from mcp_server.calls.callers import Caller
 from mcp_server.http.requests import MAX_QUERY
-from screener.web.site.forms import address_of, form_token, once_token
+from screener.web.site.forms import address_of, form_token
 from store.accounts.accounts import Account
 from store.accounts.audit import Actor
 
@@ -61,10 +60,6 @@ class Visit:
     def token(self, address: str) -> str:
         """The token of a form that posts to an address."""
         return form_token(self.secret, address)
-
-    def once_token(self, address: str, now: dt.datetime) -> str:
-        """The token of a form that works once."""
-        return once_token(self.secret, address, now)
 
 
 def sign_in_address(request: Request) -> str:
