@@ -55,8 +55,9 @@ class Guess(NamedTuple):
 class TooManyRefusal(PageRefusal):
     """429: there were too many attempts."""
 
-    def __init__(self, message: str, retry_after: int, *, first: bool) -> None:
-        super().__init__(429, message, retry_after)
+    def __init__(self, wait: int, *, first: bool) -> None:
+        message = f"Too many attempts. Wait {math.ceil(wait / 60)} min and try again."
+        super().__init__(429, message, wait)
         self.first = first
         """Whether it is the first in the window for its account, or for a network over its own
         limit, which may name any account."""
@@ -105,7 +106,9 @@ class LoginLimits:
         if not hits.counted:
             who = network if hits.full(buckets) == self._networks else account
             first = (await self._hit((self._refused, who))).counted
-            raise _refusal(network, hits.wait, first=first)
+            limits_hit.labels("passwords").inc()
+            log.warning("Password attempts from %s are refused for now: too many.", network)
+            raise TooManyRefusal(hits.wait, first=first)
         return Guess(account, buckets)
 
     async def give_back(self, attempt: Guess) -> None:
@@ -124,11 +127,3 @@ class LoginLimits:
         except UncountedError as error:
             words = f"This cannot be tried right now. Wait {error.wait} s and try again."
             raise PageRefusal(503, words, error.wait) from error
-
-
-def _refusal(network: str, wait: int, *, first: bool) -> TooManyRefusal:
-    limits_hit.labels("passwords").inc()
-    log.warning("Password attempts from %s are refused for now: too many.", network)
-    minutes = math.ceil(wait / 60)
-    message = f"Too many attempts. Wait {minutes} min and try again."
-    return TooManyRefusal(message, wait, first=first)
