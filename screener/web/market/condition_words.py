@@ -66,10 +66,6 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
 }
 """Every kind by its group, in the order of the menu."""
 
-LABELS: Mapping[str, str] = {
-    kind: label for group in GROUPS.values() for kind, label in group.items()
-}
-
 COMPARISONS: Mapping[str, str] = {
     "<": "below",
     "<=": "at most",
@@ -99,12 +95,11 @@ class Field:
     periods: Sequence[tuple[str, str]]
 
 
-def _field(kind: FilterKind) -> Field:
+def _field(kind: FilterKind, label: str) -> Field:
     choices = tuple((choice, choice) for choice in kind.accepted)
     if kind.takes == "boolean":
         choices = tuple(ANSWERS.items())
     periods = tuple((str(period), _period(kind, period)) for period in kind.periods)
-    label = LABELS[kind.name]
     meaning, _, _ = kind.meaning.partition(" For ")  # what else a program may ask for
     hint = "" if meaning == f"{label}." else meaning
     return Field(kind, label, _unit(kind), hint, choices, periods)
@@ -124,5 +119,7 @@ def _period(kind: FilterKind, period: Period) -> str:
     return f"{count} {span}{'s' if count > 1 else ''}"
 
 
-FIELDS: Mapping[str, Field] = {name: _field(KINDS[name]) for name in LABELS}
+FIELDS: Mapping[str, Field] = {
+    name: _field(KINDS[name], label) for group in GROUPS.values() for name, label in group.items()
+}
 """Every kind as the form shows it."""

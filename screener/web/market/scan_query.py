@@ -69,7 +69,7 @@ VIEW_PROBLEMS: Mapping[str, str] = {
     "view": "Choose the table or the charts.",
     "columns": "Choose columns from the list.",
 }
-"""Defaults of how rows are shown."""
+"""What to do about a parameter of how rows are shown."""
 
 
 UNREADABLE = "The conditions in this URL cannot be read. Start again from those below."

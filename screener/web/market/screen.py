@@ -30,7 +30,7 @@ from screener.web.market.columns import (
     rows_of,
     sheet_of,
 )
-from screener.web.market.condition_words import COMPARISONS, FIELDS, GROUPS, LABELS
+from screener.web.market.condition_words import COMPARISONS, FIELDS, GROUPS
 from screener.web.market.presets import PRESETS
 from screener.web.market.scan_query import Query, read_query
 from screener.web.site.access import NO_PLAN, sees_scan
@@ -183,7 +183,7 @@ def _results(web: WebServices, book: Book, query: Query, found: Matches) -> Cont
         "count": count,
         "counts": _counts(sizes, query),
         "notes": list(dict.fromkeys(notes(book, arguments, found, positions))),
-        "without_evidence": {LABELS[k]: n for k, n in found.without_evidence.items()},
+        "without_evidence": {FIELDS[k].label: n for k, n in found.without_evidence.items()},
         "tabs": [
             Tab(status, label, sizes[status], query.address(status=addresses[status], offset="0"))
             for status, label in STATUSES

@@ -34,7 +34,7 @@ from mcp_server.operations.screens import (
 )
 from screener.web.market.columns import COLUMNS as SHOWN
 from screener.web.market.columns import USUAL
-from screener.web.market.condition_words import COMPARISONS, LABELS
+from screener.web.market.condition_words import COMPARISONS, FIELDS
 from screener.web.market.scan_query import ADD, COLUMN, PARTS, read_query
 from store.database.migrations.versions.v0010_queries_of_screens import query_of as migrated
 from tests.agent import call, connected
@@ -160,8 +160,8 @@ def _fill(controls: Form, kind: FilterKind, evidence: dict[str, Any]) -> dict[st
 
 
 def test_every_kind_and_comparison_has_a_label() -> None:
-    assert set(LABELS) == set(KINDS)
-    assert len(set(LABELS.values())) == len(KINDS)
+    assert set(FIELDS) == set(KINDS)
+    assert len({field.label for field in FIELDS.values()}) == len(KINDS)
     assert set(COMPARISONS) == set(OPERATORS)
 
 
