@@ -116,20 +116,20 @@ def follower_of(settings: Settings, clock: Clock) -> Follower | None:
     )
 
 
-def fetch_first(settings: Settings, seconds: float = START_SECONDS) -> None:
+def fetch_first(settings: Settings) -> None:
     """Fetch the night of the shared store before anything is served, if there is such a store.
 
-    Whatever fails, the service starts: with the night of the data folder, or without one. After so
-    many seconds the fetch goes on beside the service.
+    Whatever fails, the service starts: with the night of the data folder, or without one. After
+    `START_SECONDS` the fetch goes on beside the service.
     """
     follower = follower_of(settings, lambda: dt.datetime.now(dt.UTC))
     if follower is None:
         return
-    err.print(f"Looking for the night in {follower.place}, for at most {seconds:g} s.")
+    err.print(f"Looking for the night in {follower.place}, for at most {START_SECONDS:g} s.")
     # Not one of anyio's: what hangs must not keep the process from ending.
     thread = threading.Thread(target=follower.look, daemon=True)
     thread.start()
-    thread.join(seconds)
+    thread.join(START_SECONDS)
     why = follower.trouble.why if follower.trouble else ""
     if thread.is_alive():
         why = "the night is still being fetched."
