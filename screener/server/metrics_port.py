@@ -126,10 +126,6 @@ class WorkerMetrics(Collector):
         self._folder = folder
         self._merged = MultiProcessCollector(None, str(folder))  # type: ignore[no-untyped-call]
 
-    def describe(self) -> Iterable[Metric]:
-        """Nothing: what there is depends on the workers."""
-        return []
-
     def collect(self) -> Iterable[Metric]:
         """The metrics of all workers together."""
         living = [os.getpid()]
