@@ -23,13 +23,7 @@ from mcp_server.charts.past import Past, bare_view, past_view, shown, trend_line
 from mcp_server.drawing import draw, prepare
 from mcp_server.drawing.view import USUAL, ChartStyle, ChartView, PastRecord, Point
 from mcp_server.filters.symbol_search import SymbolSearch
-from screener.telemetry.metrics import (
-    charts_cache,
-    drawing_seconds,
-    drawings_waiting,
-    limits_hit,
-    timed,
-)
+from screener.telemetry.metrics import charts_cache, drawing_seconds, drawings_waiting, limits_hit
 from store.errors import StoreError
 from store.folder.files import private_folder, replace_file
 from store.nights.book import Book, PerBook, Prices, StoredSetup
@@ -105,7 +99,7 @@ class Charts:
             raise busy()
         done = self._drawing[path] = anyio.Event()
         try:
-            with drawings_waiting.track_inprogress(), timed(drawing_seconds):
+            with drawings_waiting.track_inprogress(), drawing_seconds.time():
                 name = self._directories.of(book).name(symbol) or ""
                 view = chart_view(book, subject, prices, name)
                 png = await self._apart(draw, view, look)

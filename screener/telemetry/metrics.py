@@ -11,10 +11,7 @@ multiprocess mode), which it finds by an environment variable when it is importe
 from __future__ import annotations
 
 import platform
-import time
 from collections import Counter as Counted
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Literal, NamedTuple, get_args
 
 from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics
@@ -207,16 +204,6 @@ class Lookups:
 
 
 answers_cache, principals_cache, charts_cache = map(Lookups, ("answers", "principals", "charts"))
-
-
-@contextmanager
-def timed(histogram: Histogram) -> Iterator[None]:
-    """Observe how long the block took, however it ended."""
-    began = time.perf_counter()
-    try:
-        yield
-    finally:
-        histogram.observe(time.perf_counter() - began)
 
 
 def announce(version: str) -> None:

@@ -25,7 +25,7 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from screener.telemetry.metrics import database_seconds, timed
+from screener.telemetry.metrics import database_seconds
 from store.database.engines import (
     STATEMENT,
     Server,
@@ -163,7 +163,7 @@ class Database:
             DatabaseError: the database refused the statement.
         """
         if self.server is None:
-            with suppress(sqlite3.Error), timed(STATEMENT):
+            with suppress(sqlite3.Error), STATEMENT.time():
                 return look_up.rows(self.reader(), value)
         return await self.rows(look_up.query, {"value": value})
 
@@ -366,6 +366,6 @@ async def _timed(
 ) -> AsyncIterator[AsyncConnection]:
     """A connection, the wait for which is timed."""
     async with AsyncExitStack() as stack:
-        with timed(CONNECTING):
+        with CONNECTING.time():
             connection = await stack.enter_async_context(connecting)
         yield connection
