@@ -79,10 +79,20 @@ async def show(
 
 async def change(visit: Visit, web: WebServices, account: Account) -> Page:
     """Add, remove or move a ticker, depending on the button that was pressed."""
-    done = await _change(visit, web, account)
-    if isinstance(done, Imported):
-        return await show(visit, web, account, report=done)
-    return RedirectResponse(f"{PATH}#{done}", 303)
+    form, anchor = visit.form, "list"
+    direction = next((name for name in STEPS if name in form), None)
+    if direction is not None:
+        symbol = form[direction]
+        with _changing(web, account) as own:
+            moved = await own.move(symbol, STEPS[direction])
+        anchor = symbol if symbol in moved.after else anchor
+    elif "remove" in form:
+        await edit(web, account, [], [form["remove"]])
+    else:
+        text = next((form[name] for name in ("file", "list", "add") if form.get(name)), "")
+        if report := await _add(web, account, text):
+            return await show(visit, web, account, report=report)
+    return RedirectResponse(f"{PATH}#{anchor}", 303)
 
 
 async def export(visit: Visit, web: WebServices, account: Account) -> Page:
@@ -120,23 +130,6 @@ def _changing(web: WebServices, account: Account) -> Iterator[TrackedList]:
         full = error.code == "ticker_cap_exceeded" and (error.details or {}).get("cap")
         way_out = " Remove some from your watchlist first." if full else ""
         raise PageRefusal(400, error.message + way_out) from error
-
-
-async def _change(visit: Visit, web: WebServices, account: Account) -> str | Imported:
-    """Do what the form asks; the anchor of the page at which to go on, or what to tell."""
-    form = visit.form
-    for direction, steps in STEPS.items():
-        if direction in form:
-            symbol = form[direction]
-            with _changing(web, account) as own:
-                moved = await own.move(symbol, steps)
-            return symbol if symbol in moved.after else "list"
-    if "remove" in form:
-        await edit(web, account, [], [form["remove"]])
-    else:
-        text = next((form[name] for name in ("file", "list", "add") if form.get(name)), "")
-        return await _add(web, account, text) or "list"
-    return "list"
 
 
 async def _add(web: WebServices, account: Account, text: str) -> Imported | None:
