@@ -261,13 +261,12 @@ OWN = ("min_win_rate", "min_avg_r")
 OWN_SAMPLE = ("ticker_trades", "ticker_avg_loss_pct")
 """What conditions look at in the record of the ticker, which is not that of the win rate."""
 
-SHOWN = (
+USUAL: Sequence[str] = (
     *("symbol", "price", "change", "pattern", "status", "quality", "place"),
     *("trigger", "stop", "target", "reward_to_risk"),
     *RECORD,
 )
-USUAL: Mapping[str, Sequence[str]] = {"table": SHOWN, "charts": SHOWN}
-"""By the view, the columns that it shows where nobody chose."""
+"""The columns that are shown where nobody chose."""
 
 BY_STATUS: Mapping[tuple[str, str], str] = {
     ("place", "forming"): "Distance to trigger",
@@ -278,21 +277,21 @@ BY_STATUS: Mapping[tuple[str, str], str] = {
 """What a column is called among the setups of one status."""
 
 
-def read_columns(text: str, view: str) -> Sequence[str] | None:
-    """The columns that a list such as `price,stop` names, in their own order; the usual ones of the
-    view for an empty list, and None if it names another.
+def read_columns(text: str) -> Sequence[str] | None:
+    """The columns that a list such as `price,stop` names, in their own order; the usual ones for an
+    empty list, and None if it names another.
     """
     names = {name.strip() for name in text.split(",") if name.strip()}
     if not names <= COLUMNS.keys():
         return None
     if names & {*RECORD}:
         names |= {*RECORD}
-    return [name for name in COLUMNS if name in names | {"symbol"}] if names else USUAL[view]
+    return [name for name in COLUMNS if name in names | {"symbol"}] if names else USUAL
 
 
-def columns_text(columns: Sequence[str], view: str) -> str:
-    """The list that names some columns; empty for the usual ones of the view."""
-    return "" if tuple(columns) == USUAL[view] else ",".join(columns)
+def columns_text(columns: Sequence[str]) -> str:
+    """The list that names some columns; empty for the usual ones."""
+    return "" if tuple(columns) == USUAL else ",".join(columns)
 
 
 def column_of(predicate: Predicate) -> tuple[str, ScreenColumn]:

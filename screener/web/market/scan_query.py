@@ -65,6 +65,9 @@ PROBLEMS: Mapping[str, str] = {
 }
 """What to do about a parameter of the scan that is not valid."""
 
+VIEWS = ("table", "charts")
+"""How rows may be shown."""
+
 VIEW_PROBLEMS: Mapping[str, str] = {
     "view": "Choose the table or the charts.",
     "columns": "Choose columns from the list.",
@@ -117,7 +120,7 @@ class Query:
     arguments: ScanArguments = field(default_factory=ScanArguments)
     """Those that are valid."""
     view: str = DEFAULTS["view"]
-    columns: Sequence[str] = USUAL[DEFAULTS["view"]]
+    columns: Sequence[str] = USUAL
     """What rows show, by the names of `screener.web.market.columns`."""
 
     @property
@@ -165,7 +168,7 @@ class Query:
     @cached_property
     def shown(self) -> dict[str, str]:
         """How the rows are shown, as parameters."""
-        return {"view": self.view, "columns": columns_text(self.columns, self.view)}
+        return {"view": self.view, "columns": columns_text(self.columns)}
 
     @property
     def scan(self) -> dict[str, Any]:
@@ -225,11 +228,11 @@ def read_query(items: Iterable[tuple[str, str]]) -> tuple[Query, bool]:
 
 def _shown(typed: Mapping[str, str], problems: dict[str, str]) -> tuple[str, Sequence[str]]:
     """The view and the columns that are asked for; for one that does not exist, the usual."""
-    view = typed["view"] if typed["view"] in USUAL else DEFAULTS["view"]
-    columns = read_columns(typed["columns"], view)
+    view = typed["view"] if typed["view"] in VIEWS else DEFAULTS["view"]
+    columns = read_columns(typed["columns"])
     wrong = {"view": view != typed["view"], "columns": columns is None}
     problems |= {name: VIEW_PROBLEMS[name] for name in wrong if wrong[name]}
-    return view, columns or USUAL[view]
+    return view, columns or USUAL
 
 
 def read_address(address: str) -> Query:

@@ -32,7 +32,7 @@ from screener.web.market.columns import (
 )
 from screener.web.market.condition_words import COMPARISONS, FIELDS, GROUPS
 from screener.web.market.presets import PRESETS
-from screener.web.market.scan_query import Query, read_query
+from screener.web.market.scan_query import VIEWS, Query, read_query
 from screener.web.site.access import NO_PLAN, sees_scan
 from screener.web.site.forms import address_of
 from screener.web.site.pages import Context, Page, download, environment
@@ -140,7 +140,7 @@ def _context(web: WebServices, query: Query, book: Book, **_others: object) -> C
         "headings": [_heading(query, *column) for column in query.all_columns.items()],
         "presets": PRESETS,
         "preset": next((one for one in PRESETS if one.address == asked), None),
-        "views": [(view, query.address(view=view)) for view in USUAL],
+        "views": [(view, query.address(view=view)) for view in VIEWS],
         "csv": CSV_PATH + query.address().removeprefix(PATH),
         "copies": () if query.failed else _copies(query, web.services.offer),
         "covered": book.counts.covered if book.counts else None,
@@ -218,7 +218,7 @@ def _lines(web: WebServices, query: Query, book: Book, rows: Sequence[Row]) -> l
     """
     cells = {name: column for name, column in query.all_columns.items() if name != "symbol"}
     write = getattr(environment().get_template("screen_row.html").module, query.view)
-    kept = web.rows.of(book) if tuple(query.all_columns) == USUAL[query.view] else {}
+    kept = web.rows.of(book) if tuple(query.all_columns) == USUAL else {}
     lines = dict[str, Markup]()
     for row in rows:
         key, formation = (query.view, row.view.setup_id), row.view.lineage_id

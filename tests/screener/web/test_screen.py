@@ -358,7 +358,7 @@ def test_a_heading_sorts_says_how_and_turns_round(market: Service) -> None:
     assert {"Trigger", "Quality"} <= set(re.findall('data-label="([^"]+)"', page))
     assert [order for order, _ in headings if order] == ["ascending"]
     assert "/screen?sort=-distance" in [html.unescape(address) for _, address in headings]
-    assert len(headings) == page.count('scope="col"') - 1 == len(USUAL["table"]) - 1, "of the loss"
+    assert len(headings) == page.count('scope="col"') - 1 == len(USUAL) - 1, "of the loss"
 
 
 def test_the_columns_that_are_chosen_are_shown_in_their_own_order_and_each_sorts(

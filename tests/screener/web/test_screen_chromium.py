@@ -33,9 +33,9 @@ def test_the_scan_is_a_table_and_its_conditions_are_added_in_place_and_applied_t
     page: Page,
 ) -> None:
     table = page.get_by_role("table")  # on a phone too, where its rows are laid out as blocks
-    assert table.get_by_role("columnheader").count() == len(USUAL["table"])
+    assert table.get_by_role("columnheader").count() == len(USUAL)
     assert table.get_by_role("rowheader").count() == 50
-    assert table.get_by_role("cell").count() == (len(USUAL["table"]) - 1) * 50
+    assert table.get_by_role("cell").count() == (len(USUAL) - 1) * 50
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.get_by_text("Filters, order, columns").click()
     page.get_by_label("Direction").select_option("bullish")
