@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from mcp_server.filters.kinds import KINDS, FilterKind, Period
+from store.wire.words import plural
 
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "Setup": {
@@ -115,8 +116,7 @@ def _period(kind: FilterKind, period: Period) -> str:
         return "this year"
     if isinstance(period, int):
         return f"{period} days" if kind.name in AVERAGES else f"{period} sessions"
-    count, span = int(period[:-1]), SPANS[period[-1]]
-    return f"{count} {span}{'s' if count > 1 else ''}"
+    return plural(int(period[:-1]), SPANS[period[-1]])
 
 
 FIELDS: Mapping[str, Field] = {

@@ -42,6 +42,7 @@ from store.nights.book import Book
 from store.wire.csv_files import csv_text
 from store.wire.currency import DOLLARS
 from store.wire.families import Family
+from store.wire.words import plural
 
 CSV_PATH = f"{PATH}.csv"
 CSV = "text/csv; charset=utf-8"
@@ -196,13 +197,8 @@ def _results(web: WebServices, book: Book, query: Query, found: Matches) -> Cont
 
 def _counts(sizes: Mapping[str, int], query: Query) -> str:
     """How many setups match in each status, in a sentence that agrees with the tabs."""
-    forming, running = (
-        f"{size:,} {words}{'' if size == 1 else 's'}"
-        for size, words in (
-            (sizes["forming"], "forming setup"),
-            (sizes["in_progress"], "open trade"),
-        )
-    )
+    forming = plural(sizes["forming"], "forming setup")
+    running = plural(sizes["in_progress"], "open trade")
     if query.arguments.max_distance_pct is not None:
         return (
             f"The night has {forming} so close to the trigger. Open trades are not filtered by "
