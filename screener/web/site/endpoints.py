@@ -45,7 +45,7 @@ class PageEndpoints:
 
     def __init__(self, web: WebServices) -> None:
         self._web = web
-        self._url = web.services.offer.public_url
+        self._limiter = web.services.limiter
 
     def anyone(self, handler: Handler) -> Endpoint:
         """An endpoint for every visitor."""
@@ -53,7 +53,7 @@ class PageEndpoints:
         async def work(visit: Visit) -> Page:
             return await handler(await self._read(visit), self._web)
 
-        return self._guarded(work)
+        return self._guarded(work, self._limiter.count_page, self._shown)
 
     def members(
         self, handler: MemberHandler, page: FormPage | None = None, *, once: bool = False
@@ -75,7 +75,7 @@ class PageEndpoints:
                     raise
                 return await page(visit, self._web, account, refusal)
 
-        return self._guarded(work)
+        return self._guarded(work, self._limiter.count_page, self._shown)
 
     def parts(self, handler: Handler, count: Count | None = None) -> Endpoint:
         """An endpoint for what a page or a program loads: pictures, data, feeds. Its errors are one
@@ -85,17 +85,14 @@ class PageEndpoints:
         async def work(visit: Visit) -> Page:
             return await handler(visit, self._web)
 
-        return self._guarded(work, count or self._web.services.limiter.count_picture, _said)
+        return self._guarded(work, count or self._limiter.count_picture, _said)
 
     def _guarded(
         self,
         work: Callable[[Visit], Awaitable[Page]],
-        count: Count | None = None,
-        refuse: Callable[[Visit, PageRefusal], Response] | None = None,
+        count: Count,
+        refuse: Callable[[Visit, PageRefusal], Response],
     ) -> Endpoint:
-        count = count or self._web.services.limiter.count_page
-        refuse = refuse or self._shown
-
         async def respond(request: Request) -> Page:
             visit = Visit(request, secrets.token_urlsafe(TOKEN_BYTES))
             if is_loaded_by_another_site(request.headers):
@@ -131,7 +128,7 @@ class PageEndpoints:
             return visit
         form = await read_form(visit.request)
         now = self._web.clock() if once else None
-        check_form(visit.request, form, visit.secret, self._url, once=now)
+        check_form(visit.request, form, visit.secret, self._web.services.offer.public_url, once=now)
         return replace(visit, form=form)
 
 
