@@ -120,6 +120,12 @@ def read_answer(client: socket.socket) -> bytes:
     return received
 
 
+def ask(client: socket.socket, request: bytes = GET) -> bytes:
+    """The answer to a request on an open connection."""
+    client.sendall(request)
+    return read_answer(client)
+
+
 def status(answer: bytes) -> int:
     assert answer.count(b"HTTP/1.1 ") == 1, answer
     return int(answer.split()[1])

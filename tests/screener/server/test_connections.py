@@ -18,6 +18,7 @@ from tests.screener.server.sockets import (
     LONG,
     POST,
     Echo,
+    ask,
     busy,
     connect,
     read_answer,
@@ -75,19 +76,16 @@ def hasty() -> Iterator[int]:
 def test_a_request_is_answered_and_the_connection_serves_the_next(patient: int) -> None:
     with connect(patient) as client:
         for piece in (GET, POST + b"hello", b"\r\n" + GET):
-            client.sendall(piece)
-            assert status(read_answer(client)) == 200
+            assert status(ask(client, piece)) == 200
 
 
 def test_a_large_body_behind_a_small_head_is_no_large_head(patient: int) -> None:
     body = b"a" * 65_000
-    head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body)
+    head = b"POST %b HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
 
     with connect(patient) as client:
-        client.sendall(head + body)
-        assert read_answer(client).endswith(body)
-        client.sendall(b"POST /now HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n")
-        assert status(read_answer(client)) == 200
+        assert ask(client, head % (b"/", len(body)) + body).endswith(body)
+        assert status(ask(client, head % (b"/now", 200_000))) == 200
         client.sendall(b"a" * 200_000 + GET)  # of no use to anybody, and no fault
         assert status(read_answer(client)) == 200
 
@@ -165,8 +163,7 @@ def test_an_upgrade_is_ignored_and_the_body_is_read(
     with connect(patient) as client:
         for sent in (whole, chunked, head + b"\r\n", whole):
             client.sendall(sent[:cut])
-            client.sendall(sent[cut:] if cut else b"")
-            answer = read_answer(client)
+            answer = ask(client, sent[cut:] if cut else b"")
             assert status(answer) == 200
             assert answer.endswith(b"hello" if b"hel" in sent else b"/echo")
 
@@ -223,8 +220,7 @@ def test_who_sends_a_part_of_a_request_is_told_when_the_time_is_up(hasty: int, s
 
 def test_an_idle_connection_is_closed(hasty: int) -> None:
     with connect(hasty) as client:
-        client.sendall(GET)
-        assert status(read_answer(client)) == 200
+        assert status(ask(client)) == 200
         assert read_to_end(client) == b""
 
 
@@ -232,8 +228,7 @@ def test_the_first_byte_after_an_answer_starts_the_clock_of_a_head() -> None:
     with listening(ConnectionLimits(0.2, LONG, LONG, LONG, LONG, 0.2)) as port:
         for sent, answer in ((b"\r\n", b""), (b"G", b"HTTP/1.1 408")):
             with connect(port) as client:
-                client.sendall(GET)
-                read_answer(client)
+                ask(client)
                 client.sendall(sent)
                 assert read_to_end(client)[:12] == answer
 
@@ -281,12 +276,10 @@ def test_who_waits_longest_gives_way(sent: bytes, begins: bytes, oldest: int, re
                 answer = client.recv(300) if b"100-continue" in sent else read_answer(client)
                 assert answer.startswith(begins)
             with connect(port) as new:
-                new.sendall(GET)
-                assert status(read_answer(new)) == 200
+                assert status(ask(new)) == 200
                 assert read_to_end(waiting[oldest]) == b""
             if rest:
-                waiting[3].sendall(rest)
-                assert status(read_answer(waiting[3])) == 200
+                assert status(ask(waiting[3], rest)) == 200
         finally:
             app.go.set()  # or the service never ends
         assert status(read_answer(working)) == 200
@@ -301,8 +294,7 @@ def test_who_does_not_read_an_answer_gives_way_too() -> None:
             client.sendall(GET.replace(b"/ ", b"/large "))
             assert client.recv(100).startswith(b"HTTP/1.1 200")  # and nothing more is read
         with connect(port) as new:
-            new.sendall(GET)
-            assert status(read_answer(new)) == 200
+            assert status(ask(new)) == 200
         for client in clients:
             client.close()
 
@@ -330,11 +322,9 @@ def test_one_address_has_a_quarter_of_the_connections_and_gets_them_back() -> No
         for client in clients:
             assert status(read_answer(client)) == 200
         for client in clients:  # so the first waits longest
-            client.sendall(GET)
-            assert status(read_answer(client)) == 200
+            assert status(ask(client)) == 200
         with connect(port) as new:  # whoever of its own waits longest gives way
-            new.sendall(GET)
-            assert status(read_answer(new)) == 200
+            assert status(ask(new)) == 200
             assert read_to_end(clients[0]) == b""
         for client in clients:
             client.close()

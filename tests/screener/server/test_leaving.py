@@ -15,6 +15,7 @@ from tests.screener.server.sockets import (
     LONG,
     POST,
     Echo,
+    ask,
     busy,
     connect,
     listens,
@@ -44,12 +45,10 @@ def stoppable(
 
 def test_a_request_that_comes_on_an_open_connection_is_answered_as_its_last() -> None:
     with stoppable(Echo()) as (port, stop), connect(port) as client:
-        client.sendall(GET)
-        assert CLOSE not in read_answer(client)
+        assert CLOSE not in ask(client)
         stop()
 
-        client.sendall(POST + b"hello")
-        answer = read_answer(client)
+        answer = ask(client, POST + b"hello")
 
         assert status(answer) == 200
         assert CLOSE in answer
@@ -59,8 +58,7 @@ def test_a_request_that_comes_on_an_open_connection_is_answered_as_its_last() ->
 def test_the_rest_of_a_request_is_waited_for() -> None:
     with stoppable(Echo()) as (port, stop), connect(port) as head, connect(port) as body:
         for client in (head, body):
-            client.sendall(GET)
-            read_answer(client)
+            ask(client)
         head.sendall(GET[:9])
         body.sendall(POST + b"he")
         stop()
@@ -77,8 +75,7 @@ def test_of_several_requests_under_way_each_is_answered() -> None:
     with stoppable(app, bounds) as (port, stop), busy(port, app) as client:
         client.sendall(GET + GET)
         with connect(port) as other:  # what was sent before is read by now
-            other.sendall(GET)
-            read_answer(other)
+            ask(other)
         stop()
         time.sleep(3 * bounds.tick)  # an answer takes longer than a request on its way may
         app.go.set()
@@ -91,8 +88,7 @@ def test_of_several_requests_under_way_each_is_answered() -> None:
 def test_a_connection_without_a_request_is_closed_after_a_moment() -> None:
     bounds = ConnectionLimits(LONG, LONG, LONG, LONG, LONG, LONG, leave_seconds=0.1)
     with stoppable(Echo(), bounds) as (port, stop), connect(port) as new, connect(port) as idle:
-        idle.sendall(GET)
-        read_answer(idle)
+        ask(idle)
         stop()
 
         assert read_to_end(idle) == b""
@@ -104,8 +100,7 @@ def test_who_never_ends_a_head_does_not_hold_up_the_stop() -> None:
     with stoppable(Echo(), bounds) as (port, stop), connect(port) as client:
         client.sendall(BUSY[:9])
         with connect(port) as other:  # what was sent before is read by now
-            other.sendall(GET)
-            read_answer(other)
+            ask(other)
         stop()
 
         assert status(read_to_end(client)) == 408
