@@ -2,48 +2,43 @@
 
 from __future__ import annotations
 
-import csv
 import datetime as dt
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from screener.commands.analysis.explain import rule_cells
-from screener.nightly.bars import Bars, to_date
+from screener.nightly.bars import to_date
 from screener.nightly.detector.events import Rule
 from screener.nightly.detector.kernel.naming import Finding
 from screener.nightly.reading import open_symbol
 from tests.screener.command import Finished, check_refusal, run, succeed
-from tests.screener.nightly.series import weekdays
+from tests.screener.nightly.series import weekdays, write_csv
 from tests.screener.nightly.shapes import wedge_or_triangle
 
 TRIANGLE = wedge_or_triangle(-0.3, 0.3, approach=1, broken=-1)
 BREAK = TRIANGLE.break_bar(-1)
 
 
-DAYS = [str(to_date(day)) for day in weekdays(400, dt.date(2022, 9, 23))]
+OPENED = weekdays(400, dt.date(2022, 9, 23))
+DAYS = [str(to_date(day)) for day in OPENED]
 """400 days on which New York opened."""
 
 
-def write(folder: Path, name: str, bars: Bars) -> None:
-    with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["Date", "Open", "High", "Low", "Close", "Volume"])
-        prices = (bars.open, bars.high, bars.low, bars.close)
-        for bar in range(len(bars)):
-            writer.writerow([DAYS[bar], *(repr(float(p[bar])) for p in prices), 1000])
+BARS = replace(TRIANGLE.bars, date=OPENED[: len(TRIANGLE.bars)])
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A triangle on two symbols, one of which has too few bars."""
     made = tmp_path_factory.mktemp("bars")
-    write(made, "TRI", TRIANGLE.bars)
-    write(made, "BRK-B", TRIANGLE.bars)
-    write(made, "FEW", TRIANGLE.bars.take(slice(0, 30)))
+    write_csv(made / "TRI.csv", BARS)
+    write_csv(made / "BRK-B.csv", BARS)
+    write_csv(made / "FEW.csv", BARS.take(slice(0, 30)))
     return made
 
 
@@ -184,9 +179,8 @@ def test_what_cannot_be_explained_is_refused_in_one_line(
 def made(tmp_path: Path) -> tuple[Path, Path]:
     """A data folder with a night of a session before the last of its bars, and the bars."""
     bars, data = tmp_path / "bars", tmp_path / "data"
-    bars.mkdir()
-    write(bars, "TRI", TRIANGLE.bars)
-    write(bars, "RAW", TRIANGLE.bars)
+    write_csv(bars / "TRI.csv", BARS)
+    write_csv(bars / "RAW.csv", BARS)
     succeed(data, "nightly", "--bars", str(bars), "--session", DAYS[89])
     return data, bars
 
@@ -204,7 +198,7 @@ def test_the_active_night_is_explained_without_naming_its_bars(made: tuple[Path,
 
 def test_bars_that_changed_since_the_night_or_are_gone_are_told(made: tuple[Path, Path]) -> None:
     data, bars = made
-    write(bars, "RAW", TRIANGLE.bars.take(slice(0, 100)))
+    write_csv(bars / "RAW.csv", BARS.take(slice(0, 100)))
     changed = run(data, "detect", "TRI")
     shutil.rmtree(bars)
 
