@@ -35,12 +35,12 @@ from store.nights.book import Book
 from store.nights.nights import Nights
 from store.wire.exchanges import NEW_YORK
 from tests.screener.nightly.nights import analysed, book_of, order_over
+from tests.screener.nightly.published import sessions_before
 from tests.screener.nightly.series import LENIENT, after_a_gap, changed, multiplied, walk
 
 LAST = dt.date(2024, 3, 28)
 NOW = dt.datetime(2024, 4, 2, 12, tzinfo=dt.UTC)
 BARS = 900
-SESSIONS = 5
 
 Row = dict[str, Any]
 Key = tuple[str, str, str]
@@ -58,18 +58,9 @@ def split(bars: Bars) -> Bars:
     return multiplied(bars, -3, float(bars.close[-4] / bars.open[-3]) / 2)
 
 
-def jumps(bars: Bars) -> Bars:
-    return multiplied(multiplied(bars, -5, 5.55), -2, 5.55)
-
-
 def spike(bars: Bars) -> Bars:
     close = float(bars.close[-4]) * 4
     return changed(bars, -3, close=close, high=close * 1.01)
-
-
-def reused(bars: Bars) -> Bars:
-    """The last three bars are of a new owner, months later."""
-    return after_a_gap(bars, 3, 120)
 
 
 def stepped(bars: Bars) -> Bars:
@@ -95,30 +86,21 @@ def ahead(bars: Bars) -> Bars:
     return replace(bars, date=date)
 
 
-def stopped(bars: Bars) -> Bars:
-    return bars.take(slice(0, -3))
-
-
-def gapped(bars: Bars) -> Bars:
-    """Bars are missing that would have been weeks."""
-    return after_a_gap(bars, 2, 14)
-
-
 FLAWS: Mapping[str, Callable[[Bars], Bars]] = {
     "SOUND": lambda bars: bars,
     "BADBARS": lambda bars: changed(bars, slice(-12, None, 1), low=math.nan),
     "SPLIT": split,
-    "JUMPS": jumps,
+    "JUMPS": lambda bars: multiplied(multiplied(bars, -5, 5.55), -2, 5.55),
     "SPIKE": spike,
-    "REUSED": reused,
+    "REUSED": lambda bars: after_a_gap(bars, 3, 120),  # of a new owner, months later
     "IDLE": lambda bars: flat(bars, BARS - 103, BARS),
     "RESTED": lambda bars: flat(bars, BARS - 352, BARS - 251),
     "HALTED": lambda bars: changed(flat(bars, BARS - 3, BARS), slice(-3, None), volume=0),
     "STEPPED": stepped,
     "CALM": calm,
     "AHEAD": ahead,
-    "STOPPED": stopped,
-    "GAPPED": gapped,
+    "STOPPED": lambda bars: bars.take(slice(0, -3)),
+    "GAPPED": lambda bars: after_a_gap(bars, 2, 14),
     "MISPRINT": lambda bars: changed(bars, -3, open=float(bars.close[-4]) * 2.9),
 }
 
@@ -141,13 +123,10 @@ def compare(earlier: Mapping[Key, Row], later: Mapping[Key, Row], where: str) ->
 
 def test_five_nights_in_a_row_lose_no_row_of_history_whatever_turns_bad(tmp_path: Path) -> None:
     bars = {symbol: flaw(with_history()) for symbol, flaw in FLAWS.items()}
-    sessions = [LAST]
-    for _ in range(SESSIONS - 1):
-        sessions.insert(0, last_session(sessions[0] - dt.timedelta(days=1), NEW_YORK))
     order = order_over(tmp_path, bars)
     nights, codes = Nights(tmp_path / "data"), set[str]()
     found: list[dict[str, dict[Key, Row]]] = []
-    for session in sessions:
+    for session in sessions_before(LAST, 5):
         manifest, report = make_night(replace(order, session=session), nights, now=NOW)
         with book_of(nights, manifest) as book:
             found.append({symbol: rows_of(book, symbol) for symbol in FLAWS})
