@@ -29,6 +29,13 @@ def read(rows: list[str], header: str = TITLED) -> BarsTable:
     return read_bars("\n".join([header, *rows]).encode(), label="ACME.csv")
 
 
+def read_frame(frame: pl.DataFrame) -> pl.DataFrame:
+    """What is read of a frame that was written to Parquet."""
+    out = io.BytesIO()
+    frame.write_parquet(out)
+    return read_bars(out.getvalue(), label="ACME.parquet").frame
+
+
 def dates(rows: list[str]) -> list[dt.date]:
     """The dates of rows that begin with these texts."""
     found = read([f"{row},1,2,1,2,5" for row in rows])
@@ -252,18 +259,15 @@ def test_a_currency_counts_if_it_is_the_only_one() -> None:
 )
 def test_a_column_of_an_odd_type_is_refused_by_its_name(column: str, values: list[object]) -> None:
     row: dict[str, list[object]] = {name: [1.0] for name in ("open", "high", "low", "close")}
-    out = io.BytesIO()
-    pl.DataFrame(row | {"date": [dt.date(2024, 1, 2)]} | {column: values}).write_parquet(out)
+    frame = pl.DataFrame(row | {"date": [dt.date(2024, 1, 2)]} | {column: values})
     with pytest.raises(SourceError, match=rf"ACME\.parquet: the column {column} holds no "):
-        read_bars(out.getvalue(), label="ACME.parquet")
+        read_frame(frame)
 
 
 def test_decimals_and_numbers_as_texts_are_read_from_parquet() -> None:
-    out = io.BytesIO()
     frame = pl.DataFrame({"date": ["2024-01-02"], "open": ["1,234.5"], "high": ["2.5"]})
     price = pl.lit("2.25").cast(pl.Decimal(10, 2))
-    frame.with_columns(price.alias("low"), price.alias("close")).write_parquet(out)
-    found = read_bars(out.getvalue(), label="ACME.parquet").frame.row(0)
+    found = read_frame(frame.with_columns(price.alias("low"), price.alias("close"))).row(0)
     assert found[1:5] == (1234.5, 2.5, 2.25, 2.25)
 
 
@@ -276,9 +280,7 @@ def test_tickers_side_by_side_may_lack_days_and_fields() -> None:
         pl.Series("Date", JANUARY[:2]),
         pl.lit(7).alias("('Volume', 'C')"),
     )
-    out = io.BytesIO()
-    frame.write_parquet(out)
-    found = read_bars(out.getvalue(), label="ACME.parquet").frame
+    found = read_frame(frame)
     assert found["symbol"].to_list() == ["A", "A", "B"]
     assert found["close"].to_list() == [1.5, 2.5, 2]
 
@@ -379,11 +381,9 @@ def test_numbers_with_both_decimal_marks_are_refused() -> None:
 def test_an_epoch_in_numbers_is_told_by_its_magnitude() -> None:
     days = [dt.date(1975, 1, 1), dt.date(2024, 1, 2), dt.date(2199, 12, 31)]
     for unit in (1, 10**3, 10**6, 10**9):
-        out = io.BytesIO()
         times = {"time": [(to_day(day) * 86_400 + 86_399) * unit for day in days]}
         prices = dict.fromkeys(("open", "high", "low", "close"), [1.0] * 3)
-        pl.DataFrame(times | prices).write_parquet(out)
-        found = read_bars(out.getvalue(), label="ACME.parquet").frame["date"]
+        found = read_frame(pl.DataFrame(times | prices))["date"]
         assert [to_date(number) for number in found] == days
 
 
