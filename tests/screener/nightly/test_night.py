@@ -7,18 +7,22 @@ import math
 import re
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import orjson
 import pytest
 
+from screener.commands.bars_options import BarsOptions
+from screener.commands.nightly import order_of
 from screener.nightly.bars import Bars, to_date, to_day
 from screener.nightly.detector.parameters import DEFAULTS, Parameters
 from screener.nightly.night import make_night
 from screener.nightly.plan import Order
 from screener.nightly.reference.reference import Reference
 from screener.nightly.sample import SAMPLE_SESSION, sample_reference, sample_source
+from screener.settings.settings import Settings
 from store.nights.book import Book
 from store.nights.nights import Nights
 from store.wire.records import PastTrade, ScanSetup, Setup
@@ -125,18 +129,9 @@ def test_two_runs_over_the_same_bars_give_the_same_bytes(
 ) -> None:
     first = Nights(request.getfixturevalue(fixture)).active()
     assert first is not None
-    order = Order(
-        source=sample_source(),
-        name="sample",
-        reference=sample_reference(),
-        parameters=parameters,
-        session=session,
-        jobs=2,
-        source_label=first.source,
-        disclaimer=first.disclaimer,
-    )
+    order = order_of(Settings(), BarsOptions(session=session, jobs=2))
 
-    second, _ = make_night(order, Nights(tmp_path), now=NOW)
+    second, _ = make_night(replace(order, parameters=parameters), Nights(tmp_path), now=NOW)
 
     assert second == first
 

@@ -546,8 +546,7 @@ def test_the_levels_that_were_served_first_hold_though_revised_bars_give_others(
     plan = setup.plans[0].model_copy(update={"stop_price": round(nearer, 4)})
     first = setup.model_copy(update={"plans": [plan]})
     session = to_date(bars.date[-1])
-
-    same = looked(bars, int(bars.date[-1]), Previous(session, [first]))
+    same = next_night(bars, first, bars)
     kept = same.of(first.key)
     assert kept.frozen is not None
     assert kept.frozen.terms.stop_price == plan.stop_price
@@ -584,17 +583,14 @@ def test_a_trade_keeps_direction_and_pattern_though_revised_bars_give_others(
         mirrored = plan.model_copy(update={"direction": was["direction"], **levels})
         first = setup.model_copy(update={"plans": [mirrored], **was})
     assert setup.family != first.family
-    session = to_date(bars.date[-1])
-
-    same = looked(bars, int(bars.date[-1]), Previous(session, [first]))
+    same = next_night(bars, first, bars)
     kept = same.of(first.key)
     assert kept.plans[0].direction == plan.direction, "as the bars say now"
     trade = kept.trade()
     assert trade is not None
     assert {name: getattr(trade, name) for name in was} == was
     hit = stopping(bars, trade)
-    now = looked(hit, int(hit.date[-1]), same.earlier(session))
-
+    now = looked(hit, int(hit.date[-1]), same.earlier(to_date(bars.date[-1])))
     (outcome,) = now.since.outcomes
     assert (outcome.exit_reason, outcome.r_multiple) == ("stop", -1.0)
     assert {name: getattr(outcome, name) for name in was} == was
