@@ -96,20 +96,6 @@ def some(number: int, calendar: str, last: str) -> list[tuple[str, str]]:
     return [(calendar, last)] * number
 
 
-def test_the_night_describes_the_session_that_all_stocks_and_funds_reach() -> None:
-    assert as_of((NEW_YORK, "2026-08-14"), (NEW_YORK, "2026-08-14")) == "2026-08-14"
-
-
-def test_one_early_symbol_does_not_date_the_night_of_all_others() -> None:
-    others = some(119, NEW_YORK, "2026-08-11")
-    assert as_of(*others, (NEW_YORK, "2026-08-14")) == "2026-08-11"
-    assert as_of(*others, (NEW_YORK, "2026-08-12"), now=at("2026-08-12T23:00")) == "2026-08-11"
-
-
-def test_one_late_symbol_does_not_hold_up_all_others() -> None:
-    assert as_of(*some(119, NEW_YORK, "2026-08-14"), (NEW_YORK, "2026-08-11")) == "2026-08-14"
-
-
 @pytest.mark.parametrize(
     ("late", "night"), [(20, "2026-08-14"), (21, "2026-08-12"), (99, "2026-08-12")]
 )
@@ -168,12 +154,6 @@ def test_coins_are_not_late_while_their_day_still_runs() -> None:
     ends = [*some(5, NEW_YORK, "2026-08-14"), *some(50, UTC_DAYS, "2026-08-13")]
     assert as_of(*ends, now=at("2026-08-14T21:30")) == "2026-08-14"
     assert as_of(*ends, now=at("2026-08-15T12:00")) == "2026-08-13"
-
-
-def test_crypto_alone_keeps_its_own_days() -> None:
-    ends = some(4, UTC_DAYS, "2026-08-16")
-    assert as_of(*ends, (UTC_DAYS, "2026-08-15")) == "2026-08-16"
-    assert as_of(*ends, *some(2, UTC_DAYS, "2026-08-15")) == "2026-08-15"
 
 
 def test_a_weekend_s_bar_of_a_stock_does_not_move_the_session() -> None:
