@@ -279,9 +279,7 @@ def test_a_workbook_of_one_sheet_is_read(
     path.write_bytes(workbook([rows, []]))
     assert kept(look(tmp_path / "bars")) == {"IBM": (260, LAST)}
     path.write_bytes(workbook([rows, rows]))
-    (one,) = look(tmp_path / "bars").symbols
-    assert one.refusal is not None
-    assert "2 sheets with rows" in one.refusal.reason
+    assert "2 sheets with rows" in look(tmp_path / "bars").refused["unreadable_file"]["IBM"]
 
 
 def test_a_workbook_without_its_reader_names_the_extra(
@@ -290,9 +288,8 @@ def test_a_workbook_without_its_reader_names_the_extra(
     monkeypatch.setattr("screener.nightly.reading.formats.find_spec", lambda _name: None)
     (tmp_path / "bars").mkdir()
     (tmp_path / "bars" / "IBM.xlsx").write_bytes(workbook([[HEADER.split(",")]]))
-    (one,) = look(tmp_path / "bars").symbols
-    assert one.refusal is not None
-    assert "pattern-screener[excel]" in one.refusal.reason
+    (reason,) = look(tmp_path / "bars").refused["unreadable_file"].values()
+    assert "pattern-screener[excel]" in reason
 
 
 def test_a_file_of_an_unread_form_is_named(tmp_path: Path) -> None:
