@@ -6,10 +6,12 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from queue import Queue
-from threading import Event, Thread
+from threading import Event
 from typing import Any
+
+from tests.screener.local_server import Quiet, answering
 
 SECRET = "Zq7s3cr3tT0k3nXw"
 
@@ -36,7 +38,7 @@ class Webhook:
 def listening() -> Iterator[Webhook]:
     """A hook on loopback within the block."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Hook(Quiet, BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             how = self.path.split("/")[1]
@@ -59,23 +61,9 @@ def listening() -> Iterator[Webhook]:
             while not hook.ended.wait(0.5):
                 self.wfile.write(b"X-More: more\r\n")
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            """Write nothing."""
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, request: object, client_address: object) -> None:
-            """Who sends is ended while it waits."""
-
-    server = Server(("127.0.0.1", 0), Handler)
-    hook = Webhook(f"127.0.0.1:{server.server_port}")
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield hook
-    finally:
-        hook.ended.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with answering(Hook) as server:
+        hook = Webhook(f"127.0.0.1:{server.server_port}")
+        try:
+            yield hook
+        finally:
+            hook.ended.set()

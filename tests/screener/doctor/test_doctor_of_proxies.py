@@ -10,7 +10,7 @@ import struct
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +22,7 @@ from screener.doctor.proxy import FORGED, TRIES, proxy
 from screener.doctor.result import CheckResult
 from screener.settings.setting_types import StoreAddress
 from screener.settings.settings import Settings
+from tests.screener.local_server import Quiet, answering
 
 CALLER = "127.0.0.2"
 """From which the doctor asks on Linux."""
@@ -43,11 +44,11 @@ class Answer(NamedTuple):
 
 
 @contextmanager
-def answering(answer: Answer, tls: ssl.SSLContext | None = None) -> Iterator[str]:
+def serving(answer: Answer, tls: ssl.SSLContext | None = None) -> Iterator[str]:
     """A server with one answer, or with a byte of one after the other; its address."""
     ended, numbers = threading.Event(), count()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Proxy(Quiet, BaseHTTPRequestHandler):
         def handle_one_request(self) -> None:
             self.raw_requestline = self.rfile.readline()
             if self.raw_requestline and self.parse_request():
@@ -60,21 +61,12 @@ def answering(answer: Answer, tls: ssl.SSLContext | None = None) -> Iterator[str
                 self.wfile.write(answer.body)
             self.close_connection = True
 
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        if tls is not None:
-            server.socket = tls.wrap_socket(server.socket, server_side=True)
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
+    with answering(Proxy, tls) as server:
         try:
             scheme = "http" if tls is None else "https"
             yield f"{scheme}://localhost:{server.server_port}"
         finally:
             ended.set()
-            server.shutdown()
-            thread.join()
 
 
 @pytest.fixture
@@ -133,7 +125,7 @@ def only(found: Iterator[CheckResult], name: str) -> CheckResult:
 def test_what_arrives_is_judged(
     chosen: Settings, changes: dict[str, Any], name: str, level: str, words: str
 ) -> None:
-    with answering(Answer(arrived(**changes))) as url:
+    with serving(Answer(arrived(**changes))) as url:
         found = only(proxy(chosen, url), name)
 
     assert found.level == level
@@ -146,7 +138,7 @@ def test_what_arrives_is_judged(
 def test_a_call_that_is_taken_for_http_is_a_fault(
     chosen: Settings, authority: trustme.CA, came: list[str], said: str
 ) -> None:
-    with answering(Answer(arrived(forwarded_proto=came)), tls_of(authority)) as url:
+    with serving(Answer(arrived(forwarded_proto=came)), tls_of(authority)) as url:
         found = only(proxy(chosen, url), "X-Forwarded-Proto")
 
     assert found.level == "fault"
@@ -167,7 +159,7 @@ def test_a_call_that_is_taken_for_http_is_a_fault(
     ],
 )
 def test_an_answer_of_somebody_else_is_one_fault(chosen: Settings, answer: Answer) -> None:
-    with answering(answer) as url:
+    with serving(answer) as url:
         (found,) = proxy(chosen, url)
 
     assert (found.level, found.name) == ("fault", "service")
@@ -175,7 +167,7 @@ def test_an_answer_of_somebody_else_is_one_fault(chosen: Settings, answer: Answe
 
 def test_of_several_servers_of_a_store_the_one_of_this_folder_is_asked(chosen: Settings) -> None:
     def levels(settings: Settings, others: int) -> set[str]:
-        with answering(Answer(arrived(), others=others)) as url:
+        with serving(Answer(arrived(), others=others)) as url:
             return {one.level for one in proxy(settings, url) if one.name == "service"}
 
     shared = chosen.model_copy(update={"nights_url": StoreAddress("s3://nights")})
@@ -185,7 +177,7 @@ def test_of_several_servers_of_a_store_the_one_of_this_folder_is_asked(chosen: S
 
 
 def test_a_certificate_of_nobody_known_is_a_fault(chosen: Settings) -> None:
-    with answering(Answer(), tls_of(trustme.CA())) as url:
+    with serving(Answer(), tls_of(trustme.CA())) as url:
         (found,) = proxy(chosen, url)
 
     assert (found.level, found.name) == ("fault", "TLS")
@@ -212,7 +204,7 @@ def test_a_server_that_ends_the_connection_is_a_fault_in_words(
 
 
 def test_an_answer_that_trickles_ends_all_checks_in_time(chosen: Settings) -> None:
-    with answering(Answer(trickles=True)) as url:
+    with serving(Answer(trickles=True)) as url:
         (found,) = proxy(chosen, url, seconds=0.2)
 
     assert found.level == "fault"

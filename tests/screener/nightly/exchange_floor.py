@@ -7,13 +7,15 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Event, Thread
+from http.server import BaseHTTPRequestHandler
+from threading import Event
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 from zoneinfo import ZoneInfo
 
 import polars as pl
+
+from tests.screener.local_server import Quiet, answering
 
 NEW_YORK = ZoneInfo("America/New_York")
 Answer = tuple[int, Any]
@@ -135,36 +137,24 @@ def serving() -> Iterator[Floor]:
     """Serve on a free port until the block ends."""
     floor = Floor()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Exchange(Quiet, BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             parts = urlsplit(self.path)
             query = {name: values[0] for name, values in parse_qs(parts.query).items()}
             status, body = floor.answer(parts.path, query)
             content = body.encode() if isinstance(body, str) else json.dumps(body).encode()
-            try:
-                self.send_response(status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(content)))
-                if status == 429 and floor.after:
-                    self.send_header("Retry-After", floor.after)
-                self.end_headers()
-                self.wfile.write(content)
-            except (BrokenPipeError, ConnectionResetError):
-                return  # whoever asked was killed
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(content)))
+            if status == 429 and floor.after:
+                self.send_header("Retry-After", floor.after)
+            self.end_headers()
+            self.wfile.write(content)
 
-        def log_message(self, *_: object) -> None:
-            return None
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    floor.url = f"http://127.0.0.1:{server.server_address[1]}"
-    try:
-        yield floor
-    finally:
-        for event in floor.held.values():
-            event.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with answering(Exchange) as server:
+        floor.url = f"http://127.0.0.1:{server.server_port}"
+        try:
+            yield floor
+        finally:
+            for event in floor.held.values():
+                event.set()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
@@ -12,6 +11,7 @@ import pytest
 
 from store.accounts.watchlist import Watchlist
 from tests.chromium import OTHER
+from tests.screener.local_server import Quiet, answering
 from tests.screener.web.browser import PASSWORD
 from tests.screener.web.people import authorize_address, grants_of, new_app, new_person
 from tests.service import Service, on_database
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Page
 
 
-class App(BaseHTTPRequestHandler):
+class App(Quiet, BaseHTTPRequestHandler):
     """The app that waits for its code on this computer."""
 
     def do_GET(self) -> None:
@@ -29,19 +29,12 @@ class App(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(b"Connected")
 
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
 
 @pytest.fixture
 def callback() -> Iterator[str]:
     """The address of an app that listens."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), App) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}/callback"
-        server.shutdown()
-        thread.join(timeout=30)
+    with answering(App) as server:
+        yield f"http://127.0.0.1:{server.server_port}/callback"
 
 
 @pytest.mark.engine
