@@ -14,13 +14,15 @@ from store.accounts import passwords
 from store.nights.book import Book
 from tests.chromium import launched, profile_of
 from tests.contract.market import active_book
-from tests.screener.web.browser import PASSWORD_HASH
+from tests.screener.web.browser import PASSWORD_HASH, Browser
 from tests.screener.web.market import make_market
 from tests.screener.web.pages import Walk, walk_over
+from tests.screener.web.people import new_person, signed_in
 from tests.service import Service, copy_night, serving
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext
+    from playwright.sync_api import Browser as Program
+    from playwright.sync_api import BrowserContext
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -39,6 +41,12 @@ def book(night: Path) -> Iterator[Book]:
     """The book of the sample night."""
     with closing(active_book(night)) as opened:
         yield opened
+
+
+@pytest.fixture
+def browser(service: Service) -> Browser:
+    """A browser in which somebody new is signed in."""
+    return signed_in(service, new_person(service))
 
 
 @pytest.fixture(scope="module")
@@ -75,14 +83,14 @@ def walk(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk
 
 
 @pytest.fixture(scope="module")
-def program() -> Iterator[Browser]:
+def program() -> Iterator[Program]:
     """The system's Chromium, which the tests of a module share."""
     with launched() as browser:
         yield browser
 
 
 @pytest.fixture
-def chromium(program: Browser) -> Iterator[BrowserContext]:
+def chromium(program: Program) -> Iterator[BrowserContext]:
     """A fresh profile of the system's Chromium."""
     with profile_of(program) as profile:
         yield profile

@@ -14,7 +14,7 @@ from store.accounts.audit import EventKind
 from store.accounts.passwords import Asker, Passwords
 from store.errors import PasswordsBusyError
 from tests.screener.web.browser import PASSWORD, Browser, unfilled
-from tests.screener.web.people import events_of, new_person, signed_in
+from tests.screener.web.people import events_of, new_person
 from tests.service import Service, on_database, serving
 
 NEW = "a staple for the horse"
@@ -200,9 +200,8 @@ def test_a_refused_sign_in_goes_on_at_the_password_and_keeps_so_much_of_the_addr
 
 
 def test_a_refused_change_of_the_password_keeps_the_choice_and_no_password(
-    service: Service,
+    browser: Browser,
 ) -> None:
-    browser = signed_in(service, new_person(service))
     form = browser.form("/account/password")
     page = browser.submit(form, current=PASSWORD, new="too short", end_access="yes").text
 

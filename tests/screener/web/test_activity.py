@@ -107,8 +107,7 @@ def test_the_pages_show_each_event_once(service: Service) -> None:
     assert "There is nothing older." in browser.get(f"{ACTIVITY}?before=0").text
 
 
-def test_a_page_that_cannot_be_is_not_found(service: Service) -> None:
-    browser = signed_in(service, new_person(service))
+def test_a_page_that_cannot_be_is_not_found(browser: Browser) -> None:
 
     for before in ("", "x", "-1", "1e3", "9" * 10, "9" * 5000, "٣"):
         assert browser.get(ACTIVITY, params={"before": before}).status_code == 404, before

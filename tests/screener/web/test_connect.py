@@ -44,14 +44,11 @@ def test_the_python_programs_run_as_they_are_shown(
 ) -> None:
     monkeypatch.setenv("SCREENER_KEY", service.key)
 
-    apart(partial(run_as_shown, way(service, key).value))
+    program = way(service, key).value
+    # In a thread, as the main one of a process.
+    apart(partial(anyio.to_thread.run_sync, exec, program, {"__name__": "__main__"}))
 
     assert told in capsys.readouterr().out
-
-
-async def run_as_shown(program: str) -> None:
-    """Run a program in a thread, as the main one of a process."""
-    await anyio.to_thread.run_sync(exec, program, {"__name__": "__main__"})
 
 
 def test_every_example_asks_for_a_demo_symbol_with_a_setup(data_dir: Path) -> None:

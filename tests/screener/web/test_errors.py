@@ -7,7 +7,6 @@ import pytest
 
 from store.accounts.keys import Keys
 from tests.screener.web.browser import Browser
-from tests.screener.web.people import new_person, signed_in
 from tests.service import Service, serving
 
 CHROMIUM = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"
@@ -54,12 +53,11 @@ def test_a_page_that_does_not_take_a_method_says_which_it_takes(service: Service
 
 
 def test_a_failure_of_ours_is_a_page_without_its_reason(
-    service: Service, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    browser: Browser, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def fail(*_: object) -> None:
         raise RuntimeError("the reason")
 
-    browser = signed_in(service, new_person(service))
     monkeypatch.setattr(Keys, "unrevoked", fail)
     page = browser.get("/keys", headers={"Accept": CHROMIUM})
     told = browser.get("/keys", headers={"Accept": "application/json"})

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
-import pytest
 
 from screener.server.connection_limiter import ConnectionLimits
 from screener.web.site.live import LASTS, MAX_OF_STRANGERS, MAX_STREAMS
@@ -19,13 +17,6 @@ from tests.screener.web.streams import publish, stream
 from tests.service import Service, serving
 
 SHARE = MAX_STREAMS // 4
-
-
-@pytest.fixture
-def private(data_dir: Path) -> Iterator[Service]:
-    """A service of a private machine over the sample night."""
-    with serving(data_dir, open_pages=True) as live:
-        yield live
 
 
 def test_an_open_page_is_told_of_the_night_at_once_and_of_the_next_one_when_it_is_out(
@@ -80,13 +71,14 @@ def cookies_of(live: Service, plan: AccountPlan) -> dict[str, str]:
 
 
 def test_one_network_has_its_share_of_the_streams_and_a_closed_one_gives_its_place_back(
-    private: Service,
+    data_dir: Path,
 ) -> None:
-    with ExitStack() as stack:
-        opened = [stack.enter_context(stream(private.url)) for _ in range(SHARE)]
-        refused = httpx.get(f"{private.url}/events")
-        assert [next(news).name for news in opened] == ["night"] * SHARE
-    again = _opened_in_the_end(private)
+    with serving(data_dir, open_pages=True) as live:
+        with ExitStack() as stack:
+            opened = [stack.enter_context(stream(live.url)) for _ in range(SHARE)]
+            refused = httpx.get(f"{live.url}/events")
+            assert [next(news).name for news in opened] == ["night"] * SHARE
+        again = _opened_in_the_end(live)
 
     assert refused.status_code == 429
     assert int(refused.headers["retry-after"]) > 0

@@ -37,8 +37,7 @@ def create(browser: Browser, name: str = "Laptop", **fields: str) -> str:
 
 
 @pytest.mark.proves("KEYS-site", "AUTH-6", "AUTH-1-secret")
-def test_a_new_key_is_shown_once_and_works(service: Service) -> None:
-    browser = signed_in(service, new_person(service))
+def test_a_new_key_is_shown_once_and_works(service: Service, browser: Browser) -> None:
 
     page = browser.submit(browser.form("/keys"), name="Laptop", read_only="yes")
     secret = SECRET.findall(page.text)[0]
@@ -98,8 +97,7 @@ def test_an_approval_stands_among_the_keys_until_it_is_revoked(service: Service)
     assert grant.prefix not in browser.get("/keys").text
 
 
-def test_a_key_needs_a_name_that_can_be_read_and_an_end_that_is_a_choice(service: Service) -> None:
-    browser = signed_in(service, new_person(service))
+def test_a_key_needs_a_name_that_can_be_read_and_an_end_that_is_a_choice(browser: Browser) -> None:
     names, ends = ("", "   ", "x" * 101, "a\u202eb"), ("0", "-1", "36500", "30 ", "never")
     refused = [({"name": name}, "1 to 100 printable characters") for name in names]
     refused += [({"name": "Laptop", "ends": end}, "Choose when the key expires.") for end in ends]
@@ -162,8 +160,7 @@ def test_a_key_that_its_owner_revokes_without_a_password_opens_nothing_any_more(
     assert secret[:16] not in browser.get("/keys").text
 
 
-def test_a_key_may_end_and_the_page_and_me_say_when(service: Service) -> None:
-    browser = signed_in(service, new_person(service))
+def test_a_key_may_end_and_the_page_and_me_say_when(service: Service, browser: Browser) -> None:
     for fields in ({}, {"ends": ""}):
         secret = create(browser, **fields)
         assert service.get("/me", key=secret).json()["key"]["expires_at"] is None

@@ -93,6 +93,12 @@ def later(
         yield live
 
 
+@pytest.fixture
+def browser(later: Service) -> Browser:
+    """A browser in which somebody new is signed in on the later night."""
+    return signed_in(later, new_person(later))
+
+
 def saved(browser: Browser, address: str = ALL, name: str = "Mine", **fields: str) -> str:
     """The path of a screen that a person saved by the form on the screen."""
     answer = browser.submit(browser.form(address, "/screens"), name=name, **fields)
@@ -133,9 +139,8 @@ def entries(text: str) -> list[dict[str, str]]:
 
 
 def test_a_screen_tells_which_setups_entered_and_left_since_the_night_before(
-    later: Service, views: list[SetupView]
+    browser: Browser, views: list[SetupView]
 ) -> None:
-    browser = signed_in(later, new_person(later))
 
     page = browser.get(saved(browser, CHEAP)).text
 
@@ -213,8 +218,7 @@ def test_a_screen_of_the_watchlist_holds_tracked_tickers_alone(
     } == {mine}
 
 
-def test_the_list_names_each_screen_with_its_counts_and_removes_it(later: Service) -> None:
-    browser = signed_in(later, new_person(later))
+def test_the_list_names_each_screen_with_its_counts_and_removes_it(browser: Browser) -> None:
     path = saved(browser, CHEAP, "Cheap & <b>cheerful</b>")
     saved(browser, name="Everything")
 
@@ -230,8 +234,7 @@ def test_the_list_names_each_screen_with_its_counts_and_removes_it(later: Servic
     assert browser.get(path).status_code == 404
 
 
-def test_the_same_screen_is_saved_once_however_its_address_is_spelled(later: Service) -> None:
-    browser = signed_in(later, new_person(later))
+def test_the_same_screen_is_saved_once_however_its_address_is_spelled(browser: Browser) -> None:
     path = saved(browser, CHEAP, "One")
 
     token = browser.form("/screens", "/screens").fields
@@ -244,8 +247,7 @@ def test_the_same_screen_is_saved_once_however_its_address_is_spelled(later: Ser
     assert "Two" in browser.get(path).text
 
 
-def test_a_screen_that_cannot_be_saved_says_why_and_keeps_what_was_typed(later: Service) -> None:
-    browser = signed_in(later, new_person(later))
+def test_a_screen_that_cannot_be_saved_says_why_and_keeps_what_was_typed(browser: Browser) -> None:
     saved(browser, name="Taken")
     form = browser.form(CHEAP, "/screens")
 
@@ -274,9 +276,8 @@ def test_a_screen_that_cannot_be_saved_says_why_and_keeps_what_was_typed(later: 
     ],
 )
 def test_whatever_a_form_sends_as_an_address_is_a_screen_or_is_refused(
-    later: Service, address: str
+    browser: Browser, address: str
 ) -> None:
-    browser = signed_in(later, new_person(later))
     answer = browser.submit(browser.form(ALL, "/screens"), name="x", address=address)
     assert answer.status_code in (303, 400)
     kept = re.findall(r'href="(/screens/\d+)"', browser.get("/screens").text)
@@ -286,10 +287,9 @@ def test_whatever_a_form_sends_as_an_address_is_a_screen_or_is_refused(
 
 
 def test_a_screen_too_many_is_refused_in_words(
-    later: Service, monkeypatch: pytest.MonkeyPatch
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(screens, "MAX_SCREENS", 1)
-    browser = signed_in(later, new_person(later))
     saved(browser, CHEAP)
     answer = browser.submit(browser.form(ALL, "/screens"), name="one more")
     assert answer.status_code == 400
@@ -311,8 +311,7 @@ def test_nobody_opens_changes_or_removes_the_screen_of_somebody_else(later: Serv
 
 
 @pytest.mark.parametrize("number", ["0", "-1", "x", "9" * 5000, "1 ", "%00"])
-def test_an_address_with_another_number_is_no_screen(later: Service, number: str) -> None:
-    browser = signed_in(later, new_person(later))
+def test_an_address_with_another_number_is_no_screen(browser: Browser, number: str) -> None:
     assert browser.get(f"/screens/{number}").status_code == 404
 
 
@@ -405,8 +404,7 @@ def test_a_setup_that_triggered_is_told_where_it_stays_in_the_screen(
     assert f"entry {money(traded.plan.start, traded.currency)}" in feed[0]["content"]
 
 
-def test_a_feed_that_did_not_change_is_not_sent_again(later: Service) -> None:
-    browser = signed_in(later, new_person(later))
+def test_a_feed_that_did_not_change_is_not_sent_again(browser: Browser) -> None:
     address = feed_of(browser, saved(browser))
     first_answer = httpx.get(address)
     tag = {"If-None-Match": first_answer.headers["etag"]}
@@ -455,10 +453,9 @@ def test_a_feed_takes_a_password_once_the_sign_in_is_old(later: Service) -> None
 
 
 def test_an_owner_makes_so_many_feeds_within_an_hour(
-    later: Service, monkeypatch: pytest.MonkeyPatch
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(screens, "FEEDS_PER_HOUR", 1)
-    browser = signed_in(later, new_person(later))
     path = saved(browser)
     feed_of(browser, path)
     answer = browser.post(path, data={**browser.form(path).fields, "feed": "new"})

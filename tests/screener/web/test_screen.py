@@ -494,8 +494,7 @@ def test_a_page_behind_the_end_leads_back(market: Service) -> None:
     assert 'href="/screen"' in answer.text.split("ends before this page")[1]
 
 
-def test_no_forming_setup_is_not_read_as_no_setup(service: Service) -> None:
-    browser = signed_in(service, new_person(service))
+def test_no_forming_setup_is_not_read_as_no_setup(service: Service, browser: Browser) -> None:
     running = service.get("/scan", params={"status": "in_progress"}).json()["count"]
 
     page = browser.get("/screen?max_distance_pct=0").text

@@ -289,9 +289,8 @@ def test_a_stranger_learns_no_address_where_nobody_can_sign_in(tmp_path: Path) -
 
 
 def test_signing_out_takes_a_form_of_this_site_and_ends_the_session_itself(
-    service: Service,
+    service: Service, browser: Browser
 ) -> None:
-    browser = signed_in(service, new_person(service))
     kept = Browser(service, cookies={"session": browser.cookies["session"]})
 
     assert browser.get("/sign-out").status_code == 405
@@ -320,8 +319,7 @@ def test_a_body_that_is_no_form_of_ours_is_refused(service: Service) -> None:
         assert answer.headers["content-type"] == "text/html; charset=utf-8"
 
 
-def test_a_quoted_cookie_is_not_decoded(service: Service) -> None:
-    browser = signed_in(service, new_person(service))
+def test_a_quoted_cookie_is_not_decoded(service: Service, browser: Browser) -> None:
     token = browser.cookies["session"]
 
     def status(cookie: str) -> int:

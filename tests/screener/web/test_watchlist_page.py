@@ -213,8 +213,7 @@ def test_as_many_are_added_as_the_plan_has_room_for(service: Service) -> None:
     assert tracked_by(service, account) == [*tracked, "AAPL"]
 
 
-def test_a_form_with_a_file_is_bounded_and_checked_like_any_other(service: Service) -> None:
-    browser = signed_in(service, new_person(service))
+def test_a_form_with_a_file_is_bounded_and_checked_like_any_other(browser: Browser) -> None:
     token = browser.form("/watchlist").fields["token"]
     kind = "multipart/form-data; boundary=x"
     part = '--x\r\nContent-Disposition: form-data; name="{}"\r\n\r\n{}\r\n'
