@@ -89,20 +89,6 @@ def test_a_table_of_symbols_is_read_the_same_without_reading_it_whole(
     assert (found.adjustment, found.currency) == (example.adjustment, example.currency)
 
 
-@pytest.mark.parametrize("example", READ, ids=names(READ))
-def test_the_symbol_is_in_a_column_or_else_in_the_name(example: Example) -> None:
-    named = read_name(example.name)
-    read = read_bars(example.data, label=example.name)
-    assert named is not None
-    if example.tickers:
-        assert set(read.frame["symbol"]) == set(example.tickers)
-        assert read.symbol == (None if len(example.tickers) > 1 else example.symbol)
-    else:
-        assert "symbol" not in read.frame.columns
-        assert (normalise(named.symbol) or "") == example.symbol
-        assert bool(named.unnamed) == (not example.symbol)
-
-
 @pytest.mark.parametrize("example", REFUSED, ids=names(REFUSED))
 def test_what_cannot_be_read_is_refused_by_its_name_and_reason(
     tmp_path: Path, example: Example
