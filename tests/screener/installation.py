@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,18 @@ def rows_of(settings: Settings) -> dict[str, list[str]]:
     rows = at_database(settings.accounts_url, accounts.rows_of)
     name = tables.audit.name
     return rows | {name: [row for row in rows[name] if f"'{EventKind.RESTORED}'" not in row]}
+
+
+@contextmanager
+def without(data: Path, table: str) -> Iterator[None]:
+    """Take a table of the accounts away within the block, so that whatever needs it fails."""
+    with closing(sqlite3.connect(data / "accounts.sqlite", isolation_level=None)) as database:
+        database.execute("PRAGMA legacy_alter_table = ON")
+        database.execute(f"ALTER TABLE {table} RENAME TO away")
+        try:
+            yield
+        finally:
+            database.execute(f"ALTER TABLE away RENAME TO {table}")
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from store.database.database import Database
 from store.folder.layout import DataFolder
 from tests.postgres import PostgresServer, fresh_database
 from tests.resealed import rename_bars, reseal
+from tests.screener.installation import without
 from tests.screener.process import READY, parts, ready, until
 from tests.service import Service, apart, copy_night, serving
 
@@ -150,7 +152,7 @@ def test_what_is_worse_is_named_until_it_is_well_again(data_dir: Path) -> None:
             assert reason("database") == "The account database cannot be written."
         wait_until_well()
 
-        with without_usage(data_dir):
+        with without(data_dir, "usage"):
             live.get("/me").raise_for_status()
             assert "that writes the usage log" in reason("loops")
 
@@ -196,18 +198,6 @@ def replace(path: Path, content: bytes) -> None:
     path.with_suffix(".new").replace(path)
 
 
-@contextmanager
-def without_usage(folder: Path) -> Iterator[None]:
-    """Take the table of the usage log away within the block."""
-    with closing(sqlite3.connect(folder / "accounts.sqlite", isolation_level=None)) as database:
-        database.execute("PRAGMA legacy_alter_table = ON")
-        database.execute("ALTER TABLE usage RENAME TO away")
-        try:
-            yield
-        finally:
-            database.execute("ALTER TABLE away RENAME TO usage")
-
-
 async def test_a_loop_that_has_run_well_for_long_enough_is_forgotten() -> None:
     now = [0.0]
     runs = list[int]()
@@ -230,7 +220,8 @@ async def test_a_loop_that_has_run_well_for_long_enough_is_forgotten() -> None:
 def test_a_busy_service_answers_its_probes(data_dir: Path) -> None:
     with serving(data_dir, requests_at_once=8) as live, locked(data_dir):
         # One address may have two requests under way, and these wait for the database.
-        waiting = [threading.Thread(target=live_change, args=(live,)) for _ in range(2)]
+        change = partial(live.request, "PUT", "/tickers", json={"symbols": ["AAPL"]})
+        waiting = [threading.Thread(target=change) for _ in range(2)]
         for thread in waiting:
             thread.start()
         until(lambda: live.get("/families", key="").status_code == 503)
@@ -240,10 +231,6 @@ def test_a_busy_service_answers_its_probes(data_dir: Path) -> None:
         assert live.get("/families", key="").status_code == 503
     for thread in waiting:
         thread.join()
-
-
-def live_change(live: Service) -> None:
-    live.request("PUT", "/tickers", json={"symbols": ["AAPL"]})
 
 
 @contextmanager

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from html import unescape
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qs, quote, quote_plus, urlsplit
 
 import httpx
 import pytest
-import sqlalchemy as sa
 
 from screener.settings.settings import Settings
 from store.accounts.accounts import Account, hash_secret
-from store.database.database import Database
+from tests.agent import message
 from tests.oauth.conversation import Host, new_host
 from tests.screener.command import run
+from tests.screener.installation import without
 from tests.screener.process import serving_process
 from tests.screener.web.browser import PASSWORD, PASSWORD_HASH, Browser, Form
 from tests.screener.web.people import VERIFIER, authorize_address, new_person
-from tests.service import Service, copy_night, new_key, on_database
+from tests.service import Service, copy_night, new_key
 
 NEW_PASSWORD = "an even better horse"
 WRONG_PASSWORD = "an almost right horse"
@@ -74,7 +72,7 @@ def test_no_secret_is_written_anywhere(night: Path, tmp_path: Path) -> None:
         connected(service, browser, client, vault)
         sign_up(service, vault)
         for table in ("keys", "tokens", "accounts", "sessions", "audit", "screens"):
-            with without(service, table):
+            with without(tmp_path / "data", table):
                 httpx.get(feed, timeout=30)
                 calls(service, key, vault)
                 client.refresh(vault.keep("pso_rt_" + "z" * 43))
@@ -191,15 +189,14 @@ def calls(service: Service, key: str, vault: Vault) -> None:
         headers = {**MCP_HEADERS, **probe}
         if credential:
             headers["Authorization"] = f"Bearer {credential}"
-        for body in (tool_call("list_tracked_tickers"), tool_call("nothing"), {"jsonrpc": 1}):
+        known, unknown = (
+            message("tools/call", name=name, arguments={})
+            for name in ("list_tracked_tickers", "nothing")
+        )
+        for body in (known, unknown, {"jsonrpc": 1}):
             httpx.post(service.mcp_url, json=body, headers=headers, timeout=30)
     httpx.post(service.mcp_url, content=b"{", headers=MCP_HEADERS, timeout=30)
     httpx.get(f"{service.base}/me", headers={"Authorization": f"Basic {key}"}, timeout=30)
-
-
-def tool_call(name: str) -> dict[str, Any]:
-    parameters = {"name": name, "arguments": {}}
-    return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": parameters}
 
 
 def connected(service: Service, browser: Browser, client: Host, vault: Vault) -> None:
@@ -237,19 +234,3 @@ def change_password(browser: Browser, vault: Vault) -> None:
         form = form_of(browser, "/account/password", "/account/password", vault)
         assert browser.submit(form, current=current, new=NEW_PASSWORD).status_code == status
         keep_cookies(browser, vault)
-
-
-@contextmanager
-def without(service: Service, table: str) -> Iterator[None]:
-    """Take a table away within the block, so that whatever needs it fails."""
-
-    async def rename(database: Database, old: str, new: str) -> None:
-        async with database.write() as connection:
-            await connection.execute(sa.text("PRAGMA legacy_alter_table = ON"))
-            await connection.execute(sa.text(f"ALTER TABLE {old} RENAME TO {new}"))
-
-    on_database(service, lambda database: rename(database, table, "away"))
-    try:
-        yield
-    finally:
-        on_database(service, lambda database: rename(database, "away", table))
