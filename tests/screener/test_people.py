@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import re
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -14,8 +13,8 @@ import pytest
 from store.accounts.accounts import utc_now
 from tests.screener.command import Finished, check_refusal, run
 from tests.screener.web.browser import Browser
-from tests.screener.web.people import authorize_address, grants_of, new_app, new_person, signed_in
-from tests.service import Service, serving
+from tests.screener.web.people import authorize_address, grants_of, new_app, new_member
+from tests.service import Service
 
 EMAIL = "ada@example.com"
 
@@ -72,32 +71,24 @@ def test_a_new_password_ends_the_keys_if_asked(tmp_path: Path) -> None:
     assert "Keys revoked: 1; apps revoked: 0." in ended.stderr
 
 
-@pytest.fixture(scope="module")
-def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with serving(tmp_path_factory.mktemp("people")) as service:
-        yield service
+def test_an_account_is_deleted_under_a_running_service(service: Service) -> None:
+    account, browser = new_member(service)
+    _, secret = service.keys(lambda keys: keys.create(account.email, "laptop"))
+    browser.submit(browser.form(authorize_address(new_app(service))), decision="approve")
+    before = service.get("/me", key=secret).status_code  # and pending in the usage log
 
-
-def test_an_account_is_deleted_under_a_running_service(live: Service) -> None:
-    account = new_person(live, tracked=())
-    new_person(live)  # the form of the sign-in page stays
-    browser = signed_in(live, account)
-    _, secret = live.keys(lambda keys: keys.create(account.email, "laptop"))
-    browser.submit(browser.form(authorize_address(new_app(live))), decision="approve")
-    before = live.get("/me", key=secret).status_code  # and pending in the usage log
-
-    done = run(live.settings.data_dir, "account", "delete", account.email, "--yes")
-    after = live.get("/me", key=secret)
+    done = run(service.settings.data_dir, "account", "delete", account.email, "--yes")
+    after = service.get("/me", key=secret)
 
     assert before == 200
     assert done.returncode == 0
     assert done.stderr.startswith(f"Deleted {account.email}, and with it 1 key, 1 connected app")
     assert (after.status_code, after.json()["error"]) == (401, "invalid_api_key")
     assert browser.get("/keys").status_code == 303
-    assert Browser(live).sign_in(account.email).status_code == 400
-    assert grants_of(live, account) == []
-    assert live.get("/me").status_code == 200
-    assert account.email not in run(live.settings.data_dir, "account", "list").stdout
+    assert Browser(service).sign_in(account.email).status_code == 400
+    assert grants_of(service, account) == []
+    assert service.get("/me").status_code == 200
+    assert account.email not in run(service.settings.data_dir, "account", "list").stdout
 
 
 def test_an_account_is_deleted_only_after_a_yes(tmp_path: Path) -> None:

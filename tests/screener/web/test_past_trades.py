@@ -57,11 +57,11 @@ def address(symbol: str, trade: dict[str, Any]) -> str:
     return f"/symbols/{symbol}/trades/{trade['lineage_id']}"
 
 
-@pytest.fixture(scope="module")
-def early(served: Path) -> dict[str, Any]:
-    """The newest trade of GOOG that was open on the day of the earlier night, or before."""
-    with closing(active_book(served)) as book:
-        return next(row for row in trades(book, "GOOG") if row["entry_date"] < f"{RUNNING}")
+def bars_of(book: Book, symbol: str) -> Prices:
+    """The bars that the night keeps of a symbol."""
+    prices = book.kept_prices(symbol)
+    assert prices is not None
+    return prices
 
 
 def past_of(book: Book, symbol: str, trade: dict[str, Any]) -> Past:
@@ -114,8 +114,7 @@ def test_who_may_only_scan_sees_the_thumbnail_of_a_symbol_and_no_past_trade(
 def test_each_trade_of_a_history_has_a_page_with_its_numbers_and_a_chart_or_why_there_is_none(
     service: Service, book: Book
 ) -> None:
-    browser, prices = Browser(service), book.kept_prices("GOOG")
-    assert prices is not None
+    browser, prices = Browser(service), bars_of(book, "GOOG")
     assert len(prices.date) == 1280
     drawn, history = 0, browser.get("/symbols/GOOG").text
     for trade in trades(book, "GOOG"):
@@ -167,8 +166,10 @@ def test_a_trade_that_runs_has_the_lines_of_its_setup(book: Book) -> None:
 
 
 def test_each_past_trade_has_its_lines_as_a_night_served_them_while_it_ran(
-    served: Path, early: dict[str, Any]
+    served: Path,
 ) -> None:
+    with closing(active_book(served)) as book:
+        early = next(row for row in trades(book, "GOOG") if row["entry_date"] < f"{RUNNING}")
     ledger, key = Ledger(served), TradeKey("GOOG", early["lineage_id"], 1)
     (running,) = (
         line
@@ -186,9 +187,8 @@ def test_each_past_trade_has_its_lines_as_a_night_served_them_while_it_ran(
                 lines = past_of(book, symbol, row).lines
                 assert lines
                 assert all(line.end[0] < dt.date.fromisoformat(row["entry_date"]) for line in lines)
-        drawn, prices = past_of(book, "GOOG", early), book.kept_prices("GOOG")
-        assert prices is not None
-        view = past_view(book, drawn, prices)
+        drawn = past_of(book, "GOOG", early)
+        view = past_view(book, drawn, bars_of(book, "GOOG"))
     assert view.lines == drawn.lines
     assert drawn.since is not None
     assert view.dates[0] < drawn.since
@@ -211,10 +211,7 @@ def test_a_symbol_shows_the_drawing_that_it_lost_and_not_another(served: Path) -
         lost = {row["symbol"]: row for row in gone}
         assert lost
         for symbol, row in lost.items():
-            prices = book.kept_prices(symbol)
-            assert prices
-            view = past_view(book, Past(symbol), prices)
-            upper, _lower = view.lines
+            upper, _lower = past_view(book, Past(symbol), bars_of(book, symbol)).lines
             assert (upper.start[0].isoformat(), upper.start[1]) == (
                 row["lines"]["upper"]["start"]["date"],
                 row["lines"]["upper"]["start"]["price"],
@@ -235,8 +232,7 @@ def test_a_symbol_shows_the_drawing_that_it_lost_and_not_another(served: Path) -
 
 def test_the_marks_of_a_symbol_are_the_trades_within_its_kept_bars(book: Book) -> None:
     """Also the trade that began before the first of them."""
-    whole, rows = book.kept_prices("GOOG"), trades(book, "GOOG")
-    assert whole is not None
+    whole, rows = bars_of(book, "GOOG"), trades(book, "GOOG")
     held = next(row for row in rows if row["exit_date"] and row["hold_bars"] > 1)
     first = dt.date.fromisoformat(held["exit_date"])
     kept = np.flatnonzero(whole.date >= (first - dt.date(1970, 1, 1)).days)
@@ -254,9 +250,7 @@ def test_the_marks_of_a_symbol_are_the_trades_within_its_kept_bars(book: Book) -
 
 def test_the_chart_of_a_trade_ends_some_sessions_after_its_exit(book: Book) -> None:
     trade = next(row for row in trades(book, "GOOG") if row["exit_date"] and row["hold_bars"])
-    prices = book.kept_prices("GOOG")
-    assert prices is not None
-    view = past_view(book, past_of(book, "GOOG", trade), prices)
+    view = past_view(book, past_of(book, "GOOG", trade), bars_of(book, "GOOG"))
 
     assert view.exit is not None
     assert view.exit[0] in view.dates

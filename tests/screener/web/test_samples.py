@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from mcp_server.mcp.toolsets import EXTENDED
 from rest_facade.routes import ROUTES
 from screener import web
@@ -92,16 +90,6 @@ def pretty(value: Any) -> str:
     return text
 
 
-@pytest.fixture(scope="module")
-def sampled(product_night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service over the sample night as the product makes it, on the day after."""
-    folder = tmp_path_factory.mktemp("samples")
-    copy_night(product_night, folder)
-    day = dt.datetime(2013, 2, 18, 6, tzinfo=dt.UTC)
-    with serving(folder, clock=lambda: day, public_url=HOME) as live:
-        yield live
-
-
 def rest(service: Service) -> Iterator[dict[str, str]]:
     """A request and an answer of each route."""
     setup = service.get("/demo/AAPL", key="").json()["setups"][0]["setup_id"]
@@ -169,8 +157,14 @@ async def mcp(service: Service) -> list[dict[str, str]]:
     return rows
 
 
-async def test_the_samples_are_what_the_sample_night_answers(sampled: Service) -> None:
-    rows = [*rest(sampled), *await mcp(sampled)]
+async def test_the_samples_are_what_the_sample_night_answers(
+    product_night: Path, tmp_path: Path
+) -> None:
+    """On the day after."""
+    copy_night(product_night, tmp_path)
+    day = dt.datetime(2013, 2, 18, 6, tzinfo=dt.UTC)
+    with serving(tmp_path, clock=lambda: day, public_url=HOME) as live:
+        rows = [*rest(live), *await mcp(live)]
     text = json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
     for changing, fixed in CHANGING:
         text = changing.sub(fixed, text)

@@ -216,21 +216,14 @@ def test_the_check_says_that_a_night_would_be_held_back(tmp_path: Path) -> None:
     assert "1 of 8 symbols" in made.stderr
 
 
-@pytest.fixture(scope="module")
-def stale(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Eight series that end together, and one that goes on for two years."""
-    folder = tmp_path_factory.mktemp("stale") / "bars"
-    for number in range(8):
-        write_csv(folder / f"S{number}.csv", walk(100, seed=number, last=dt.date(2022, 5, 13)))
-    write_csv(folder / "NEW.csv", walk(600, seed=9, last=dt.date(2024, 3, 28)))
-    return folder
-
-
 def test_where_newer_bars_of_a_few_make_the_others_stale_the_session_of_most_is_named(
-    stale: Path, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
-    said = "`--session 2022-05-13`"
-    data = tmp_path / "data"
+    """Eight series end together, and one goes on for two years."""
+    stale, data, said = tmp_path / "bars", tmp_path / "data", "`--session 2022-05-13`"
+    for number in range(8):
+        write_csv(stale / f"S{number}.csv", walk(100, seed=number, last=dt.date(2022, 5, 13)))
+    write_csv(stale / "NEW.csv", walk(600, seed=9, last=dt.date(2024, 3, 28)))
 
     checked = check(tmp_path, stale)
     made = run(data, "nightly", "--bars", str(stale), "--jobs", "1")
