@@ -37,6 +37,13 @@ READ: Mapping[str, Callable[[str], object]] = {
 """How a program reads a cell of CSV."""
 
 
+SAME = (
+    *("rank", "symbol", "setup_id", "lineage_id", "entry_price", "gain_pct", "gain_r"),
+    *("expected_gain_pct", "win_rate_pct"),
+)
+"""Columns of setups that say what a row of the scan says under their name."""
+
+
 @pytest.fixture(scope="module")
 def book(night: Path) -> Any:
     with closing(open_book(night)) as opened:
@@ -87,12 +94,9 @@ def test_setups_are_those_of_the_scan_and_keep_what_it_says(service: Service, bo
     assert len(rows) == len(served) == 6
     for row, setup in zip(rows, sorted(served, key=itemgetter("rank")), strict=True):
         plan = setup["plans"][0]
-        assert {name: row[name] for name in ("rank", "symbol", "setup_id", "lineage_id")} == {
-            name: setup[name] for name in ("rank", "symbol", "setup_id", "lineage_id")
-        }
         for name in ("trigger_price", "stop_price", "target_price"):
             assert row[name] == plan[name]
-        for name in ("entry_price", "gain_pct", "gain_r", "expected_gain_pct", "win_rate_pct"):
+        for name in SAME:
             assert row[name] == setup[name]
         assert (row["opposite_direction"] is None) == (len(setup["plans"]) == 1)
         assert row["lower_end_date"] == setup["lines"]["lower"]["end"]["date"]
@@ -109,9 +113,8 @@ def test_trades_are_the_history_of_every_symbol(service: Service, book: Book) ->
         stored = book.history(symbol)
         assert stored is not None
         for row, past, sealed in zip(mine, history, stored.rows, strict=True):
-            assert {name: row[name] for name in past.keys() - left_out} == {
-                name: past[name] for name in past.keys() - left_out
-            }
+            for name in past.keys() - left_out:
+                assert row[name] == past[name], name
             upper = orjson.loads(sealed)["lines"]["upper"]
             ends = [row[f"upper_{end}_{name}"] for end in upper for name in ("date", "price")]
             assert ends == [value for point in upper.values() for value in point.values()]
@@ -131,20 +134,13 @@ def test_a_record_is_the_sealed_one_with_its_directions_below_it(
         assert [whole["first_date"], whole["last_date"]] == family["backtest_range"]
         assert [whole["win_rate_low_pct"], whole["win_rate_high_pct"]] == family["win_rate_ci95"]
         assert whole["avg_r_after_25bp"] == family["avg_r_after_costs"]["bp_25"]
-        for name in (
-            "sample_size",
-            "avg_loss_pct",
-            "placebo_avg_r",
-            "lift_r",
-            "verdict",
-            "summary",
-        ):
+        for name in ("sample_size", "avg_loss_pct", "placebo_avg_r", "lift_r", "verdict"):
             assert whole[name] == family[name]
+        assert whole["summary"] == family["summary"]
         for side in sides:
             own = family["by_direction"][side["direction"]]
-            assert {name: side[name] for name in own.keys() - {"win_rate_ci95"}} == {
-                name: own[name] for name in own.keys() - {"win_rate_ci95"}
-            }
+            for name in own.keys() - {"win_rate_ci95"}:
+                assert side[name] == own[name], name
     own = service.get("/tickers/MSFT/record").json()["records"]
     assert [record["summary"] for record in own] == [
         row["summary"] for row in rows if row["symbol"] == "MSFT" and row["direction"] is None

@@ -64,17 +64,9 @@ def damage_the_ledger(data: Path) -> None:
     newest.write_bytes(newest.read_bytes() + b"x")
 
 
-def lose_the_newest_of_the_ledger(data: Path) -> None:
-    newest_of_a_ledger(data).unlink()
-
-
 def newest_of_a_ledger(data: Path) -> Path:
     assert run(data, "nightly").returncode == 0
     return max((data / "ledger").glob("*.jsonl.gz"))
-
-
-def damage_the_accounts(data: Path) -> None:
-    (data / "accounts.sqlite").write_bytes(b"no database" * 1000)
 
 
 def lose_an_account(data: Path) -> None:
@@ -91,13 +83,13 @@ def lose_an_account(data: Path) -> None:
         (kill_a_restore, "data folder", "run `screener restore` again"),
         (damage_the_book, "night", "is not the one that was sealed"),
         (damage_the_ledger, "ledger", "is not the one that was appended"),
-        (lose_the_newest_of_the_ledger, "ledger", "is missing"),
-        (damage_the_accounts, "accounts", "not a database"),
+        (lambda data: newest_of_a_ledger(data).unlink(), "ledger", "is missing"),
+        (lambda data: (data / "accounts.sqlite").write_bytes(b"x" * 999), "accounts", "not a data"),
         (lose_an_account, "accounts", "without their accounts"),
     ],
 )
 def test_what_is_damaged_is_a_fault(
-    data_dir: Path, damage: Callable[[Path], None], name: str, said: str
+    data_dir: Path, damage: Callable[[Path], object], name: str, said: str
 ) -> None:
     damage(data_dir)
     done = examined(data_dir)

@@ -47,14 +47,10 @@ def on(days: Days, seed: int = 7, leap: float = 1.11) -> Bars:
     return replace(bars, date=days, close=close, high=np.maximum(bars.high, close))
 
 
-def used_at(order: Order, now: str) -> dict[str, Bars]:
-    """The bars of each symbol that a night at an hour uses."""
-    found = (each for task in plan(order, at(now)).tasks for each in cleaned_symbols(task))
-    return {listing.symbol: cleaned.bars for listing, _, cleaned in found}
-
-
 def ends_at(order: Order, now: str) -> dict[str, str]:
-    return {name: str(to_date(bars.date[-1])) for name, bars in used_at(order, now).items()}
+    """The last day of the bars of each symbol that a night at an hour uses."""
+    found = (each for task in plan(order, at(now)).tasks for each in cleaned_symbols(task))
+    return {one.symbol: str(to_date(cleaned.bars.date[-1])) for one, _, cleaned in found}
 
 
 @pytest.mark.parametrize(

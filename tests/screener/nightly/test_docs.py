@@ -32,16 +32,11 @@ INGEST = [
 ]
 
 
-def section_text(number: int) -> str:
-    """A section without its heading."""
-    found = re.search(rf"^## {number}\. .*?\n(.*?)(?=^## |\Z)", TEXT, re.MULTILINE | re.DOTALL)
-    assert found, f"the document has no section {number}"
-    return found[1]
-
-
 def section(number: int) -> str:
     """The words of a section, without its heading and line breaks."""
-    return " ".join(section_text(number).split())
+    found = re.search(rf"^## {number}\. .*?\n(.*?)(?=^## |\Z)", TEXT, re.MULTILINE | re.DOTALL)
+    assert found, f"the document has no section {number}"
+    return " ".join(found[1].split())
 
 
 def stated_parameters(head: str) -> Iterator[tuple[str, float]]:

@@ -21,7 +21,7 @@ import polars as pl
 import pytest
 
 from screener.nightly.analysis import fate_of
-from screener.nightly.bars import Bars, Days, to_date, to_day
+from screener.nightly.bars import Bars, to_date, to_day
 from screener.nightly.cleaning.cleaning import clean
 from screener.nightly.cleaning.sessions import last_session, past_window
 from screener.nightly.detector.detector import walk_on
@@ -149,15 +149,11 @@ def with_history() -> Bars:
     """A walk with first attempts in every part of it."""
     for seed in itertools.count(30):
         bars = walk(BARS, seed=seed)
-        years = np.searchsorted(bars.date, found_days(bars)) // 300
+        days = analysed(bars, to_date(bars.date[-1])).facts["entry_day"]
+        years = np.searchsorted(bars.date, days) // 300
         if set(years.tolist()) == {0, 1, 2}:
             return bars
     raise AssertionError
-
-
-def found_days(bars: Bars) -> Days:
-    days: Days = analysed(bars, to_date(bars.date[-1])).facts["entry_day"]
-    return days
 
 
 def rows_of(book: Book, symbol: str) -> dict[Key, Row]:
