@@ -25,7 +25,7 @@ from screener.nightly.sample import SAMPLE_SESSION, sample_reference, sample_sou
 from screener.settings.settings import Settings
 from store.nights.book import Book
 from store.nights.nights import Nights
-from store.wire.records import PastTrade, ScanSetup, Setup
+from store.wire.records import PastTrade, ScanSetup
 from tests.conftest import CROWDED, NIGHT_SESSION
 from tests.contract.market import active_book
 from tests.screener.nightly.nights import cleaned_sample, source_of
@@ -267,9 +267,6 @@ def test_a_forming_trigger_is_its_line_one_session_on(book: Book) -> None:
         step = math.log(line.end.price / line.start.price) / (last - first)
         assert plan.trigger_price == pytest.approx(line.end.price * math.exp(step), rel=1e-5)
         assert re.search(rf"for {book.next_session}( is| the first level is)", row.trigger_rule)
-        assert row.distance_to_trigger_pct == pytest.approx(
-            100 * abs(plan.trigger_price / row.last_close - 1), abs=0.011
-        )
 
 
 def test_ranks_follow_the_typical_gain(book: Book) -> None:
@@ -277,25 +274,6 @@ def test_ranks_follow_the_typical_gain(book: Book) -> None:
 
     assert gains == sorted(gains, reverse=True)
     assert [row.rank for row in rows(book)] == list(range(1, len(gains) + 1))
-
-
-def test_patterns_and_scan_tell_the_same_of_a_setup(book: Book) -> None:
-    for row in rows(book):
-        body = orjson.loads(book.patterns(row.symbol) or b"")
-        same = next(s for s in body["setups"] if s["setup_id"] == row.setup_id)
-        assert Setup.model_validate(same) == Setup.model_validate(
-            {name: getattr(row, name) for name in Setup.model_fields}
-        )
-
-
-def test_every_filter_kind_has_its_evidence_columns(book: Book) -> None:
-    from mcp_server.filters.kinds import KINDS
-
-    evidence = book.evidence
-    for kind in KINDS.values():
-        for period in kind.periods or (None,):
-            columns = evidence.labels if kind.takes == "choice" else evidence.numbers
-            assert kind.column(period) in columns
 
 
 def test_a_symbol_with_bad_bars_is_named_and_the_others_are_served(tmp_path: Path) -> None:
