@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.screener.process import Server, free_port, serving_process, until
+from tests.service import copy_night
 
 
 @dataclass(frozen=True)
@@ -55,3 +57,13 @@ def measured(folder: Path, *options: str, **settings: str) -> Iterator[Measured]
         folder, *options, **{"SCREENER_METRICS_PORT": str(port), **settings}
     ) as server:
         yield Measured(server, port)
+
+
+@pytest.fixture(scope="module")
+def service(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Measured]:
+    """A measured service of one process over the sample night."""
+    folder = tmp_path_factory.mktemp("measured")
+    copy_night(night, folder / "data")
+    settings = {"SCREENER_KEYLESS_PER_MINUTE": "1000", "SCREENER_CHARTS_WARM": "false"}
+    with measured(folder, **settings) as live:
+        yield live

@@ -6,14 +6,13 @@ import json
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.screener.scraping import Measured, measured
-from tests.service import copy_night
+from tests.screener.scraping import Measured
+from tests.screener.scraping import service as service
 
 ROOT = Path(__file__).parents[2]
 RULES = ROOT / "deploy" / "prometheus"
@@ -22,15 +21,6 @@ NOT_OURS = {"up"}
 """Metrics that Prometheus adds by itself for each target."""
 
 NAME = re.compile(r"\b(up|(?:screener|process|python|node)_\w+)\b(?=[{\[\s)]|$)")
-
-
-@pytest.fixture(scope="module")
-def service(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Measured]:
-    """A measured service over the sample night."""
-    folder = tmp_path_factory.mktemp("monitored")
-    copy_night(night, folder / "data")
-    with measured(folder, SCREENER_CHARTS_WARM="false") as live:
-        yield live
 
 
 def names(text: str) -> set[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import re
 import socket
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,9 @@ from tests.agent import message
 from tests.conftest import NIGHT_SESSION
 from tests.screener.command import run_process
 from tests.screener.process import free_port
-from tests.screener.scraping import Measured, measured
-from tests.service import copy_night, new_key
+from tests.screener.scraping import Measured
+from tests.screener.scraping import service as service
+from tests.service import new_key
 
 TABLE = Path(__file__).parents[3] / "docs" / "monitoring.md"
 CHOSEN = "chosenbythecaller"
@@ -27,28 +27,10 @@ JSON = {"content-type": "application/json", "accept": "application/json"}
 
 
 @pytest.fixture(scope="module")
-def folder(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the sample night as its data."""
-    folder = tmp_path_factory.mktemp("measured")
-    copy_night(night, folder / "data")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def secret(folder: Path) -> str:
+def secret(service: Measured) -> str:
     """The key of an account."""
-    return new_key(Settings(data_dir=folder / "data"), "measured@example.com")
-
-
-@pytest.fixture(scope="module")
-def service(folder: Path, secret: str) -> Iterator[Measured]:
-    """A measured service of one process."""
-    with measured(
-        folder,
-        SCREENER_KEYLESS_PER_MINUTE="1000",
-        SCREENER_CHARTS_WARM="false",
-    ) as live:
-        yield live
+    data = service.server.stdout.parent / "data"
+    return new_key(Settings(data_dir=data), "measured@example.com")
 
 
 def get(service: Measured, path: str, key: str = "") -> httpx.Response:
@@ -183,13 +165,13 @@ def test_each_loop_is_told_before_it_fails(service: Measured) -> None:
     assert told == {"night", "usage", "expired", "changes", "health", "documents", "metrics"}
 
 
-def test_a_busy_port_is_one_clear_line(folder: Path) -> None:
+def test_a_busy_port_is_one_clear_line(data_dir: Path) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
         options = ("serve", "--port", str(free_port()))
-        done = run_process(folder / "data", *options, SCREENER_METRICS_PORT=str(port))
+        done = run_process(data_dir, *options, SCREENER_METRICS_PORT=str(port))
 
     assert done.returncode == 2
     assert f"/metrics cannot listen on 127.0.0.1:{port}" in done.stderr
