@@ -85,14 +85,21 @@ def stooq(path: Path, series: Series) -> Path:
     return path
 
 
+def zipped(path: Path, members: Mapping[str, str | bytes]) -> Path:
+    """A zip of some members."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return path
+
+
 def stooq_zip(path: Path, series: Series) -> Path:
-    path.mkdir()
-    file = path / "d_us_txt.zip"
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for place, (symbol, frame) in enumerate(series.items()):
-            name = f"data/daily/us/nasdaq stocks/{place + 1}/{stooq_name(symbol)}"
-            archive.writestr(name, "\r\n".join(stooq_lines(symbol, frame)))
-    return file
+    members = {}
+    for place, (symbol, frame) in enumerate(series.items(), 1):
+        name = f"data/daily/us/nasdaq stocks/{place}/{stooq_name(symbol)}"
+        members[name] = "\r\n".join(stooq_lines(symbol, frame))
+    return zipped(path / "d_us_txt.zip", members)
 
 
 def stooq_days(path: Path, series: Series) -> Path:
@@ -126,9 +133,7 @@ KLINE_HEADER = (
 
 
 def kline_zip(file: Path, lines: Iterable[str]) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(file.with_suffix(".csv").name, "\n".join(lines) + "\n")
+    zipped(file, {file.with_suffix(".csv").name: "\n".join(lines) + "\n"})
     file.with_name(f"{file.name}.CHECKSUM").write_text("0" * 64)
 
 

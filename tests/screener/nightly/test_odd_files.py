@@ -6,7 +6,6 @@ import datetime as dt
 import os
 import socket
 import sys
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from screener.nightly.bars import to_date
 from screener.nightly.errors import SourceError
 from screener.nightly.reading import Loaded, Opened, open_source
 from tests.screener.nightly.nights import source_of
-from tests.screener.nightly.shelves import NUMBERS
+from tests.screener.nightly.shelves import NUMBERS, zipped
 
 CSV = "date,open,high,low,close,volume\n2024-01-02,10,12,9,11,100\n2024-01-03,11,13,10,12,200\n"
 DAYS = [dt.date(2024, 1, 2), dt.date(2024, 1, 3)]
@@ -48,8 +47,7 @@ def broken_zip(path: Path) -> None:
 
 
 def nested_zip(path: Path) -> None:
-    with zipfile.ZipFile(path.with_name("outer.zip"), "w") as archive:
-        archive.writestr("ODD.zip", b"PK")
+    zipped(path.with_name("outer.zip"), {"ODD.zip": b"PK"})
 
 
 ODD: dict[str, tuple[Callable[[Path], object], str]] = {
@@ -242,8 +240,7 @@ def test_one_file_of_one_symbol_is_read_by_its_name_alone_and_in_a_folder(
     if suffix in (".parquet", ".pq"):
         frame.write_parquet(path)
     elif suffix == ".zip":
-        with zipfile.ZipFile(path, "w") as archive:
-            archive.writestr("AAPL.csv", CSV)
+        zipped(path, {"AAPL.csv": CSV})
     else:
         frame.write_csv(path, compression="gzip" if suffix.endswith("gz") else "uncompressed")
     for number, given in enumerate((path, bars)):
@@ -305,8 +302,7 @@ def test_a_symbol_for_bars_that_give_their_own_is_an_error(tmp_path: Path, suffi
     if suffix == ".csv":
         path.write_text(LONG)
     else:
-        with zipfile.ZipFile(path, "w") as archive:
-            archive.writestr("long.csv", LONG)
+        zipped(path, {"long.csv": LONG})
     with pytest.raises(SourceError, match="has a column symbol, so --symbol"):
         open_source(path, tmp_path / "work", symbol="AAPL")
 

@@ -23,7 +23,7 @@ from tests.screener.nightly.series import walk, write_csv
 NOW = dt.datetime(2024, 3, 8, 22, tzinfo=dt.UTC)
 
 
-def shared(url: str, run: Scratch, folder: Path) -> SortedSource:
+def shared(run: Scratch, folder: Path) -> SortedSource:
     """A source of three symbols that reads its bars from a scratch."""
     for number, symbol in enumerate("ABC"):
         write_csv(folder / "bars" / f"{symbol}.csv", walk(80, seed=number))
@@ -47,7 +47,7 @@ def test_a_worker_reads_the_bars_that_were_shared_until_the_run_ends(
     nights_url: str, tmp_path: Path
 ) -> None:
     with scratch_in(nights_url, NOW) as run:
-        source = shared(nights_url, run, tmp_path)
+        source = shared(run, tmp_path)
         sent = pickle.loads(pickle.dumps(source))  # noqa: S301 - our own bytes
         local = open_source(tmp_path / "bars", tmp_path / "again").source
         found, expected = list(sent.load(["A", "C", "D"])), list(local.load(["A", "C", "D"]))
@@ -97,7 +97,7 @@ def test_an_address_of_a_scratch_that_cannot_be_used_is_named_by_its_setting() -
 def test_bars_that_are_not_what_was_shared_end_the_run(nights_url: str, tmp_path: Path) -> None:
     store = Objects(nights_url)
     with scratch_in(nights_url, NOW) as run:
-        source = shared(nights_url, run, tmp_path)
+        source = shared(run, tmp_path)
         (part,) = (name for name in names(nights_url) if name.endswith(".parquet"))
         store.put(part, b"other bytes")
         with pytest.raises(SourceError, match="returns other bytes"):

@@ -251,14 +251,6 @@ def test_what_files_tell_of_their_prices_is_kept_unless_they_differ(tmp_path: Pa
     assert told == [(None, "EUR"), ("none", None), (None, None)]
 
 
-def zipped(path: Path, members: dict[str, bytes]) -> Path:
-    path.parent.mkdir(exist_ok=True)
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return path
-
-
 GOOD = "\n".join(shelves.stooq_lines("GOOD", series(crypto=False)["AAPL"])).encode()
 
 
@@ -267,7 +259,7 @@ def test_a_member_that_unpacks_beyond_bounds_is_a_refusal_of_its_symbol(
 ) -> None:
     bomb = b"<TICKER>" + bytes(piecemeal.MAX_BYTES)
     packed = gzip.compress(bomb)
-    path = zipped(
+    path = shelves.zipped(
         tmp_path / "bars.zip",
         {"a/good.us.txt": GOOD, "a/bomb.us.txt": bomb, "a/deep.csv.gz": packed},
     )
@@ -284,7 +276,7 @@ def test_a_member_that_unpacks_beyond_bounds_is_a_refusal_of_its_symbol(
 
 
 def test_a_damaged_or_locked_member_is_a_refusal_of_its_symbol(tmp_path: Path) -> None:
-    path = zipped(tmp_path / "bars.zip", {"good.us.txt": GOOD})
+    path = shelves.zipped(tmp_path / "bars.zip", {"good.us.txt": GOOD})
     with zipfile.ZipFile(path, "a", zipfile.ZIP_STORED) as archive:
         archive.writestr("torn.us.txt", GOOD)
         archive.writestr("locked.us.txt", GOOD)
@@ -312,7 +304,7 @@ PLAIN = b"date,open,high,low,close\n2024-01-02,1,1,1,1\n"
 
 def test_nothing_is_written_where_a_member_s_name_points(tmp_path: Path) -> None:
     names = ["../../evil.us.txt", "/etc/evil2.us.txt", "..\\evil3.us.txt", "good.us.txt"]
-    path = zipped(tmp_path / "in" / "bars.zip", dict.fromkeys(names, PLAIN))
+    path = shelves.zipped(tmp_path / "in" / "bars.zip", dict.fromkeys(names, PLAIN))
     source = open_source(path, tmp_path / "work").source
     assert {"evil", "evil2", "good"} <= set(source.names())
     written = {file for file in tmp_path.rglob("*") if file.is_file() and file != path}
