@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pydantic.fields import FieldInfo
 
 from screener.settings.setting_types import SecretAddress
 from screener.settings.settings import Settings, SettingsError, load_settings
@@ -30,12 +29,11 @@ PUBLIC = {"public_url", "refresh_leeway_seconds"}
 """What speaks of one and holds none: an address that all clients know, and a number."""
 
 
-def fields() -> dict[str, FieldInfo]:
-    return Settings.model_fields
+FIELDS = Settings.model_fields
 
 
 def marked() -> set[str]:
-    return {name for name, field in fields().items() if _holds_secret(field.annotation)}
+    return {name for name, field in FIELDS.items() if _holds_secret(field.annotation)}
 
 
 def _holds_secret(kind: object) -> bool:
@@ -48,7 +46,7 @@ def _holds_secret(kind: object) -> bool:
 def test_a_setting_that_speaks_of_a_secret_is_marked_as_one() -> None:
     speaks = {
         name
-        for name, field in fields().items()
+        for name, field in FIELDS.items()
         if SPEAKS_OF_SECRETS.search(name) or SPEAKS_OF_SECRETS.search(field.description or "")
     }
 
@@ -57,7 +55,7 @@ def test_a_setting_that_speaks_of_a_secret_is_marked_as_one() -> None:
 
 
 def test_every_setting_is_described() -> None:
-    assert [name for name, field in fields().items() if not field.description] == []
+    assert [name for name, field in FIELDS.items() if not field.description] == []
 
 
 def prints(settings: Settings, name: str) -> Iterator[str]:
@@ -158,7 +156,7 @@ def test_a_blank_path_or_host_is_refused(name: str, blank: str) -> None:
 
 def test_every_number_has_a_bound_and_one_too_large_is_refused() -> None:
     """A billion calls a minute used to end the start in a traceback."""
-    for name, field in fields().items():
+    for name, field in FIELDS.items():
         if "int" in str(field.annotation) and "Literal" not in str(field.annotation):
             with pytest.raises(SettingsError, match=f"SCREENER_{name.upper()}: .*at most"):
                 load_settings(**{name: 10**12})
