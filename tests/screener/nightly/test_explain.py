@@ -29,8 +29,8 @@ def before_break(shape: Shape, direction: int) -> Bars:
     return shape.bars.take(slice(0, shape.break_bar(direction)))
 
 
-def furthest(found: Explanation, scale: Scale) -> JudgedPair:
-    return next(pair for pair in found.pairs if pair.scale is scale)
+def furthest(found: Explanation) -> JudgedPair:
+    return next(pair for pair in found.pairs if pair.scale is Scale.LONG)
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def test_a_shape_that_is_cut_early_fails_by_its_progress_with_the_right_number()
     bars = TRIANGLE.bars.take(slice(0, 92))
     found = explained(bars, PARAMETERS._replace(progress_min=0.95))
 
-    pair = furthest(found, Scale.LONG)
+    pair = furthest(found)
     lines = TRIANGLE.lines
     widths = [lines.upper_at(bar) - lines.lower_at(bar) for bar in (lines.start, len(bars) - 1)]
     assert not found.served
@@ -89,7 +89,7 @@ def test_a_score_below_the_minimum_is_kept() -> None:
     strict = PARAMETERS._replace(quality_min=99.9)
     found = explained(before_break(TRIANGLE, -1), strict)
 
-    pair = furthest(found, Scale.LONG)
+    pair = furthest(found)
     assert not found.served
     assert pair.finding.rule == Rule.SCORE
     assert pair.finding.value == pair.score
