@@ -211,7 +211,8 @@ def test_a_symbol_shows_the_drawing_that_it_lost_and_not_another(served: Path) -
         lost = {row["symbol"]: row for row in gone}
         assert lost
         for symbol, row in lost.items():
-            upper, _lower = past_view(book, Past(symbol), bars_of(book, symbol)).lines
+            view = past_view(book, Past(symbol), bars_of(book, symbol))
+            upper, _lower = view.lines
             assert (upper.start[0].isoformat(), upper.start[1]) == (
                 row["lines"]["upper"]["start"]["date"],
                 row["lines"]["upper"]["start"]["price"],
