@@ -41,10 +41,10 @@ def odds_of(trees: Trees, numbers: Floats) -> Floats:
     total = np.full(len(numbers), trees.base)
     rows = np.arange(len(numbers))
     for part, bound, leaf in zip(trees.part, trees.bound, trees.leaf, strict=True):
-        node = np.zeros(len(numbers), np.int64)
+        node = np.ones(len(numbers), np.int64)
         for _ in range(DEPTH):
-            node = 2 * node + 1 + (numbers[rows, part[node]] > bound[node])
-        total += leaf[node - NODES]
+            node = 2 * node + (numbers[rows, part[node]] > bound[node])
+        total += leaf[node - LEAVES]
     return total
 
 
@@ -78,7 +78,9 @@ def boosted(
         grown.append((part, bound, leaf))
         odds += leaf[node]
     parts, bounds, leaves = zip(*grown, strict=True)
-    return Trees(float(base), np.array(parts), np.array(bounds), np.array(leaves))
+    first = ((0, 0), (1, 0))  # node 0 is empty
+    padded = np.pad(np.array(parts, np.uint8), first)
+    return Trees(float(base), padded, np.pad(np.array(bounds), first), np.array(leaves))
 
 
 def edges_of(column: Floats) -> Floats:

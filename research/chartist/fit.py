@@ -21,9 +21,11 @@ import numpy.typing as npt
 from research.chartist.boosting import Settings, boosted, odds_of
 from research.chartist.charts import SQUEEZES
 from research.chartist.lessons import Lesson
+from research.chartist.parts import PARTS, UNUSED
 from research.chartist.ratings import ACCEPTED, Rating
 from screener.nightly.bars import Floats
-from screener.nightly.detector.judgement import PARTS, UNUSED, Trees, read_trees
+from screener.nightly.detector.judgement import Trees, read_trees
+from screener.nightly.detector.kernel.shape import Shape
 from screener.nightly.detector.parameters import Parameters
 
 
@@ -80,7 +82,7 @@ def is_usable(rating: Rating) -> bool:
         rating.shape is not None
         and rating.symbol is not None
         and not is_set_aside(rating.symbol)
-        and set(rating.shape) == {part.name for part in PARTS}
+        and set(rating.shape) == set(Shape._fields)
         and is_named_today(rating.kind, rating.shape)
     )
 
@@ -144,8 +146,8 @@ def predicted(table: Table, *, squeeze: bool) -> Floats:
 def scored_now(rating: Rating) -> Rating:
     """A rating of a drawing whose shape is known, with the quality by the score of today."""
     squeeze, shape = rating.kind in SQUEEZES, rating.shape or {}
-    trees = read_trees("squeeze" if squeeze else "long")
-    (odds,) = odds_of(trees, np.array([[shape[part.name] for part in PARTS]]))
+    trees = read_trees("squeeze" if squeeze else "long", Shape._fields)
+    (odds,) = odds_of(trees, np.array([[shape[name] for name in Shape._fields]]))
     return replace(rating, quality=float(100 / (1 + np.exp(-odds))))
 
 
@@ -185,6 +187,6 @@ def trees_file(ratings: Sequence[Rating], lessons: Sequence[Lesson]) -> str:
         names = list(used(squeeze=squeeze))
         rows.writerow([kind, round(trees.base, DIGITS)])
         for part, bound, leaf in zip(trees.part, trees.bound, trees.leaf, strict=True):
-            numbers = [round(float(number), DIGITS + 1) for number in (*bound, *leaf)]
-            rows.writerow([kind, *(names[place] for place in part), *numbers])
+            numbers = [round(float(number), DIGITS + 1) for number in (*bound[1:], *leaf)]
+            rows.writerow([kind, *(names[place] for place in part[1:]), *numbers])
     return text.getvalue()

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from research.chartist.boosting import BINS, Settings, boosted, edges_of, odds_of
+from research.chartist.parts import PARTS, UNUSED
 from screener.nightly.detector.events import PatternType
-from screener.nightly.detector.judgement import PARTS, UNUSED, read_trees
+from screener.nightly.detector.judgement import read_trees
 from screener.nightly.detector.kernel.shape import Shape, judged
 
 SETTINGS = Settings(trees=60, rate=0.2, ridge=1.0, least=5.0)
@@ -53,7 +54,7 @@ def test_more_of_a_number_that_may_only_help_never_lowers_the_odds(sign: int) ->
     [(PatternType.RISING_WEDGE, "long"), (PatternType.BEARISH_SQUEEZE, "squeeze")],
 )
 def test_the_kernel_adds_up_the_trees_as_they_were_learned(kind: PatternType, name: str) -> None:
-    trees = read_trees(name)
+    trees = read_trees(name, Shape._fields)
     for _ in range(200):
         shape = Shape(*(RNG.normal(0.3, 1.0, len(PARTS)).tolist()))
         (odds,) = odds_of(trees, np.array([shape]))
@@ -62,7 +63,7 @@ def test_the_kernel_adds_up_the_trees_as_they_were_learned(kind: PatternType, na
 
 @pytest.mark.parametrize("name", ["long", "squeeze"])
 def test_the_trees_that_are_shipped_keep_the_signs_that_are_documented(name: str) -> None:
-    trees = read_trees(name)
+    trees = read_trees(name, Shape._fields)
     signs = [getattr(part, name) for part in PARTS]
     assert not {place for place, sign in enumerate(signs) if sign == UNUSED} & {*trees.part.flat}
     row = np.full(len(PARTS), 0.3)

@@ -26,7 +26,7 @@ from research.chartist.ratings import (
     write_ratings,
 )
 from screener.nightly.bars import Bars, to_date
-from screener.nightly.detector.judgement import PARTS
+from screener.nightly.detector.kernel.shape import Shape
 from tests.screener.nightly import series
 
 
@@ -192,7 +192,7 @@ def test_ratings_are_kept_without_a_price(tmp_path: Path) -> None:
     ]
     rows = json.loads((tmp_path / "kept.json").read_text())
     assert {type(value) for row in rows for value in row.values()} <= {str, list, dict, type(None)}
-    assert {name for row in rows for name in row["shape"]} == {part.name for part in PARTS}
+    assert {name for row in rows for name in row["shape"]} == set(Shape._fields)
     (tmp_path / "priced.json").write_text(json.dumps([rows[0] | {"upper": [1.0, 2.0]}]))
     with pytest.raises(ValueError, match="upper"):
         read_ratings(tmp_path / "priced.json")

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from research.chartist.parts import PARTS, UNUSED
 from screener import nightly
 from screener.nightly.cleaning.cleaning import CONTRADICTIONS
 from screener.nightly.cleaning.rules import RULES
 from screener.nightly.detector.events import EndReason, PatternType, Rule
-from screener.nightly.detector.judgement import PARTS, UNUSED
 from screener.nightly.detector.kernel.shape import Shape
 from screener.nightly.detector.parameters import Parameters
 from screener.nightly.results.features import COLUMNS

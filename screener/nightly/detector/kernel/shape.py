@@ -13,7 +13,7 @@ import numpy as np
 
 from screener.nightly.bars import Floats
 from screener.nightly.detector.events import PatternType, Rows
-from screener.nightly.detector.judgement import DEPTH, LEAVES, Parts, laid_flat, read_trees
+from screener.nightly.detector.judgement import DEPTH, LEAVES, Parts, read_trees
 from screener.nightly.detector.kernel.compiler import compiled
 from screener.nightly.detector.kernel.lines import value_at
 from screener.nightly.detector.kernel.naming import is_squeeze, moves_of, pole_before, retracement
@@ -29,7 +29,7 @@ BEFORE_MIN = 5  # bars before a pattern that are looked at, if a third of its le
 
 
 class Shape(NamedTuple):
-    """The measures of a pair of lines as of a bar, in the order of `judgement.PARTS`."""
+    """The measures of a pair of lines as of a bar; `judgement.csv` names them."""
 
     white: float  # width that price leaves empty at the line that it neglects more
     white_other: float  # the same at the other line
@@ -354,7 +354,7 @@ def measured_pole(
     )
 
 
-LONG, SQUEEZE = laid_flat(read_trees("long")), laid_flat(read_trees("squeeze"))
+LONG, SQUEEZE = (read_trees(kind, Shape._fields) for kind in ("long", "squeeze"))
 LONG_PART, LONG_BOUND, LONG_LEAF = LONG.part, LONG.bound, LONG.leaf
 SQUEEZE_PART, SQUEEZE_BOUND, SQUEEZE_LEAF = SQUEEZE.part, SQUEEZE.bound, SQUEEZE.leaf
 LONG_BASE, SQUEEZE_BASE = LONG.base, SQUEEZE.base
