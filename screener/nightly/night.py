@@ -302,7 +302,7 @@ class SymbolsRun:
 def _write_unread(writer: BookWriter, order: Order, analyses: Sequence[Analysis]) -> None:
     """Add the symbols that are in the reference but not in the source."""
     read = {analysis.symbol for analysis in analyses}
-    for symbol in sorted(set(order.reference) - read):
+    for symbol in sorted(order.reference.listings.keys() - read):
         writer.add_symbol(symbol, covered=False, reason="no_bars")
 
 

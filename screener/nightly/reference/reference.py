@@ -13,7 +13,6 @@ import csv
 import datetime as dt
 import math
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -28,7 +27,7 @@ from screener.nightly.bars import ADJUSTMENTS, Adjustment
 from screener.nightly.errors import SourceError
 from screener.nightly.reading import CSV, suffix_of
 from screener.nightly.reading.files import check_regular
-from screener.nightly.symbols import normalise, resolve
+from screener.nightly.symbols import resolve
 from screener.nightly.tables.columns import find_columns, squeeze
 from store.nights.book import MAX_NAME
 from store.wire.exchanges import (
@@ -121,19 +120,9 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Every listing by symbol, and the number of bad rows by finding."""
+    """Every listing by symbol."""
 
     listings: Mapping[str, Listing] = field(default_factory=dict)
-    findings: Mapping[str, int] = field(default_factory=dict)
-
-    def __contains__(self, symbol: object) -> bool:
-        return symbol in self.listings
-
-    def __len__(self) -> int:
-        return len(self.listings)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.listings)
 
     def listing(self, symbol: str) -> Listing:
         """The symbol's listing; if the table has none, one derived from the symbol alone."""
@@ -162,7 +151,8 @@ def unlisted(symbol: str) -> Listing:
 
 
 def read_reference(path: Path) -> Reference:
-    """Read a CSV or Parquet table with one row per symbol. A repeated symbol keeps its first row.
+    """Read a CSV or Parquet table with one row per symbol. A repeated symbol keeps its first row;
+    a row without a symbol is left out.
 
     Raises:
         SourceError: the table cannot be read or has no symbol column.
@@ -178,16 +168,13 @@ def read_reference(path: Path) -> Reference:
         rows.append((_name(cells), cells))
     symbol_of = {raw: symbol for symbol, raw in resolve(name for name, _ in rows).raw_of.items()}
     listings: dict[str, Listing] = {}
-    findings: Counter[str] = Counter()
     for name, cells in rows:
         symbol = symbol_of.get(name)
-        if symbol is None or symbol in listings:
-            findings["repeated_symbol" if normalise(name) else "bad_symbol"] += 1
-        else:
+        if symbol is not None and symbol not in listings:
             listings[symbol] = _listing(symbol, cells)
     if not listings:
         raise SourceError(f"{path} lists no symbol; check the reference table.")
-    return Reference(MappingProxyType(listings), MappingProxyType(findings))
+    return Reference(MappingProxyType(listings))
 
 
 def _name(cells: Mapping[str, str]) -> str:

@@ -282,12 +282,11 @@ def test_a_reference_may_list_a_ticker_at_two_exchanges(tmp_path: Path) -> None:
     write(table, "symbol,exchange", "INFY,NYSE", "INFY,XNSE", "INFY,XNSE", "TCS,XNSE")
     known = read_reference(table)
 
-    assert {name: known.listing(name).exchange for name in known} == {
+    assert {name: its.exchange for name, its in known.listings.items()} == {
         "INFY": "XNYS",
         "INFY.NS": "XNSE",
         "TCS": "XNSE",
     }
-    assert known.findings == {"repeated_symbol": 1}
     tradingview("NSE_INFY")(tmp_path / "bars", series("XBOM"))
     order = order_of(tmp_path / "bars", reference=known)
     assert calendars(order) == {"INFY.NS": "XBOM"}, "the other INFY is listed too"

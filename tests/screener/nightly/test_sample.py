@@ -23,8 +23,8 @@ SYMBOLS = ["AAPL", "FB", "GOOG", "IBM", "MSFT"]
 
 def test_the_sample_has_five_symbols_with_bars_and_one_without() -> None:
     assert sample_source().names() == SYMBOLS
-    assert sorted(set(sample_reference()) - set(SYMBOLS)) == ["INTC"]
-    assert set(SYMBOLS) <= set(sample_reference())
+    assert sorted(set(sample_reference().listings) - set(SYMBOLS)) == ["INTC"]
+    assert set(SYMBOLS) <= set(sample_reference().listings)
 
 
 def test_the_shipped_file_is_the_one_its_provenance_names_and_is_small() -> None:
