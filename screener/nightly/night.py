@@ -172,17 +172,8 @@ class NightRun:
             follow_up.changes,
             detector_changed=follow_up.detector_changed,
         )
-        report = replace(
-            Report.of(analyses, self.chosen.refused, statistics, candidates, order.adjustment),
-            later=self.chosen.later,
-            wider=self.chosen.wider,
-            overdue=self.chosen.overdue,
-            inferred=self.chosen.inferred,
-            markets=self.chosen.markets,
-            unclear=self.chosen.unclear,
-            since=last.session if last else None,
-            changes=follow_up.changes,
-            detector_changed=follow_up.detector_changed,
+        report = Report.of(
+            analyses, statistics, candidates, order.adjustment, self.chosen, follow_up
         )
         if abroad := {a.symbol: a.currency for a in analyses if a.currency != DOLLARS}:
             writer.add_meta("currencies", abroad)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from screener.nightly.bars import Adjustment
-from screener.nightly.errors import RefusedInput, by_code, by_rule
-from screener.nightly.plan import grouped
+from screener.nightly.errors import by_code, by_rule
+from screener.nightly.follow_up import FollowUp
+from screener.nightly.plan import NightPlan, grouped
 from screener.nightly.results.symbol_results import Analysis
 from screener.nightly.statistics.assembly import Statistics
 from screener.nightly.statistics.scan import RankedSetup
 from store.wire.currency import DOLLARS
 from store.wire.families import Family
-from store.wire.records import Change, FamilyEntry
+from store.wire.records import FamilyEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,39 +34,26 @@ class Report:
     families: Sequence[FamilyEntry]
     dividend_adjusted: int
     """How many symbols have dividend-adjusted bars, whose history moves with every dividend."""
-    walks: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    walks: Mapping[str, Sequence[str]]
     """The symbols by how their walk began. Not in the book, whose bytes do not depend on it."""
-    later: Sequence[str] = ()
-    """Symbols with sessions after the night's, which too few symbols reach. Not in the book."""
-    wider: str = ""
-    """Which session covers more symbols. Only a night with one has it in its book."""
-    overdue: str = ""
-    """That the night is older than its exchanges' last session. Not in the book."""
-    inferred: Sequence[str] = ()
-    """Symbols that are taken for crypto because they trade on weekends."""
-    assumed_dollars: int = 0
+    assumed_dollars: int
     """Symbols of which nothing says that their prices are in dollars."""
-    assumed_currencies: Mapping[str, int] = field(default_factory=dict)
+    assumed_currencies: Mapping[str, int]
     """By another currency: the symbols that have it by the custom of their exchange alone."""
-    markets: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """By calendar: the symbols whose bars alone say that they trade by it."""
-    unclear: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """By several calendars: the symbols whose bars fit these, and not New York's."""
-    since: dt.date | None = None
-    """The session of the night that this one is compared with. The book has it elsewhere."""
-    changes: Sequence[Change] = ()
-    """What changed since. The book has it elsewhere."""
-    detector_changed: bool = False
-    """Whether that night is of another detector. The book has it elsewhere."""
+    chosen: NightPlan
+    """Of it the book has what was inferred of symbols, and the `wider` session if there is one."""
+    follow_up: FollowUp
+    """What changed since the last night. The book has it elsewhere."""
 
     @classmethod
     def of(
         cls,
         analyses: Sequence[Analysis],
-        refused_names: Mapping[str, RefusedInput],
         statistics: Statistics,
         candidates: Sequence[RankedSetup],
         adjustment: Adjustment,
+        chosen: NightPlan,
+        follow_up: FollowUp,
     ) -> Report:
         """The report over all analysed symbols."""
         refused_symbols = {a.symbol: a.refusal for a in analyses if a.refusal}
@@ -74,7 +61,7 @@ class Report:
         return cls(
             bars=sum(analysis.bars for analysis in analyses),
             covered=sum(analysis.covered for analysis in analyses),
-            refused=by_code({**refused_symbols, **refused_names}),
+            refused=by_code({**refused_symbols, **chosen.refused}),
             found={a.symbol: a.findings for a in analyses if a.findings},
             forming=_by_family(candidates, "forming"),
             running=_by_family(candidates, "in_progress"),
@@ -85,6 +72,8 @@ class Report:
             assumed_dollars=assumed.pop(DOLLARS, 0),
             assumed_currencies=assumed,
             walks=grouped((analysis.began, analysis.symbol) for analysis in analyses),
+            chosen=chosen,
+            follow_up=follow_up,
         )
 
     @property
@@ -99,22 +88,22 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """The report as JSON values, as stored in the book."""
-        currencies = dict(sorted(self.assumed_currencies.items()))
+        chosen, currencies = self.chosen, dict(sorted(self.assumed_currencies.items()))
         return {
             "bars": self.bars,
             "covered": self.covered,
             "dividend_adjusted": self.dividend_adjusted,
-            "inferred_crypto": list(self.inferred),
+            "inferred_crypto": list(chosen.inferred),
             "assumed_dollars": self.assumed_dollars,
             "refused": dict(self.refused),
             "findings": {rule: list(counts) for rule, counts in self.findings.items()},
             "found": {symbol: dict(counts) for symbol, counts in sorted(self.found.items())},
             "forming": {family.value: n for family, n in self.forming.items()},
             "running": {family.value: n for family, n in self.running.items()},
-            **({"wider": self.wider} if self.wider else {}),
+            **({"wider": chosen.wider} if chosen.wider else {}),
             **({"assumed_currencies": currencies} if currencies else {}),
-            **({"markets": dict(self.markets)} if self.markets else {}),
-            **({"unclear_markets": dict(self.unclear)} if self.unclear else {}),
+            **({"markets": dict(chosen.markets)} if chosen.markets else {}),
+            **({"unclear_markets": dict(chosen.unclear)} if chosen.unclear else {}),
         }
 
 

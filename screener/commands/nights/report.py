@@ -13,6 +13,7 @@ from store.wire.labels import CHANGE_KINDS
 from store.wire.words import NEW_DETECTOR, changed_words, named, plural
 
 if TYPE_CHECKING:
+    from screener.nightly.follow_up import FollowUp
     from screener.nightly.report import Report
     from store.ledger.manifest import Manifest
 
@@ -21,7 +22,7 @@ def print_report(
     manifest: Manifest, report: Report, seconds: float, phases: Mapping[str, float]
 ) -> None:
     """Print what a night found and covers, and the seconds it took, in all and of each phase."""
-    out.print_text(report.overdue)
+    out.print_text(report.chosen.overdue)
     processes = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     memory = max(resource.getrusage(each).ru_maxrss for each in processes)
     table = Table("family", "forming", "triggered", "trades", "win rate", "avg loss", "avg R")
@@ -34,7 +35,7 @@ def print_report(
             facts = (f"{record.sample_size:,}", won, loss, f"{record.avg_r:+.2f}")
         table.add_row(entry.label, *setups, *facts)
     out.print(table)
-    for line in (*_reasons(report), *_changes(report)):
+    for line in (*_reasons(report), *_changes(report.follow_up)):
         out.print(line)
     if resumed := len(report.walks.get("resumed", ())):
         anew = len(report.walks.get("anew", ()))
@@ -54,7 +55,7 @@ def print_report(
         f"({report.bars / seconds:,.0f} bars a second), largest process {memory / 1024:.0f} MiB."
     )
     out.print(f"Of these: {', '.join(f'{name} {took:.1f} s' for name, took in phases.items())}.")
-    out.print_text(report.wider)
+    out.print_text(report.chosen.wider)
 
 
 def _reasons(report: Report) -> Iterator[str]:
@@ -63,19 +64,20 @@ def _reasons(report: Report) -> Iterator[str]:
     for rule, (bars, symbols_touched) in report.findings.items():
         yield f"Found, {rule}: bars {bars:,}, symbols {symbols_touched:,}."
     currencies = {DOLLARS: report.assumed_dollars, **report.assumed_currencies}
-    yield from assumptions(report.inferred, report.markets, report.unclear, currencies)
-    yield from later_sessions(report.later)
+    chosen = report.chosen
+    yield from assumptions(chosen.inferred, chosen.markets, chosen.unclear, currencies)
+    yield from later_sessions(chosen.later)
 
 
-def _changes(report: Report) -> Iterator[str]:
-    if report.since is None:
+def _changes(follow_up: FollowUp) -> Iterator[str]:
+    if follow_up.last is None:
         return
     groups: dict[str, list[str]] = {}
-    for change in report.changes:
+    for change in follow_up.changes:
         kind = f"{CHANGE_KINDS[change.change].lower()} ({change.reason})"
         groups.setdefault(kind, []).append(change.symbol)
     summary = "; ".join(f"{kind} {len(them):,}: {named(them)}" for kind, them in groups.items())
-    counts = changed_words([dict(change) for change in report.changes])
-    yield f"Changed since {report.since}, {counts}: {summary or 'nothing'}."
-    if report.detector_changed:
+    counts = changed_words([dict(change) for change in follow_up.changes])
+    yield f"Changed since {follow_up.last.session}, {counts}: {summary or 'nothing'}."
+    if follow_up.detector_changed:
         yield NEW_DETECTOR

@@ -112,7 +112,7 @@ def test_a_night_is_dated_by_its_symbols_and_not_by_the_newest_one(tmp_path: Pat
     assert manifest.as_of_session == day("2026-08-11")
     assert manifest.counts.covered == 30
     assert set(ends_at(order, now).values()) == {"2026-08-11"}
-    assert (list(report.later), report.refused) == (["EARLY"], {})
+    assert (list(report.chosen.later), report.refused) == (["EARLY"], {})
     asked = plan(replace(order, session=day("2026-08-14")), at(now))
     assert (asked.as_of, asked.later) == (day("2026-08-14"), ())
 
@@ -182,7 +182,7 @@ def test_a_symbol_with_a_date_to_come_is_left_out_alone(tmp_path: Path) -> None:
     }
     assert "dated in the future" in report.refused["too_few_bars"]["AHEAD"]
     assert report.found == {"AHEAD": {"future_date": 1}}
-    assert list(report.later) == []
+    assert list(report.chosen.later) == []
     assert manifest.inputs.parameters["future_dates"] == 1, "the clock decided beside the bars"
 
 
