@@ -33,7 +33,7 @@ import psutil
 
 from benchmarks.market import MAX_COPIES, write_copies, write_market, write_reference, write_until
 from screener.nightly.plan import Order, plan
-from screener.nightly.reading import TableSource
+from screener.nightly.reading.table import TableSource
 from screener.nightly.reference.reference import Reference, read_reference
 from screener.nightly.symbols import resolve
 from store.ledger.manifest import Manifest, read_manifest

@@ -24,7 +24,9 @@ from screener.nightly.cleaning.sessions import upcoming
 from screener.nightly.errors import NightlyError, SourceError
 from screener.nightly.night import make_night
 from screener.nightly.plan import Order, inputs_of, plan
-from screener.nightly.reading import Step, file_digest, open_source, silent
+from screener.nightly.reading.files import file_digest
+from screener.nightly.reading.opening import open_source
+from screener.nightly.reading.source import Step, silent
 from screener.nightly.reference.reference import Reference, read_reference
 from store.errors import LedgerError, StoreError
 from store.folder.checkpoints import Checkpoints

@@ -34,7 +34,7 @@ from screener.nightly.detector.detector import detect
 from screener.nightly.detector.events import EventLog
 from screener.nightly.detector.kernel.shape import Shape, judged
 from screener.nightly.detector.parameters import Parameters
-from screener.nightly.reading import TableSource
+from screener.nightly.reading.table import TableSource
 from screener.nightly.reference.reference import unlisted
 from screener.nightly.symbols import resolve
 

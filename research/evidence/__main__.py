@@ -24,7 +24,7 @@ from screener.nightly.errors import NightlyError
 from screener.nightly.night import make_night
 from screener.nightly.plan import Order, plan
 from screener.nightly.pool import default_jobs
-from screener.nightly.reading import TableSource
+from screener.nightly.reading.table import TableSource
 from screener.nightly.reference.reference import Reference, read_reference
 from store.nights.book import Book
 from store.nights.nights import Nights

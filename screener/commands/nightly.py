@@ -18,18 +18,11 @@ from screener.nightly.errors import SourceError
 from screener.nightly.night import LeaveOut, make_night
 from screener.nightly.plan import Order, held_back, plan
 from screener.nightly.pool import default_jobs
-from screener.nightly.reading import (
-    BarSource,
-    Opened,
-    SortedSource,
-    Step,
-    fetch_bars,
-    file_digest,
-    is_bucket,
-    open_source,
-    open_symbol,
-    silent,
-)
+from screener.nightly.reading.bucket import fetch_bars, is_bucket
+from screener.nightly.reading.files import file_digest
+from screener.nightly.reading.opening import Opened, open_source, open_symbol
+from screener.nightly.reading.sorting import SortedSource
+from screener.nightly.reading.source import BarSource, Step, silent
 from screener.nightly.reference.reference import Reference, read_reference
 from screener.nightly.report import Report
 from screener.nightly.sample import SAMPLE_SESSION, sample_reference, sample_source

@@ -32,7 +32,7 @@ from screener.nightly.memo import (
     history_digest,
     resume,
 )
-from screener.nightly.reading import BarSource, Loaded
+from screener.nightly.reading.source import BarSource, Loaded
 from screener.nightly.reference.reference import Listing
 from screener.nightly.results.chart_bars import chart_bars
 from screener.nightly.results.features import features

@@ -19,7 +19,7 @@ from screener.nightly.cleaning.cleaning import Cleaned
 from screener.nightly.cleaning.sessions import SessionWindow
 from screener.nightly.errors import NightlyError, RefusedInput, by_code, by_rule
 from screener.nightly.plan import NightPlan, Order, held_back, plan, pool_of, renamed
-from screener.nightly.reading import Loaded, Step, silent
+from screener.nightly.reading.source import Loaded, Step, silent
 from screener.nightly.reference.reference import Listing
 from screener.nightly.symbols import normalise, resolve
 from store.wire.currency import DOLLARS

@@ -17,7 +17,7 @@ from screener.nightly.errors import NightlyError, RefusedInput
 from screener.nightly.follow_up import FollowUp, PreviousNight
 from screener.nightly.memo import Kept, kept_of
 from screener.nightly.plan import Order, held_back, inputs_of, plan, pool_of, renamed
-from screener.nightly.reading import Step, silent
+from screener.nightly.reading.source import Step, silent
 from screener.nightly.report import Report
 from screener.nightly.results.history import FACTS
 from screener.nightly.results.returns import Returns

@@ -32,7 +32,7 @@ from screener.nightly.cleaning.sessions import (
 from screener.nightly.detector.parameters import DEFAULTS, Parameters
 from screener.nightly.errors import RefusedInput, SourceError
 from screener.nightly.pool import INLINE, INLINE_LATER, Pool, batches, local_pool
-from screener.nightly.reading import BarSource, Outline, Step, silent
+from screener.nightly.reading.source import BarSource, Outline, Step, silent
 from screener.nightly.reference.reference import Listing, Reference, as_crypto, listed_at
 from screener.nightly.results.setups import RUNNING_SESSIONS
 from screener.nightly.symbols import placed, quote_of, resolve

@@ -9,7 +9,7 @@ import datetime as dt
 from pathlib import Path
 from typing import Final
 
-from screener.nightly.reading import TableSource
+from screener.nightly.reading.table import TableSource
 from screener.nightly.reference.reference import Reference, read_reference
 
 SAMPLE_SESSION: Final = dt.date(2009, 9, 25)

@@ -17,7 +17,7 @@ from store.folder.trouble import trouble_of
 from store.ledger.manifest import SAMPLE, Manifest
 
 if TYPE_CHECKING:
-    from screener.nightly.reading import Step
+    from screener.nightly.reading.source import Step
     from screener.nightly.report import Report
 
 FAULT = "The run failed unexpectedly; see its terminal or log."

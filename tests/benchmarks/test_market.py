@@ -12,7 +12,7 @@ from benchmarks.market import write_market
 from benchmarks.night import ANALYSED, LATE
 from screener.nightly.cleaning.cleaning import clean
 from screener.nightly.cleaning.sessions import past_window
-from screener.nightly.reading import TableSource
+from screener.nightly.reading.table import TableSource
 from store.wire.exchanges import NEW_YORK
 
 SYMBOLS, YEARS = 60, 20

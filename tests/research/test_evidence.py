@@ -33,7 +33,7 @@ from screener.nightly.analysis import Walked, cleaned_symbols
 from screener.nightly.bars import Bars
 from screener.nightly.detector.events import Outcome
 from screener.nightly.plan import Order, plan
-from screener.nightly.reading import TableSource
+from screener.nightly.reading.table import TableSource
 from screener.nightly.results.history import ListingStatus
 from tests.conftest import CROWDED
 from tests.screener.nightly.series import walk

@@ -18,7 +18,7 @@ from screener.settings.console import err, fail, settings, writing
 
 if TYPE_CHECKING:
     from screener.nightly.plan import Order
-    from screener.nightly.reading import Step
+    from screener.nightly.reading.source import Step
 
 
 @reading_bars(

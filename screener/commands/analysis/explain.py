@@ -25,7 +25,7 @@ from screener.nightly.explain import (
     explain,
 )
 from screener.nightly.plan import Order, plan
-from screener.nightly.reading import Loaded
+from screener.nightly.reading.source import Loaded
 from screener.nightly.reference.reference import Listing
 from screener.nightly.results.views import direction_name, family_of_type, type_name
 from screener.nightly.series import Series

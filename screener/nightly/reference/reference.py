@@ -25,8 +25,7 @@ import polars as pl
 
 from screener.nightly.bars import ADJUSTMENTS, Adjustment
 from screener.nightly.errors import SourceError
-from screener.nightly.reading import CSV, suffix_of
-from screener.nightly.reading.files import check_regular
+from screener.nightly.reading.files import CSV, check_regular, suffix_of
 from screener.nightly.symbols import resolve
 from screener.nightly.tables.columns import find_columns, squeeze
 from store.nights.book import MAX_NAME

@@ -21,7 +21,8 @@ from typing import Final
 
 from screener.nightly.errors import SourceError
 from screener.nightly.pool import in_threads
-from screener.nightly.reading import SortedSource, Step
+from screener.nightly.reading.sorting import SortedSource
+from screener.nightly.reading.source import Step
 from store.errors import ObjectsError
 from store.folder.lock import lives
 from store.remote.objects import Objects

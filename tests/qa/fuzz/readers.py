@@ -27,7 +27,7 @@ from hypothesis.strategies import SearchStrategy
 from mcp_server.calls.errors import ApiError
 from mcp_server.filters.filters import read_filters
 from screener.nightly.errors import NightlyError
-from screener.nightly.reading import open_source
+from screener.nightly.reading.opening import open_source
 from screener.nightly.reference.reference import read_reference
 from store.errors import LedgerError, ManifestError
 from store.ledger.ledger import Ledger

@@ -12,7 +12,7 @@ from screener.nightly.bars import to_day
 from screener.nightly.check import Check, check
 from screener.nightly.markets.calendars import calendar_of
 from screener.nightly.plan import Order
-from screener.nightly.reading import open_source
+from screener.nightly.reading.opening import open_source
 from store.wire.exchanges import exchange_named
 
 NOW = dt.datetime(2024, 6, 15, tzinfo=dt.UTC)

@@ -17,7 +17,8 @@ from screener.nightly.cleaning.cleaning import Cleaned, clean
 from screener.nightly.cleaning.sessions import past_window
 from screener.nightly.detector.parameters import Parameters
 from screener.nightly.plan import Order
-from screener.nightly.reading import BarSource, Loaded, open_source
+from screener.nightly.reading.opening import open_source
+from screener.nightly.reading.source import BarSource, Loaded
 from screener.nightly.reference.reference import AssetType, Listing
 from screener.nightly.results.symbol_results import Analysis
 from screener.nightly.sample import sample_reference, sample_source

@@ -15,8 +15,8 @@ import zstandard
 
 from screener.nightly.bars import to_day
 from screener.nightly.errors import SourceError
-from screener.nightly.reading import open_source
 from screener.nightly.reading.formats import read_bars
+from screener.nightly.reading.opening import open_source
 from tests.screener.nightly.kinds import HEADER, LAST, bars, kept, lines, look, sessions, write
 from tests.screener.nightly.workbooks import workbook
 

@@ -10,7 +10,9 @@ import pytest
 from obstore.store import ObjectStore, from_url
 
 from screener.nightly.errors import SourceError
-from screener.nightly.reading import bucket, fetch_bars, is_bucket, silent
+from screener.nightly.reading import bucket
+from screener.nightly.reading.bucket import fetch_bars, is_bucket
+from screener.nightly.reading.source import silent
 
 pytestmark = pytest.mark.engine
 

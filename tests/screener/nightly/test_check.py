@@ -12,7 +12,8 @@ import pytest
 from screener.nightly.bars import Bars, to_date
 from screener.nightly.check import check
 from screener.nightly.plan import Order
-from screener.nightly.reading import open_source, opening
+from screener.nightly.reading import opening
+from screener.nightly.reading.opening import open_source
 from screener.nightly.reading.source import UNUSED
 from screener.nightly.tables.names import read_name
 from tests.screener.nightly.kinds import HEADER, write

@@ -23,7 +23,7 @@ from screener.nightly.bars import Bars, Days, to_date, to_day
 from screener.nightly.cleaning.cleaning import Cleaned, clean
 from screener.nightly.cleaning.gates import BAD_WINDOW, USUAL_BARS, suspected_splits
 from screener.nightly.cleaning.sessions import SessionWindow
-from screener.nightly.reading import TableSource
+from screener.nightly.reading.table import TableSource
 from screener.nightly.reference.reference import AssetType, Split
 from store.wire.exchanges import NEW_YORK, UTC_DAYS
 from tests.screener.nightly.series import changed, multiplied

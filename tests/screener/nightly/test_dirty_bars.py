@@ -18,7 +18,8 @@ from screener.nightly.cleaning.sessions import windows
 from screener.nightly.detector.parameters import DEFAULTS, Parameters
 from screener.nightly.night import make_night
 from screener.nightly.plan import Order
-from screener.nightly.reading import Loaded, TableSource
+from screener.nightly.reading.source import Loaded
+from screener.nightly.reading.table import TableSource
 from screener.nightly.reference.reference import Listing
 from screener.nightly.version import code_version
 from store.nights.book import Book

@@ -26,7 +26,7 @@ from screener.nightly.detector.parameters import DEFAULTS, Parameters
 from screener.nightly.errors import RefusedInput
 from screener.nightly.memo import SymbolMemo, WalkMemo, kept_of, resume
 from screener.nightly.night import make_night
-from screener.nightly.reading import Loaded
+from screener.nightly.reading.source import Loaded
 from screener.nightly.reference.reference import Listing, Reference, Split
 from screener.nightly.report import Report
 from screener.nightly.results.returns import Returns

@@ -14,7 +14,8 @@ import pytest
 
 from screener.nightly.bars import to_date
 from screener.nightly.errors import SourceError
-from screener.nightly.reading import Loaded, Opened, open_source
+from screener.nightly.reading.opening import Opened, open_source
+from screener.nightly.reading.source import Loaded
 from tests.screener.nightly.nights import source_of
 from tests.screener.nightly.shelves import NUMBERS, zipped
 

@@ -14,9 +14,11 @@ import pytest
 
 from screener.nightly.bars import to_date, to_day
 from screener.nightly.errors import RefusedInput, SourceError
-from screener.nightly.reading import TableSource, open_source, opening
+from screener.nightly.reading import opening
 from screener.nightly.reading.formats import read_bars
+from screener.nightly.reading.opening import open_source
 from screener.nightly.reading.source import to_bars
+from screener.nightly.reading.table import TableSource
 from screener.nightly.tables.layout import BarsTable
 from screener.nightly.tables.names import read_name
 from screener.nightly.tables.spacing import other_interval

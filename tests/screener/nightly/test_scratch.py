@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 
 from screener.nightly.errors import SourceError
-from screener.nightly.reading import SortedSource, open_source, silent
+from screener.nightly.reading.opening import open_source
+from screener.nightly.reading.sorting import SortedSource
+from screener.nightly.reading.source import silent
 from screener.nightly.workers.scratch import Scratch, scratch_in
 from store.errors import ObjectsError
 from store.remote.objects import Objects

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from screener.nightly.bars import Bars, to_date, to_day
 from screener.nightly.errors import SourceError
-from screener.nightly.reading import BarSource, Loaded, Outline, TableSource
+from screener.nightly.reading.source import BarSource, Loaded, Outline
+from screener.nightly.reading.table import TableSource
 from tests.screener.nightly.nights import source_of
 
 DAYS = [dt.date(2024, 1, 2), dt.date(2024, 1, 3), dt.date(2024, 1, 4)]

@@ -15,8 +15,10 @@ import pytest
 
 from screener.nightly.bars import Bars, to_date
 from screener.nightly.errors import SourceError
-from screener.nightly.reading import BarSource, Loaded, open_source, opening, sorting
+from screener.nightly.reading import opening, sorting
 from screener.nightly.reading import pieces as piecemeal
+from screener.nightly.reading.opening import open_source
+from screener.nightly.reading.source import BarSource, Loaded
 from screener.nightly.symbols import resolve
 from tests.screener.nightly import shelves
 from tests.screener.nightly.shelves import SHAPES, Series

@@ -14,8 +14,11 @@ import pytest
 
 from screener import nightly
 from screener.nightly.bars import to_date
-from screener.nightly.reading import Loaded, TableSource, open_source, opening
+from screener.nightly.reading import opening
 from screener.nightly.reading.formats import read_bars
+from screener.nightly.reading.opening import open_source
+from screener.nightly.reading.source import Loaded
+from screener.nightly.reading.table import TableSource
 from screener.nightly.symbols import normalise
 from screener.nightly.tables.names import read_name
 from tests.documents import check_page

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from screener.nightly.errors import NightlyError
-from screener.nightly.reading import silent
+from screener.nightly.reading.source import silent
 from screener.service.recording import FAULT, recorded
 from screener.settings.settings import Settings
 from store.errors import HeldBackError, LedgerError, SealedError

@@ -15,7 +15,7 @@ from screener.commands.analysis.explain import rule_cells
 from screener.nightly.bars import to_date
 from screener.nightly.detector.events import Rule
 from screener.nightly.detector.kernel.naming import Finding
-from screener.nightly.reading import open_symbol
+from screener.nightly.reading.opening import open_symbol
 from tests.screener.command import Finished, check_refusal, run, succeed
 from tests.screener.nightly.series import weekdays, write_csv
 from tests.screener.nightly.shapes import wedge_or_triangle
