@@ -56,7 +56,6 @@ from store.wire.currency import DOLLARS
 from store.wire.exchanges import NEW_YORK, UTC_DAYS, customary_currency
 from store.wire.records import NearestDrawing
 
-NO_BARS: Final = RefusedInput("too_few_bars", "No bar was left after cleaning.")
 LATE: Final = ("behind", "stale")
 """The refusals that depend on the session; the others follow from the bars."""
 
@@ -115,9 +114,7 @@ class Task:
             adjustment=listing.adjustment or loaded.adjustment or self.adjustment,
             splits=listing.splits,
         )
-        refusal = cleaned.refusal or (None if cleaned.series else NO_BARS)
-        findings = {**loaded.findings, **cleaned.findings}
-        return replace(cleaned, findings=findings, refusal=refusal)
+        return replace(cleaned, findings={**loaded.findings, **cleaned.findings})
 
     def walk(self, series: Series, listing: Listing, memo: WalkMemo | None = None) -> WalkMemo:
         """Walk a series with the detector, from the end of an earlier walk if that is valid."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from screener.nightly.analysis import NO_BARS, Task, cleaned_symbols
+from screener.nightly.analysis import Task, cleaned_symbols
 from screener.nightly.bars import Bars, to_date
 from screener.nightly.cleaning.gates import MIN_BARS, gap_days
 from screener.nightly.detector.detector import walk_on
@@ -44,8 +44,8 @@ def versions(task: Task) -> ServedVersions:
             current = cleaned.covered and number == len(cleaned.series)
             each = _records(listing.symbol, series.bars, walk.log, task.parameters.detector)
             records += [record if current else {**record, "status": None} for record in each]
-        if max(map(len, cleaned.series), default=0) < MIN_BARS:
-            refused[listing.symbol] = cleaned.refusal or NO_BARS
+        if cleaned.refusal and max(map(len, cleaned.series), default=0) < MIN_BARS:
+            refused[listing.symbol] = cleaned.refusal
     return ServedVersions(records, refused)
 
 

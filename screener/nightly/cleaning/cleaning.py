@@ -80,7 +80,8 @@ ALL_AHEAD: Final = RefusedInput(
 class Cleaned:
     """The series of a symbol's bars, oldest first, and the findings.
 
-    With a refusal nothing current is served, but the trades in the series stay.
+    With a refusal nothing current is served, but the trades in the series stay. Without any series
+    there is a refusal.
     """
 
     series: Sequence[Series]
