@@ -7,9 +7,9 @@ from typing import Final
 from screener.nightly.detector.detector import DetectorRun, furthest
 from screener.nightly.detector.events import Rule
 from screener.nightly.detector.parameters import Parameters
-from screener.nightly.results.views import family_of_type, line_ends, type_name
+from screener.nightly.results.views import family_of_type, past_lines, quality_pct, type_name
 from screener.nightly.series import Series
-from store.wire.records import NearestDrawing, PastLine, PastLines
+from store.wire.records import NearestDrawing
 
 SCORED: Final = (Rule.NONE, Rule.SCORE)
 """What a drawing fails that is named and has a quality."""
@@ -29,12 +29,10 @@ def nearest_drawing(
     if rule not in SCORED:
         return found
     kind = int(version["type"])
-    bars, last = series.bars, len(series) - 1
-    upper, lower = (PastLine(**line_ends(bars, version, side, last)) for side in (0, 1))
     named = {
         "family_label": family_of_type(kind).label,
         "pattern_type": type_name(kind),
-        "quality_pct": round(float(version["quality"]), 1),
-        "lines": PastLines(upper=upper, lower=lower),
+        "quality_pct": quality_pct(version),
+        "lines": past_lines(series.bars, version, len(series) - 1),
     }
     return found.model_copy(update=named)

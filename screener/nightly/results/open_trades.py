@@ -21,12 +21,12 @@ from screener.nightly.results.history import Lineages
 from screener.nightly.results.views import (
     TradeView,
     family_of_type,
-    line_ends,
+    past_lines,
     price,
     type_name,
 )
 from store.ledger.served import FollowedTrade, ServedOutcome, Terms, TradeKey
-from store.wire.records import PastLine, PastLines, PricePoint
+from store.wire.records import PastLines, PricePoint
 
 ROUNDING: Final = 1e-6
 """Prices are served with seven digits, so that equal ones differ by less than this share."""
@@ -74,9 +74,7 @@ class SetupLog:
             return None
         bars, version = self.versions[key]
         last = int(version["end"]) if version["end"] >= 0 else len(bars) - 1
-        ends = (line_ends(bars, version, side, last) for side in (0, 1))
-        upper, lower = (PastLine(**points) for points in ends)
-        return PastLines(upper=upper, lower=lower)
+        return past_lines(bars, version, last)
 
     def last_bar(self, key: TradeKey) -> PricePoint:
         """The close of the bar that ended a setup of the log."""

@@ -28,6 +28,7 @@ from screener.nightly.results.views import (
     pattern_start,
     percent,
     price,
+    quality_pct,
     type_name,
 )
 from store.ledger.served import TradeKey
@@ -236,11 +237,6 @@ def running_trades(log: EventLog) -> Rows:
     """The open trades, oldest entry first."""
     trades: Rows = log.trades[log.trades["outcome"] == Outcome.OPEN]
     return trades
-
-
-def quality_pct(version: Rows) -> float:
-    """The quality that is served of a version, percent; a running trade keeps it."""
-    return round(float(version["quality"]), 1)
 
 
 def score_of(bars: Bars, version: Rows, end: int) -> Evidence:

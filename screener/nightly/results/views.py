@@ -15,7 +15,7 @@ from screener.nightly.bars import Bars, to_date
 from screener.nightly.detector.detector import line_values
 from screener.nightly.detector.events import Outcome, PatternType, Rows, Scale
 from store.wire.families import Direction, Family, family_of
-from store.wire.records import ExitReason, PricePoint
+from store.wire.records import ExitReason, PastLine, PastLines, PricePoint
 from store.wire.records import Outcome as OutcomeName
 from store.wire.records import PatternType as PatternTypeName
 
@@ -123,6 +123,17 @@ def line_ends(bars: Bars, version: Rows, side: int, last: int) -> dict[str, Pric
     """The start of such a line, and its end at a bar."""
     places = {"start": int(version[("upper_start", "lower_start")[side]]), "end": last}
     return {name: line_point(bars, version, side, bar) for name, bar in places.items()}
+
+
+def past_lines(bars: Bars, version: Rows, last: int) -> PastLines:
+    """Both lines of a version, each from its start to a bar."""
+    upper, lower = (PastLine(**line_ends(bars, version, side, last)) for side in (0, 1))
+    return PastLines(upper=upper, lower=lower)
+
+
+def quality_pct(version: Rows) -> float:
+    """The quality that is served of a version, percent; a running trade keeps it."""
+    return round(float(version["quality"]), 1)
 
 
 @dataclass(frozen=True, slots=True)
