@@ -67,11 +67,12 @@ class Bars:
     @classmethod
     def joined(cls, parts: Sequence[Bars]) -> Bars:
         """The bars of some parts, each later than the one before."""
-        if not parts:
-            return cls(np.zeros(0, np.int32), *(np.zeros(0) for _ in range(5)))
-        columns = zip(*(part.columns() for part in parts), strict=True)
+        columns = zip(*(part.columns() for part in (NO_BARS, *parts)), strict=True)
         return cls(*map(np.concatenate, columns))
 
     def until(self, day: int) -> Bars:
         """The bars up to and including a day number."""
         return self.take(slice(0, int(np.searchsorted(self.date, day, side="right"))))
+
+
+NO_BARS: Final = Bars(np.zeros(0, np.int32), *np.zeros((5, 0)))

@@ -15,13 +15,13 @@ from screener.nightly.errors import RefusedInput
 from store.wire.exchanges import Exchange, exchange_named
 from store.wire.records import MAX_SYMBOL
 
-QUOTES: Final = frozenset(
-    {
-        *("USD", "USDT", "USDC", "BUSD", "FDUSD", "TUSD", "DAI"),
-        *("EUR", "GBP", "JPY", "CHF", "AUD", "CAD", "BRL", "TRY", "KRW"),
-        *("BTC", "ETH", "BNB"),
-    }
-)
+COINS: Final = frozenset({"USDT", "USDC", "BUSD", "FDUSD", "TUSD", "DAI"})
+"""Coins that stand for one dollar each, so that prices in them count as in US dollars."""
+
+QUOTES: Final = COINS | {
+    *("USD", "EUR", "GBP", "JPY", "CHF", "AUD", "CAD", "BRL", "TRY", "KRW"),
+    *("BTC", "ETH", "BNB"),
+}
 """Currencies at the end of a pair: `BTC-USD` is a pair, but `BRK-B` is a class of shares."""
 
 _SEPARATOR: Final = re.compile(r"[-/_ &]")
@@ -29,9 +29,6 @@ _SERIES: Final = re.compile(r"-(EQ|INDEX)$| EQUITY$")
 """Bloomberg's kind of security, and the series of shares behind Indian tickers."""
 _HOME: Final = re.compile(r"(\.US)+$")
 _SYMBOL: Final = re.compile(r"[A-Z0-9]+(\.[A-Z0-9]+)*")
-
-COINS: Final = frozenset({"USDT", "USDC", "BUSD", "FDUSD", "TUSD", "DAI"})
-"""Coins that stand for one dollar each, so that prices in them count as in US dollars."""
 
 PAIR_LENGTH: Final = 6
 """A pair without a separator has at least so many characters; no American ticker has."""

@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol, Self
 import numpy as np
 import polars as pl
 
-from screener.nightly.bars import Adjustment, Bars, to_date
+from screener.nightly.bars import NO_BARS, Adjustment, Bars, to_date
 from screener.nightly.errors import RefusedInput
 from screener.nightly.markets.calendars import calendar_of
 from screener.nightly.tables.columns import BARS, PRICES
@@ -24,9 +24,6 @@ from screener.nightly.tables.spacing import other_interval
 from store.wire.exchanges import NEW_YORK
 
 NUMBERS: Final = BARS[1:]
-
-EMPTY: Final = Bars(np.zeros(0, np.int32), *(np.zeros(0) for _ in NUMBERS))
-
 
 WEEKEND_SHARE: Final = 0.2
 """A series with a larger share of its bars on weekends trades every day; 2 of 7 is all of them."""
@@ -105,7 +102,7 @@ class Loaded:
     """What a source has for one raw name: its raw bars and the findings, or why there are none."""
 
     name: str
-    bars: Bars = EMPTY
+    bars: Bars = NO_BARS
     findings: Mapping[str, int] = field(default_factory=dict)
     refusal: RefusedInput | None = None
     adjustment: Adjustment | None = None
@@ -199,7 +196,7 @@ def to_bars(frame: pl.DataFrame) -> tuple[Bars, dict[str, int], RefusedInput | N
     if undated:
         findings["undated_row"] = undated
         if (lost := _undated_at_end(frame)) is not None:
-            return EMPTY, {}, replace(lost, rows=rows)
+            return NO_BARS, {}, replace(lost, rows=rows)
         frame = frame.drop_nulls("date")
     days = frame["date"].to_numpy()
     steps = np.diff(days)
@@ -212,7 +209,7 @@ def to_bars(frame: pl.DataFrame) -> tuple[Bars, dict[str, int], RefusedInput | N
     refusal = other_interval(unlike, days[order], _moments(frame))
     refusal = refusal or _unsure(differing, days[order], rows)
     if refusal is not None:
-        return EMPTY, {}, replace(refusal, rows=rows)
+        return NO_BARS, {}, replace(refusal, rows=rows)
     if unclear := int(np.isin(days, differing).sum()):
         findings["differing_date"] = unclear
         order = np.arange(len(days))[order]
