@@ -56,7 +56,7 @@ class _Collection:
         self._own: set[str] = set()
         self._tabled: set[str] = set()
         self._tables = 0
-        self._failed: list[SymbolFiles] = []
+        self._failed: list[tuple[SymbolFiles, RefusedInput]] = []
         self._foreign: Counter[str] = Counter()
 
     def add_table(self, table: BarsTable) -> None:
@@ -88,7 +88,7 @@ class _Collection:
             if refusal.reason != told_itself:
                 self._report.left[label] = refusal
         if files.refusal is not None and not files.tables:
-            self._failed.append(files)
+            self._failed.append((files, files.refusal))
         elif files.tables and name in self._tabled:
             reason = f"{name} is read from tables of many symbols; remove its file or its rows."
             refusal = RefusedInput("duplicate_symbol", reason)
@@ -99,17 +99,14 @@ class _Collection:
     def settle(self) -> None:
         """Refuse what could not be read: the symbol of a file, or the file where it was a table."""
         tables = self._tables > len(self._own)
-        for files in self._failed:
-            refusal, name = files.refusal, files.name
-            if refusal is None:
-                continue
+        for files, refusal in self._failed:
             if refusal.code == "unreadable_file" and tables:
                 reason = f"{refusal.reason} Its days are missing for every symbol."
                 self._report.left[files.label] = replace(refusal, reason=reason)
-            elif name in self._tabled or name in files.left:
+            elif files.name in self._tabled or files.name in files.left:
                 self._report.left[files.label] = refusal
             else:
-                self._sort.note(name, files.findings, refusal)
+                self._sort.note(files.name, files.findings, refusal)
 
     def _add(self, files: SymbolFiles) -> None:
         self._own.add(files.name)

@@ -6,7 +6,6 @@ import datetime as dt
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from types import MappingProxyType
 from typing import Final
 
 from screener.nightly.bars import to_date, to_day
@@ -37,7 +36,7 @@ class Statistics:
         returns: Returns,
         as_of: dt.date,
         detector: int,
-        as_served: Mapping[Family, AsServed] = MappingProxyType({}),
+        as_served: Mapping[Family, AsServed],
     ) -> None:
         self._as_of = as_of
         self._as_served = as_served

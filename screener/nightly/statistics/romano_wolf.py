@@ -33,7 +33,6 @@ def adjusted_p(
     values: Floats,
     lines: Sequence[Mask] | Sequence[Places],
     clusters: npt.NDArray[np.int64],
-    seed: int = SEED,
 ) -> list[float]:
     """For each line, a mask over the values or their places, the adjusted p that its mean is not 0.
 
@@ -50,15 +49,15 @@ def adjusted_p(
     means, errors = _studentised(sums, counts, np.ones((1, len(names))))
     found = np.abs(means[0] / errors[0])
     order = np.argsort(-found, kind="stable")
-    p = _stepdown(found, means[0], sums, counts, _resampled(len(names), seed), order)
+    p = _stepdown(found, means[0], sums, counts, _resampled(len(names)), order)
     adjusted = np.empty(len(found))
     adjusted[order] = p
     return [float(value) for value in adjusted]
 
 
-def _resampled(clusters: int, seed: int) -> Floats:
+def _resampled(clusters: int) -> Floats:
     """How often each resample draws each cluster: shape (`RESAMPLES`, clusters)."""
-    seeds = np.uint64(seed) + np.arange(RESAMPLES, dtype=np.uint64) * np.uint64(2**32)
+    seeds = np.uint64(SEED) + np.arange(RESAMPLES, dtype=np.uint64) * np.uint64(2**32)
     drawn = integers(seeds, clusters, clusters)
     places = drawn + clusters * np.arange(RESAMPLES)[:, None]
     counted = np.bincount(places.ravel(), minlength=RESAMPLES * clusters)
