@@ -18,6 +18,7 @@ from screener.nightly.reading.sorting import ExternalSort, SortedSource
 from screener.nightly.reading.source import SORTING, UNUSED, ReadReport, Step
 from screener.nightly.tables.layout import BarsTable
 from screener.nightly.tables.raw import STOOQ
+from store.wire.words import named
 
 MAX_EXAMPLES: Final = 3
 """Symbols that a reason names; more are counted."""
@@ -74,7 +75,8 @@ class _Collection:
             twice = pl.col("symbol").is_in(own)
             rows = int(frame.select(twice.sum()).item())
             frame = frame.filter(~twice.fill_null(value=False))
-            reason = f"{_some(own)}: files of their own are read instead of these rows."
+            some = named(own, MAX_EXAMPLES)
+            reason = f"{some}: files of their own are read instead of these rows."
             self._report.leave(table.label, RefusedInput("duplicate_symbol", reason, rows))
         self._tabled |= names - self._own
         self._sort.add(frame, table.adjustment, table.currency)
@@ -117,15 +119,15 @@ class _Collection:
         for table in files.tables:
             self._report.add(table, len(table.frame))
         if refusal is None and len(files.frame):
-            named = files.frame.with_columns(pl.lit(files.name).alias("symbol"))
-            self._sort.add(named, files.adjustment, files.currency)
+            rows = files.frame.with_columns(pl.lit(files.name).alias("symbol"))
+            self._sort.add(rows, files.adjustment, files.currency)
 
     def _at_home(self, table: BarsTable) -> pl.DataFrame:
         """The rows without a Stooq file's foreign listings, which are recorded as refused."""
         if table.form != STOOQ:
             return table.frame
-        named = table.frame["symbol"].unique().drop_nulls()
-        foreign = {name: stooq_refusal(name) for name in named}
+        names = table.frame["symbol"].unique().drop_nulls()
+        foreign = {name: stooq_refusal(name) for name in names}
         rows = dict(table.frame["symbol"].value_counts().iter_rows())
         for name, refusal in foreign.items():
             if refusal is not None:
@@ -134,8 +136,3 @@ class _Collection:
         abroad = [name for name, refusal in foreign.items() if refusal is not None]
         here = ~pl.col("symbol").is_in(abroad).fill_null(value=False)
         return table.frame.filter(here).with_columns(pl.col("symbol").str.strip_suffix(".US"))
-
-
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - MAX_EXAMPLES:,} more" if len(names) > MAX_EXAMPLES else ""
-    return ", ".join(names[:MAX_EXAMPLES]) + more
