@@ -48,18 +48,13 @@ class ColumnMapping:
     raw: frozenset[str] = frozenset()
     scale: str | None = None
     """The column with an adjusted close beside raw prices."""
-    adjusted: bool = False
-    """Whether the prices are adjusted for splits and dividends."""
+    adjustment: Adjustment | None = None
+    """For what the prices are adjusted, if the columns tell."""
 
     @property
     def numbers(self) -> dict[str, str]:
         """The columns of prices and of the volume."""
         return {name: self.used[name] for name in BARS[1:] if name in self.used}
-
-    @property
-    def adjustment(self) -> Adjustment | None:
-        """For what the prices are adjusted, if the columns tell."""
-        return "split+div" if self.adjusted else None
 
     def told(self, names: Sequence[str]) -> dict[str, str]:
         """How each column with an unusual name is used: its role, or that it is ignored and why."""
@@ -88,7 +83,8 @@ def map_columns(raw: RawTable) -> ColumnMapping:
     replaced = frozenset(found[name] for name in adjusted) - set(adjusted.values())
     scales = (name for name in raw.names if squeeze(name) == SCALED)
     scale = None if adjusted else next(scales, None)
-    return ColumnMapping(found | adjusted, replaced, scale, bool(adjusted or scale))
+    adjustment: Adjustment | None = "split+div" if adjusted or scale else None
+    return ColumnMapping(found | adjusted, replaced, scale, adjustment)
 
 
 def listed(names: Sequence[str]) -> str:

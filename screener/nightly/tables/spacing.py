@@ -54,7 +54,10 @@ def other_interval(rows: int, days: Days, moments: int | None = None) -> Refused
     if not len(days):
         return None
     if moments is not None and moments > PER_DAY * len(days):
-        return _within_days(moments / len(days))
+        return RefusedInput(
+            "other_interval",
+            f"The bars are intraday ({moments / len(days):.1f} rows a day on average); {RESAMPLE}.",
+        )
     if rows >= REPEATED * len(days) and moments is None:
         return RefusedInput(
             "differing_rows",
@@ -99,9 +102,3 @@ def _stated(label: str, why: str) -> RefusedInput:
 def _first(raw: RawTable, column: str) -> float:
     values = raw.numbers(column).drop_nulls()
     return float(values[0]) if len(values) else 0.0
-
-
-def _within_days(rows: float) -> RefusedInput:
-    return RefusedInput(
-        "other_interval", f"The bars are intraday ({rows:.1f} rows a day on average); {RESAMPLE}."
-    )
