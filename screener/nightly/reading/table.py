@@ -57,8 +57,32 @@ class TableSource:
 
     @cached_property
     def survey(self) -> Survey:
-        """What the symbols and the dates tell."""
-        return survey(self.path)
+        """What the symbols and the dates tell, which are read once, a part at a time.
+
+        Raises:
+            SourceError: the table cannot be read or has no symbol column.
+        """
+        with readable(self.path):
+            rows = scan_symbols(self.path).rows.select("symbol", "date").with_row_index("row")
+            sums = rows.group_by("symbol").agg(
+                pl.col("row").min().alias("start"),
+                pl.col("row").max().alias("last"),
+                pl.len().alias("rows"),
+                *outline_columns(),
+            )
+            found = sums.collect(engine="streaming")
+        outlines: dict[str, Outline | None] = {}
+        places: dict[str, Place] = {}
+        nameless = 0
+        for name, start, last, number, *facts in found.iter_rows():
+            if not name:
+                nameless += number
+                continue
+            dated = facts[1]
+            outlines[name] = Outline.of(*facts) if dated else None
+            if last + 1 - start == number:
+                places[name] = start, last + 1
+        return Survey(outlines, places, int(found["rows"].sum()), nameless)
 
     @cached_property
     def sha256(self) -> str:
@@ -102,35 +126,6 @@ class TableSource:
     def digest(self) -> str:
         """The SHA-256 of the file, which is read once."""
         return self.sha256
-
-
-def survey(path: Path) -> Survey:
-    """Read the symbols and the dates of a table once, a part at a time.
-
-    Raises:
-        SourceError: the table cannot be read or has no symbol column.
-    """
-    with readable(path):
-        rows = scan_symbols(path).rows.select("symbol", "date").with_row_index("row")
-        sums = rows.group_by("symbol").agg(
-            pl.col("row").min().alias("start"),
-            pl.col("row").max().alias("last"),
-            pl.len().alias("rows"),
-            *outline_columns(),
-        )
-        found = sums.collect(engine="streaming")
-    outlines: dict[str, Outline | None] = {}
-    places: dict[str, Place] = {}
-    nameless = 0
-    for name, start, last, number, *facts in found.iter_rows():
-        if not name:
-            nameless += number
-            continue
-        dated = facts[1]
-        outlines[name] = Outline.of(*facts) if dated else None
-        if last + 1 - start == number:
-            places[name] = start, last + 1
-    return Survey(outlines, places, int(found["rows"].sum()), nameless)
 
 
 def scan_symbols(path: Path) -> BarsTable:

@@ -287,11 +287,8 @@ def _bars_named(trades: Rows, versions: Rows) -> npt.NDArray[np.int32]:
     """For each trade: the bar before its entry, its entry, its exit (the last bar if open), and the
     first of each of its lines.
     """
-    entry, exit_, upper, lower = (
-        *(trades["entry"], trades["exit"]),
-        *(versions["upper_start"], versions["lower_start"]),
-    )
-    return np.stack([entry - 1, entry, exit_, upper, lower], axis=1)
+    entry, starts = trades["entry"], [versions["upper_start"], versions["lower_start"]]
+    return np.stack([entry - 1, entry, trades["exit"], *starts], axis=1)
 
 
 def _records(rows: Rows) -> list[dict[str, Any]]:
