@@ -90,14 +90,6 @@ class GroupSummary:
         """The moves of the trades that reached their target."""
         return self._moves(Outcome.WIN)
 
-    @cached_property
-    def stopped(self) -> Floats:
-        """The moves of the trades that were stopped.
-
-        A delisted trade is no win, but it may have gained, so that it is not among them.
-        """
-        return self._moves(Outcome.LOSS)
-
     @property
     def losses(self) -> int:
         """How many trades did not reach their target."""
@@ -121,8 +113,11 @@ class GroupSummary:
 
     @cached_property
     def avg_loss_pct(self) -> float | None:
-        """Average of the stopped trades, rounded as served; None without any."""
-        return _average(self.stopped)
+        """Average of the stopped trades, rounded as served; None without any.
+
+        A delisted trade is no win, but it may have gained, so that it is not among them.
+        """
+        return _average(self._moves(Outcome.LOSS))
 
     @cached_property
     def median_win(self) -> float | None:
