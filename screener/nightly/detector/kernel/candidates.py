@@ -10,7 +10,6 @@ from screener.nightly.detector.events import EndReason, Rows, Rule, Scale
 from screener.nightly.detector.kernel.compiler import Record, compiled
 from screener.nightly.detector.kernel.judge import Verdict, bounds_of, judge, rejected
 from screener.nightly.detector.kernel.lineages import propose
-from screener.nightly.detector.kernel.lines import copy_line
 from screener.nightly.detector.kernel.naming import Finding, failed, follows_pole
 from screener.nightly.detector.kernel.pairs import (
     converge,
@@ -54,8 +53,8 @@ def propose_pairs(
                 continue
             due[i, j] = first_possible(prices, upper, lower, scale, bar, parameters)
             if due[i, j] == bar:
-                copy_line(upper, state.drawn[UPPER])
-                copy_line(lower, state.drawn[LOWER])
+                state.drawn[UPPER] = upper
+                state.drawn[LOWER] = lower
                 due[i, j] += judge_pair(prices, state, touches, scale, bar, parameters)
     for place in range(state.candidate_count):
         state.candidate = state.candidates[place]
@@ -129,16 +128,16 @@ def judge_live(
     """
     upper = state.lines[scale, UPPER, i]
     lower = state.lines[scale, LOWER, j]
-    copy_line(upper, state.drawn[UPPER])
-    copy_line(lower, state.drawn[LOWER])
+    state.drawn[UPPER] = upper
+    state.drawn[LOWER] = lower
     atr = prices[bar].atr
     if not converge(upper, lower, atr, bar, parameters):
         width = width_at(upper, lower, bar) / max(atr, 1e-9)
         return rejected(failed(Rule.CONVERGENCE, width, parameters.width_min))
     possible = first_possible(prices, upper, lower, scale, bar, parameters) == bar
     if possible and refit_pair(prices, state, scale, touches, bar, parameters):
-        copy_line(state.refitted[UPPER], state.drawn[UPPER])
-        copy_line(state.refitted[LOWER], state.drawn[LOWER])
+        state.drawn[UPPER] = state.refitted[UPPER]
+        state.drawn[LOWER] = state.refitted[LOWER]
     return judge(prices, state.drawn, scale, touches, bar, parameters)
 
 
@@ -159,8 +158,8 @@ def is_line(line: Record, other: Record) -> bool:
 def remember(state: Record, bars: int) -> None:
     """Remember a fit of this bar, while there is room: another pair may come to it too."""
     if state.fit_count < FITS_PER_BAR:
-        copy_line(state.refitted[UPPER], state.fits[state.fit_count][UPPER])
-        copy_line(state.refitted[LOWER], state.fits[state.fit_count][LOWER])
+        state.fits[state.fit_count][UPPER] = state.refitted[UPPER]
+        state.fits[state.fit_count][LOWER] = state.refitted[LOWER]
         state.fit_rests[state.fit_count] = bars
         state.fit_count += 1
 

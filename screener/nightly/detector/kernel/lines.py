@@ -39,16 +39,6 @@ def value_at(line: Record, bar: int) -> float:
 
 
 @compiled
-def copy_line(line: Record, copy: Record) -> None:
-    """Write a copy of a line."""
-    copy.start = line.start
-    copy.value = line.value
-    copy.slope = line.slope
-    copy.last_touch = line.last_touch
-    copy.changed = line.changed
-
-
-@compiled
 def move_due(due: Dues, side: int, slot: int, to: int) -> None:
     """Follow a line of a side that moves to another slot."""
     for other in range(LINES_PER_SIDE):

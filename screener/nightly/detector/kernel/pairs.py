@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from screener.nightly.detector.events import Rows, Scale
 from screener.nightly.detector.kernel.compiler import Record, compiled
-from screener.nightly.detector.kernel.lines import NOT_A_BOUND, copy_line, value_at
+from screener.nightly.detector.kernel.lines import NOT_A_BOUND, value_at
 from screener.nightly.detector.kernel.prices import LOWER, UPPER
 from screener.nightly.detector.kernel.touches import Indices, find_touches
 from screener.nightly.detector.parameters import Parameters
@@ -82,7 +82,7 @@ def refit_pair(
     fitted = state.refitted
     span = (min(drawn[UPPER].start, drawn[LOWER].start), bar)
     for side in range(2):
-        copy_line(drawn[side], fitted[side])
+        fitted[side] = drawn[side]
         found = touches[side]
         count = find_touches(prices, drawn, scale, side, span, parameters, found).number
         if count < parameters.refit_touches:
