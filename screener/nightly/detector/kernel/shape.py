@@ -354,10 +354,8 @@ def measured_pole(
     )
 
 
-LONG, SQUEEZE = (read_trees(kind, Shape._fields) for kind in ("long", "squeeze"))
-LONG_PART, LONG_BOUND, LONG_LEAF = LONG.part, LONG.bound, LONG.leaf
-SQUEEZE_PART, SQUEEZE_BOUND, SQUEEZE_LEAF = SQUEEZE.part, SQUEEZE.bound, SQUEEZE.leaf
-LONG_BASE, SQUEEZE_BASE = LONG.base, SQUEEZE.base
+LONG_BASE, LONG_PART, LONG_BOUND, LONG_LEAF = read_trees("long", Shape._fields)
+SQUEEZE_BASE, SQUEEZE_PART, SQUEEZE_BOUND, SQUEEZE_LEAF = read_trees("squeeze", Shape._fields)
 ROOT, CHILDREN = np.uint64(1), np.uint64(2)
 
 
