@@ -41,7 +41,7 @@ class Report:
     assumed_currencies: Mapping[str, int]
     """By another currency: the symbols that have it by the custom of their exchange alone."""
     chosen: NightPlan
-    """Of it the book has what was inferred of symbols, and the `wider` session if there is one."""
+    """The book keeps what was inferred of symbols, and the `wider` session if there is one."""
     follow_up: FollowUp
     """What changed since the last night. The book has it elsewhere."""
 

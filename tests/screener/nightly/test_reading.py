@@ -16,7 +16,6 @@ from screener.nightly.bars import to_date, to_day
 from screener.nightly.errors import RefusedInput, SourceError
 from screener.nightly.reading import opening
 from screener.nightly.reading.formats import read_bars
-from screener.nightly.reading.opening import open_source
 from screener.nightly.reading.source import to_bars
 from screener.nightly.reading.table import TableSource
 from screener.nightly.tables.layout import BarsTable
@@ -207,7 +206,7 @@ def test_each_symbol_of_a_table_has_its_own_interval(
     path.write_text("\n".join([f"Symbol,{TITLED}", *rows]))
     plain = list(TableSource(path).load(["DAY", "HOUR", "WEEK"]))
     monkeypatch.setattr(opening, "SMALL", 0)
-    opened = open_source(path, tmp_path / "work")
+    opened = opening.open_source(path, tmp_path / "work")
     for day, hour, week in (plain, opened.source.load(["DAY", "HOUR", "WEEK"])):
         assert (len(day.bars), day.refusal) == (40, None)
         for other, word in ((hour, "intraday"), (week, "weekly")):
@@ -228,7 +227,7 @@ def test_an_adjusted_close_scales_the_raw_prices_of_its_row(
     roads = [("files", folder, 0), ("table", folder / "A.csv", 1 << 20)]
     for work, path, small in [*roads, ("sorted", folder / "A.csv", 0)]:
         monkeypatch.setattr(opening, "SMALL", small)
-        (found,) = open_source(path, tmp_path / work).source.load(["A"])
+        (found,) = opening.open_source(path, tmp_path / work).source.load(["A"])
         prices = [column.tolist() for column in list(found.bars.columns())[1:5]]
         assert prices == [[10, 10], [12, 12], [8, 8], [10, 10]], work
         assert (found.adjustment, found.currency) == ("split+div", "USD"), work
