@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store.accounts.credentials import LIFETIMES, CredentialKind
-from store.database.engines import keep_newest
+from store.accounts.surplus import keep_newest
 from store.database.tables import clients, columns_of, grants
 
 PER_NETWORK = 1_000

@@ -23,9 +23,9 @@ from store.accounts.accounts import (
     utc_now,
 )
 from store.accounts.audit import MAX_TEXT, OPERATOR, Actor, EventKind, note
+from store.accounts.surplus import keep_newest
 from store.database import tables
 from store.database.database import Database
-from store.database.engines import keep_newest
 from store.errors import SignedOutError, StalePasswordError
 
 TOKEN_BYTES = 32

@@ -24,9 +24,9 @@ from store.accounts.credentials import (
     successor,
 )
 from store.accounts.keys import Principal, principal_of
+from store.accounts.surplus import keep_newest
 from store.database import tables
 from store.database.database import VALUE, Database, LookUp
-from store.database.engines import keep_newest
 from store.errors import TooOftenError
 
 REFRESHES_AN_HOUR = 60

@@ -5,12 +5,14 @@ answer, words in the index.
 from __future__ import annotations
 
 import datetime as dt
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from mcp_server.mcp.server import instructions
 from mcp_server.mcp.toolsets import FULL
+from tests.contract.market import active_book
 from tests.resealed import rename_bars, reseal, withdraw
 from tests.service import Service, serving
 
@@ -48,6 +50,17 @@ def test_the_index_says_how_old_the_night_is_on_each_day_and_which_were_withdraw
     assert older.status_code == 200, "the words have changed, so its tag has"
     assert older.json()["night"]["sessions_missed"] == 1
     assert older.json()["night"]["words"].startswith("1 session has ended")
+
+
+def test_an_old_night_answers_the_same_on_every_later_day(night: Path) -> None:
+    answers, missed = set(), set()
+    with closing(active_book(night)) as book:
+        for day in (8, 9, 10):
+            book.tell_day(dt.date(2012, 10, day))
+            answers.add(book.envelope)
+            missed.add(book.missed)
+
+    assert (len(answers), len(missed)) == (1, 3), "only the number of sessions that ended grows"
 
 
 def test_agents_are_told_to_compare_and_what_the_fields_mean(service: Service) -> None:

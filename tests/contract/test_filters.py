@@ -164,6 +164,8 @@ def test_every_predicate_must_match(market: Market) -> None:
 def test_the_kinds_are_the_38_of_the_interface_and_five_of_what_rows_show() -> None:
     assert {*NUMBERS, *BOOLEANS, *CHOICES} == set(KINDS)
     assert list(KINDS)[38:] == ["win_rate", "gain", "quality", "sessions", "new"]
+    for kind, periods in (NUMBERS | BOOLEANS).items():
+        assert [*periods] == [*(KINDS[kind].periods or (None,))]
 
 
 SHOWN_NUMBERS = ("dist_to_entry", "typical_return", "price", "min_rr", "win_rate", "quality")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ssl
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
+from typing import Any
 
 
 class Quiet:
@@ -17,8 +19,10 @@ class Quiet:
 
 
 class _Server(ThreadingHTTPServer):
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Whoever asked may be gone."""
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print what fails, but for a client that is gone."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 @contextmanager

@@ -85,10 +85,12 @@ def stooq(path: Path, series: Series) -> Path:
     return path
 
 
-def zipped(path: Path, members: Mapping[str, str | bytes]) -> Path:
+def zipped(
+    path: Path, members: Mapping[str, str | bytes], method: int = zipfile.ZIP_DEFLATED
+) -> Path:
     """A zip of some members."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(path, "w", method) as archive:
         for name, content in members.items():
             archive.writestr(name, content)
     return path

@@ -42,9 +42,11 @@ def test_years_of_other_shares_are_refused_with_the_names_of_their_files(
     cut = next(place for place, row in enumerate(rows) if row.startswith("2024"))
     write(tmp_path / "bars" / "IBM_2023.csv", rows[:cut])
     write(tmp_path / "bars" / "IBM_2024.csv", other[cut - common :])
-    reason = look(tmp_path / "bars").refused["parted_files"]["IBM"]
+    checked = look(tmp_path / "bars")
+    reason = checked.refused["parted_files"]["IBM"]
     assert "IBM_2023.csv" in reason
     assert "IBM_2024.csv" in reason
+    assert kept(checked) == {}
 
 
 def test_parts_that_take_turns_are_one_series(tmp_path: Path) -> None:
@@ -74,8 +76,10 @@ def test_a_leap_that_a_stock_is_used_to_is_no_seam(tmp_path: Path) -> None:
 def test_a_newer_file_with_other_prices_is_not_passed_over(tmp_path: Path) -> None:
     write(tmp_path / "bars" / "IBM.csv", lines(sessions())[:-9])
     write(tmp_path / "bars" / "IBM_new.csv", lines(sessions(), scale=0.5))
-    reason = look(tmp_path / "bars").refused["parted_files"]["IBM"]
+    checked = look(tmp_path / "bars")
+    reason = checked.refused["parted_files"]["IBM"]
     assert "IBM_new.csv ends later than IBM.csv" in reason
+    assert kept(checked) == {}
 
 
 def test_a_folder_may_name_the_date_of_its_rows(tmp_path: Path) -> None:

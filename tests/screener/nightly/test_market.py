@@ -55,6 +55,7 @@ def test_thirds_of_volatility_are_those_of_the_days_that_count() -> None:
     everyone = Returns.total([Returns.of([stock(changes.tolist())])] * MIN_STOCKS)
     whole, later = (MarketDays.of(everyone, since).did for since in (FIRST, FIRST + 420))
     assert whole["turbulent"][-100:].all()
-    thirds = np.array([later[third][-100:] for third in ("calm", "normal", "turbulent")])
+    for did in (whole, later):
+        thirds = np.array([did[third][-100:] for third in ("calm", "normal", "turbulent")])
+        assert (thirds.sum(axis=0) == 1).all(), "each day is in one of them"
     assert thirds.any(axis=1).all()
-    assert (thirds.sum(axis=0) == 1).all(), "each day is in one of them"

@@ -6,6 +6,7 @@ import datetime as dt
 import os
 import socket
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -241,7 +242,7 @@ def test_one_file_of_one_symbol_is_read_by_its_name_alone_and_in_a_folder(
     if suffix in (".parquet", ".pq"):
         frame.write_parquet(path)
     elif suffix == ".zip":
-        zipped(path, {"AAPL.csv": CSV})
+        zipped(path, {"AAPL.csv": CSV}, zipfile.ZIP_STORED)
     else:
         frame.write_csv(path, compression="gzip" if suffix.endswith("gz") else "uncompressed")
     for number, given in enumerate((path, bars)):

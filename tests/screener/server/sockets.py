@@ -67,7 +67,8 @@ class Echo:
                 while (await receive())["type"] != "http.disconnect":
                     pass
                 self.left.set()
-        except BodyError:  # it went away
+        except BodyError as error:
+            assert error.status == 400, "the client went away"
             self.left.set()
             return
         await response(200, body or scope["path"].encode())(scope, receive, send)
