@@ -63,8 +63,8 @@ def web_routes(web: WebServices, reference: Callable[[Offer], str]) -> list[Rout
         Route(watchlist.EXPORT_PATH, members(watchlist.export)),
         Route(live.PATH, anyone(_news)),
         Route(method.PATH, partial(method.show, web=web)),
-        _public(web, connect.PATH, "connect.html", connect.connect_page),
-        _public(web, docs.PATH, "docs.html", partial(docs.docs_page, reference=reference)),
+        _with_example(web, connect.PATH, "connect.html", connect.connect_page),
+        _with_example(web, docs.PATH, "docs.html", partial(docs.docs_page, reference=reference)),
         _text(web, PRIVACY_PATH, "Privacy", web.policies.privacy),
         _text(web, TERMS_PATH, "Terms", web.policies.terms),
         Route(robots.PATH, robots.robots),
@@ -97,8 +97,10 @@ def _form(path: str, show: Endpoint, change: Endpoint) -> Route:
     return Route(path, respond, methods=["GET", "POST"])
 
 
-def _public(web: WebServices, path: str, template: str, make: Callable[[Offer], Context]) -> Route:
-    """A page that is the same for everybody, and whose examples follow the night."""
+def _with_example(
+    web: WebServices, path: str, template: str, make: Callable[[Offer], Context]
+) -> Route:
+    """A page whose examples follow the night."""
 
     async def respond(request: Request) -> HttpResponse:
         offer = web.services.offer_of_night
@@ -109,5 +111,10 @@ def _public(web: WebServices, path: str, template: str, make: Callable[[Offer], 
 
 
 def _text(web: WebServices, path: str, title: str, source: str) -> Route:
-    """A page that has no example."""
-    return _public(web, path, "text.html", lambda _: docs.text_page(title, source))
+    """A page that changes with the program and its settings alone."""
+    make = partial(docs.text_page, title, source)
+
+    async def respond(request: Request) -> HttpResponse:
+        return web.pages.public("text.html", request, PUBLIC_HOUR, make)
+
+    return Route(path, respond)
