@@ -10,7 +10,7 @@ import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final, cast
+from typing import Final
 
 from screener.nightly.detector.events import EndReason
 from screener.nightly.results.history import Lineages
@@ -35,9 +35,14 @@ from store.wire.records import (
 from store.wire.view import percent_of
 
 ENDS: Final[Mapping[int, ChangeReason]] = {
-    reason: cast("ChangeReason", reason.name.lower())
-    for reason in EndReason
-    if reason not in (EndReason.FORMING, EndReason.TRIGGERED)
+    EndReason.MISSED: "missed",
+    EndReason.INVALIDATED: "invalidated",
+    EndReason.SUPERSEDED: "superseded",
+    EndReason.APEX: "apex",
+    EndReason.STALE: "stale",
+    EndReason.TOO_LONG: "too_long",
+    EndReason.DATA_GAP: "data_gap",
+    EndReason.FADED: "faded",
 }
 CLOSED: Final[Mapping[ExitReason, tuple[ChangeKind, ChangeReason]]] = {
     "target": ("reached", "target"),
