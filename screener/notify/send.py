@@ -22,16 +22,18 @@ from typing import TYPE_CHECKING, Final
 
 from mcp_server.operations.screens import address_of, query_of, read_link
 from screener.data.night import open_book
+from screener.nightly.errors import NightlyError
 from screener.notify import messages
 from screener.notify.messages import Message
-from screener.service.recording import FAULT, reason_of
+from screener.service.recording import FAULT, without_folders
 from screener.service.sharing import served
 from screener.settings.console import err, exit_code
 from screener.settings.errors import EndedError, SettingsError, how_to_install
 from screener.settings.settings import PREFIX, Settings
-from store.errors import HeldBackError, SealedError
+from store.errors import HeldBackError, SealedError, StoreError
 from store.folder.files import replace_file
 from store.folder.layout import DataFolder
+from store.folder.trouble import trouble_of
 from store.ledger.manifest import Manifest
 from store.nights.book import Book
 
@@ -244,8 +246,10 @@ def _of_error(
     """The message of a run that failed; None if nothing was new, or somebody stopped it."""
     if isinstance(error, SealedError | EndedError) or not isinstance(error, Exception):
         return None
-    code, reason = exit_code(error), reason_of(error, settings, bars, reference)
-    if reason is None:
+    is_ours = isinstance(error, NightlyError | StoreError | SettingsError)
+    if reason := str(error) if is_ours else trouble_of(error):
+        code, reason = exit_code(error), without_folders(reason, settings, bars, reference)
+    else:
         code, reason = CRASH, f"{FAULT} ({type(error).__name__})"
     held_back = isinstance(error, HeldBackError)
     return messages.not_published(settings.url, reason, code, served(settings), held_back=held_back)

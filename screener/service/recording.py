@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from screener.nightly.errors import NightlyError
 from screener.settings.console import prepare_data_dir
-from screener.settings.settings import Settings, SettingsError
+from screener.settings.settings import Settings
 from store.errors import HeldBackError, SealedError, StoreError
 from store.folder.progress import STOPPED, ProgressFile, Recorder, State
 from store.folder.trouble import trouble_of
@@ -67,25 +67,19 @@ def recorded(
             recorder = ending.enter_context(ProgressFile(settings.data_dir).recording(name))
         try:
             yield RunRecord(recorder, shown)
+        except (NightlyError, StoreError) as error:
+            recorder.end(_state(error), without_folders(str(error), settings, bars, reference))
+            raise
         except BaseException as error:
+            if words := trouble_of(error):
+                recorder.end("failed", without_folders(words, settings, bars, reference))
+                raise
             stopped = isinstance(error, KeyboardInterrupt | SystemExit)
-            reason = reason_of(error, settings, bars, reference)
-            recorder.end(_state(error), reason or (STOPPED if stopped else FAULT))
+            recorder.end("failed", STOPPED if stopped else FAULT)
             raise
 
 
-def reason_of(
-    error: BaseException, settings: Settings, bars: str, reference: Path | None
-) -> str | None:
-    """Why a run ended, in words for an operator and without a path of a folder; None if it was
-    stopped, or by a fault of the program.
-    """
-    is_ours = isinstance(error, NightlyError | StoreError | SettingsError)
-    words = str(error) if is_ours else trouble_of(error)
-    return without_folders(words, settings, bars, reference) if words else None
-
-
-def _state(error: BaseException) -> State:
+def _state(error: Exception) -> State:
     if isinstance(error, SealedError):
         return "unchanged"
     return "held_back" if isinstance(error, HeldBackError) else "failed"
