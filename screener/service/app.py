@@ -46,6 +46,7 @@ from screener.service.parts import (
     origins_of,
     policies_of,
     resume_days,
+    start_redis,
 )
 from screener.service.sharing import follower_of
 from screener.service.supervisor import Loop, Supervisor
@@ -291,8 +292,9 @@ async def _start(
         log.warning("Calls with a key get a 503 until the database answers: %s", error)
     stack.push_async_callback(database.close)
     stack.push_async_callback(counting.close)
-    # Redis is looked for, so that the first call is counted there, and resumes what it has not.
-    if isinstance(counting, LocalCounting) or await counting.look() or counting.is_away:
+    if isinstance(counting, LocalCounting):
         await resume()
+    else:
+        await start_redis(counting, resume)
     await services.active_night.poll()
     stack.callback(services.active_night.close)

@@ -112,6 +112,12 @@ async def resume_days(limiter: Limiter, usage: UsageLog) -> None:
         log.warning("Today's calls are counted from zero: %s", error)
 
 
+async def start_redis(redis: RedisCounting, resume: Callable[[], Awaitable[None]]) -> None:
+    """Look for Redis, so that the first call is counted there; resume what it has not."""
+    if await redis.look() or redis.is_away:
+        await resume()
+
+
 async def keep_redis(redis: RedisCounting, resume: Callable[[], Awaitable[None]]) -> None:
     """Look for Redis until cancelled. When it has lost its counts, it gets those of the day; when
     it goes away, this machine counts on where all machines together stood.
