@@ -1,7 +1,7 @@
 """The error catalogue: each code's HTTP status and what to do next.
 
-Handlers raise `ApiError` early; the two edges (MCP and REST) format it once. All text is ours: an
-error never repeats what a caller sent, except symbols in its details.
+Handlers raise `ApiError` early; the two edges (MCP and REST) format it once. All its text is ours:
+it never repeats what a caller sent, except symbols in its details. Pages raise `PageRefusal`.
 
     ApiError
         .code      what clients branch on; fixed within v1
@@ -231,8 +231,8 @@ class ApiError(Exception):
 
 
 class PageRefusal(Exception):  # noqa: N818 - a refusal is an answer, not a fault
-    """A refusal that a person reads on a page, above the form that it concerns or else by itself.
-    No app and no agent gets it.
+    """A refusal for a person: on a page, above the form that it concerns or else by itself; one
+    line for what a page or a feed reader loads.
     """
 
     def __init__(self, status: int, message: str, retry_after: int | None = None) -> None:

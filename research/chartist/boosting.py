@@ -78,7 +78,7 @@ def boosted(
         grown.append((part, bound, leaf))
         odds += leaf[node]
     parts, bounds, leaves = zip(*grown, strict=True)
-    first = ((0, 0), (1, 0))  # node 0 is empty
+    first = ((0, 0), (1, 0))  # `Trees` begins at node 1
     padded = np.pad(np.array(parts, np.uint8), first)
     return Trees(float(base), padded, np.pad(np.array(bounds), first), np.array(leaves))
 
@@ -103,7 +103,10 @@ def grow(
     signs: Indices,
     settings: Settings,
 ) -> tuple[Indices, Indices, Floats, Indices]:
-    """One tree: the part and bin of each node, the value of each leaf, and the leaf of each row."""
+    """One tree: the part and bin of each node, the value of each leaf, and the leaf of each row.
+
+    While it grows its root is node 0, and below node n are 2n + 1 and 2n + 2.
+    """
     part, place = np.zeros(NODES, np.int64), np.full(NODES, BINS)
     low, high = np.full(NODES + LEAVES, -np.inf), np.full(NODES + LEAVES, np.inf)
     node = np.zeros(len(binned), np.int64)

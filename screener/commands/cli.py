@@ -33,7 +33,7 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
 
     def main(self, *args: Any, **given: Any) -> Any:  # noqa: ANN401 - as typer's
-        """Run the command line; a call that it does not understand is told in one line."""
+        """Run the command line and exit; a call that it does not understand is told in one line."""
         try:
             code = super().main(*args, **given | {"standalone_mode": False})
         except EndedError as end:

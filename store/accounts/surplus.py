@@ -9,10 +9,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 
 async def keep_newest(
-    connection: AsyncConnection, rows: sa.ColumnElement[bool], time: sa.Column[Any], most: int
+    connection: AsyncConnection, rows: sa.ColumnElement[bool], seen: sa.Column[Any], most: int
 ) -> None:
-    """Delete the oldest, by a time, of the rows that fulfil a condition: all but so many."""
-    table, (key,) = time.table, time.table.primary_key
-    surplus = sa.select(key).where(rows).order_by(time.desc(), key).offset(most)
+    """Delete the oldest, by when they were `seen`, of the rows that fulfil a condition: all but so
+    many. Their table has a key of one column.
+    """
+    table, (key,) = seen.table, seen.table.primary_key
+    surplus = sa.select(key).where(rows).order_by(seen.desc(), key).offset(most)
     # The condition once more: on PostgreSQL a chosen row may have changed meanwhile.
     await connection.execute(table.delete().where(key.in_(surplus), rows))

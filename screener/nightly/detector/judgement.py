@@ -31,7 +31,7 @@ class Trees(NamedTuple):
     base: float
     """The log-odds before any tree."""
     part: Parts
-    """[tree, node], the place of a number in the shape; node 0 is empty."""
+    """[tree, node], a place among the numbers that the trees are of; node 0 is empty."""
     bound: npt.NDArray[np.float64]
     """[tree, node]"""
     leaf: npt.NDArray[np.float64]

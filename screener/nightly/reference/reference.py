@@ -151,7 +151,7 @@ def unlisted(symbol: str) -> Listing:
 
 def read_reference(path: Path) -> Reference:
     """Read a CSV or Parquet table with one row per symbol. A repeated symbol keeps its first row;
-    a row without a symbol is left out.
+    a row whose symbol is none is left out.
 
     Raises:
         SourceError: the table cannot be read or has no symbol column.

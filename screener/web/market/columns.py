@@ -261,7 +261,7 @@ OWN = ("min_win_rate", "min_avg_r")
 OWN_SAMPLE = ("ticker_trades", "ticker_avg_loss_pct")
 """What conditions look at in the record of the ticker, which is not that of the win rate."""
 
-USUAL: Sequence[str] = (
+USUAL: tuple[str, ...] = (
     *("symbol", "price", "change", "pattern", "status", "quality", "place"),
     *("trigger", "stop", "target", "reward_to_risk"),
     *RECORD,
