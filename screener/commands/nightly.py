@@ -76,7 +76,7 @@ def order_of(
         source=opened.source,
         name=name,
         told=opened.told,
-        left=opened.left,
+        skipped=opened.skipped,
         rows=opened.rows,
         reference=read_reference(reference) if reference else known,
         reference_sha256=file_digest(reference) if reference else None,

@@ -223,9 +223,13 @@ class SymbolRun:
         cleaned = self.task.clean(self.loaded, self.listing)
         if cleaned.series:
             return self._measured(cleaned)
-        since = self._follow_up(Current())
+        follow_up = self._follow_up(Current())
         return Analysis(
-            self.listing, cleaned.refusal, cleaned.findings, currency=self.currency[0], since=since
+            self.listing,
+            cleaned.refusal,
+            cleaned.findings,
+            currency=self.currency[0],
+            follow_up=follow_up,
         )
 
     def _follow_up(self, current: Current) -> SymbolFollowUp | None:
@@ -260,7 +264,7 @@ class SymbolRun:
             currency=self.currency[0],
             currency_known=self.currency[1],
             adjustment=self.listing.adjustment or self.loaded.adjustment,
-            since=self._follow_up(Current(delisted=fate is ListingStatus.DELISTED)),
+            follow_up=self._follow_up(Current(delisted=fate is ListingStatus.DELISTED)),
         )
 
     def _measured(self, cleaned: Cleaned) -> Analysis:
@@ -294,7 +298,7 @@ class SymbolRun:
             returns=Returns.of(cleaned.series)
             if served and listing.asset_type == "stock"
             else None,
-            since=self._follow_up(current),
+            follow_up=self._follow_up(current),
         )
         memo = self._memo(analysis, newest, cleaned.last_day)
         drifted = task.check and self._differs(memo, newest)

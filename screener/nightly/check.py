@@ -90,12 +90,12 @@ class Check:
     def refused(self) -> dict[str, dict[str, str]]:
         """By code: what would be left out, each with its reason."""
         symbols = {one.symbol: one.refusal for one in self.symbols if one.refusal}
-        return by_code({**symbols, **self.order.left, **self.bad_names})
+        return by_code({**symbols, **self.order.skipped, **self.bad_names})
 
     @property
     def lost(self) -> dict[str, dict[str, int]]:
         """By rule: how many rows are no usable bars, of how many symbols and files."""
-        others = [*self.order.left.values(), *self.bad_names.values()]
+        others = [*self.order.skipped.values(), *self.bad_names.values()]
         losses = [one.lost for one in self.symbols]
         losses += [{refusal.code: refusal.rows} for refusal in others if refusal.rows]
         lost = by_rule(losses)
@@ -163,7 +163,7 @@ def check(order: Order, now: dt.datetime, step: Step = silent) -> Check:
         for batch in pool.run(check_symbols, chosen.tasks):
             symbols += batch
             step(CHECKING, len(symbols), len(chosen.symbols))
-    others = [name for name in chosen.refused if name not in {**bad_names, **order.left}]
+    others = [name for name in chosen.refused if name not in {**bad_names, **order.skipped}]
     counted = {loaded.name: _rows(loaded) for loaded in order.source.load(others)}
     bad_names |= {name: replace(chosen.refused[name], rows=counted[name]) for name in others}
     return Check(order, symbols, bad_names, chosen)

@@ -104,7 +104,7 @@ class FollowUp:
     ) -> FollowUp:
         """Collect what the analyses hold, and what became of symbols without one."""
         gone = last.without({analysis.symbol for analysis in analyses}) if last else ()
-        symbols = [*filter(None, (analysis.since for analysis in analyses)), *gone]
+        symbols = [*filter(None, (analysis.follow_up for analysis in analyses)), *gone]
         outcomes = [outcome for symbol in symbols for outcome in symbol.outcomes]
         followed = [trade for symbol in symbols for trade in symbol.followed]
         settled = [trade for symbol in symbols for trade in symbol.settled]

@@ -56,7 +56,7 @@ class Order:
     """The source's name in the manifest: `sample`, or the file's or folder's own name."""
     told: Mapping[str, Any] = field(default_factory=dict)
     """How the source was read, for the report: its file forms and columns."""
-    left: Mapping[str, RefusedInput] = field(default_factory=dict)
+    skipped: Mapping[str, RefusedInput] = field(default_factory=dict)
     """Files of the source that were left out and why, where that refuses no symbol of its own."""
     rows: Mapping[str, int] = field(default_factory=dict)
     """By form of the files: how many rows were read, whatever became of them."""
@@ -179,7 +179,7 @@ def plan(order: Order, now: dt.datetime, step: Step = silent) -> NightPlan:
             if window.last < last_session(as_of, name)
         },
         upcoming=upcoming(as_of, _active_calendars(ends, known)),
-        refused={**order.left, **resolved.refused, **unknown},
+        refused={**order.skipped, **resolved.refused, **unknown},
         later=later if order.session is None else (),
         behind=behind,
         current=current,

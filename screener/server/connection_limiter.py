@@ -48,7 +48,7 @@ class ConnectionLimits:
         return min(1.0, self.head_seconds, self.body_seconds, self.idle_seconds) / 4
 
 
-class Visitor(Protocol):
+class OpenConnection(Protocol):
     """A connection, as the limiter knows it."""
 
     address: str
@@ -77,36 +77,36 @@ class ConnectionLimiter:
         self.is_closing = False
         """Whether the server stops: each connection gives the answers that it owes, and ends."""
         self._trusted = tuple(trusted)
-        self._open: set[Visitor] = set()
-        self.waiting: OrderedDict[Visitor, None] = OrderedDict()
-        """Visitors without a request under way, which may give way, the longest waiting first."""
+        self._open: set[OpenConnection] = set()
+        self.waiting: OrderedDict[OpenConnection, None] = OrderedDict()
+        """Those without a request under way, which may give way, the longest waiting first."""
         self._held: Counter[str] = Counter()
         self._is_watching = False
 
-    def admit(self, visitor: Visitor) -> bool:
+    def admit(self, connection: OpenConnection) -> bool:
         """Whether there is room; if none is left, the connection that is idle longest is closed.
 
-        If the network of the visitor has its share, one of its own connections is closed.
+        If the network of the connection has its share, one of its own connections is closed.
         """
-        if not self._make_room(visitor):
+        if not self._make_room(connection):
             return False
         if not self._is_watching:
             self._is_watching = True
             self._look_later()
-        self._open.add(visitor)
+        self._open.add(connection)
         if self._counted:
             connections.inc()
-        self._held[visitor.network] += 1
-        self.waiting[visitor] = None
+        self._held[connection.network] += 1
+        self.waiting[connection] = None
         return True
 
-    def _make_room(self, visitor: Visitor) -> bool:
+    def _make_room(self, connection: OpenConnection) -> bool:
         """Whether there is room, or somebody gave way; else the limit is counted as hit."""
         network = None
-        if self._held[visitor.network] >= self.bounds.share and not is_trusted(
-            visitor.address, self._trusted
+        if self._held[connection.network] >= self.bounds.share and not is_trusted(
+            connection.address, self._trusted
         ):
-            limit, network = "connections_of_network", visitor.network
+            limit, network = "connections_of_network", connection.network
         elif len(self._open) >= self.bounds.connections:
             limit = "connections"
         else:
@@ -126,16 +126,16 @@ class ConnectionLimiter:
         oldest.end()
         return True
 
-    def leave(self, visitor: Visitor) -> None:
+    def leave(self, connection: OpenConnection) -> None:
         """Forget a connection; one that is not known is no error."""
-        self.waiting.pop(visitor, None)
-        if visitor in self._open:
-            self._open.remove(visitor)
+        self.waiting.pop(connection, None)
+        if connection in self._open:
+            self._open.remove(connection)
             if self._counted:
                 connections.dec()
-            self._held[visitor.network] -= 1
-            if not self._held[visitor.network]:
-                del self._held[visitor.network]
+            self._held[connection.network] -= 1
+            if not self._held[connection.network]:
+                del self._held[connection.network]
 
     def close(self) -> None:
         """The server stops: who sends nothing, or only begins to, does not hold it up."""
@@ -148,8 +148,8 @@ class ConnectionLimiter:
 
     def _look(self) -> None:
         now = asyncio.get_running_loop().time()
-        for visitor in [c for c in self._open if c.is_late(now)]:
-            visitor.end_late()
+        for connection in [c for c in self._open if c.is_late(now)]:
+            connection.end_late()
         self._is_watching = bool(self._open)
         if self._is_watching:
             self._look_later()

@@ -114,15 +114,15 @@ class BufferedTransport(asyncio.Transport):
 class Connection(HttpToolsProtocol):
     """One connection: uvicorn's own protocol, within the bounds of a limiter."""
 
-    def __init__(self, door: ConnectionLimiter, **arguments: Any) -> None:  # noqa: ANN401 - uvicorn's
+    def __init__(self, limiter: ConnectionLimiter, **arguments: Any) -> None:  # noqa: ANN401 - uvicorn's
         super().__init__(**arguments)
         self.app_state = {**self.app_state, CONNECTION: self}
         self.headers = []
-        self._door = door
+        self._limiter = limiter
         self._clock = asyncio.get_running_loop().time
         self._phase = IDLE
         self._owed = 0  # requests that the app has not answered
-        self._judged = self.scope  # of the last whole head; a message that begins has a new one
+        self._last_scope = self.scope  # of the last whole head; a message that begins has a new one
         self._held = b""  # bytes behind as many requests as may wait
         self._unreported = 0  # bytes since the parser reported a head or a part of a body
         self._deadline = self._stalled = math.inf
@@ -135,9 +135,9 @@ class Connection(HttpToolsProtocol):
         self.transport = self._outlet = BufferedTransport(transport)
         self.address = self.client[0] if self.client else ""
         self.network = network_of(self.address)
-        self._deadline = self._clock() + self._door.bounds.head_seconds
-        if self._door.admit(self):
-            _drop_when_unread(transport, self._door.bounds.unread_seconds)
+        self._deadline = self._clock() + self._limiter.bounds.head_seconds
+        if self._limiter.admit(self):
+            _drop_when_unread(transport, self._limiter.bounds.unread_seconds)
         else:
             self._phase = GONE
             self._give_up(ConnectionAbortedError("There is no room."))
@@ -148,7 +148,7 @@ class Connection(HttpToolsProtocol):
         """Read on, one head at most at a time. What follows as many requests as may wait is held
         until one of them is answered; nothing more is read meanwhile.
         """
-        start, most = 0, self._door.bounds.pipelined
+        start, most = 0, self._limiter.bounds.pipelined
         while start < len(data) and self._phase != GONE:
             if self._owed >= most:
                 self._held = data[start:]
@@ -166,7 +166,7 @@ class Connection(HttpToolsProtocol):
         self._unreported += len(piece)
         try:
             self.parser.feed_data(piece)
-            if self._phase != IDLE or self.scope is not self._judged:
+            if self._phase != IDLE or self.scope is not self._last_scope:
                 self._look_at_part(before)
         except httptools.HttpParserUpgrade:
             self._read_without_upgrade()
@@ -193,24 +193,24 @@ class Connection(HttpToolsProtocol):
         self.data_received(b"\r\n".join(lines) + END)
 
     def pause_writing(self) -> None:
-        self._stalled = self._clock() + self._door.bounds.unread_seconds
+        self._stalled = self._clock() + self._limiter.bounds.unread_seconds
         self._may_give_way()  # a client that does not read, to one that does
         super().pause_writing()
 
     def resume_writing(self) -> None:
         self._stalled = math.inf
         if self._owed and self._phase != BODY:
-            self._door.waiting.pop(self, None)
+            self._limiter.waiting.pop(self, None)
         super().resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._door.leave(self)
+        self._limiter.leave(self)
         self._give_up(exc)
 
     # What the parser calls
 
     def on_headers_complete(self) -> None:
-        bounds = self._door.bounds
+        bounds = self._limiter.bounds
         if len(self.headers) > bounds.fields or (
             self._unreported > bounds.head_bytes - PIECE and self._head_size() > bounds.head_bytes
         ):
@@ -220,7 +220,7 @@ class Connection(HttpToolsProtocol):
         super().on_headers_complete()
         self._owed += 1
         self._phase, self._unreported = BODY, 0
-        self._judged, self.headers = self.scope, []  # what is added now are trailers
+        self._last_scope, self.headers = self.scope, []  # what is added now are trailers
         self._deadline = self._clock() + bounds.body_seconds
 
     def on_body(self, body: bytes) -> None:
@@ -235,9 +235,9 @@ class Connection(HttpToolsProtocol):
         super().on_message_complete()
         # As in uvicorn: bytes after the last request of a connection are no fault of it.
         self._phase = IDLE if self.cycle.keep_alive else GONE
-        bounds = self._door.bounds
+        bounds = self._limiter.bounds
         if self._owed:
-            self._door.waiting.pop(self, None)
+            self._limiter.waiting.pop(self, None)
             self._deadline = self._clock() + bounds.answer_seconds
         else:
             self._may_give_way()
@@ -278,15 +278,15 @@ class Connection(HttpToolsProtocol):
     @property
     def is_ending(self) -> bool:
         """Whether the answer that is due is the last one, because the server stops."""
-        return self._door.is_closing and self._owed == 1 and self._phase == IDLE
+        return self._limiter.is_closing and self._owed == 1 and self._phase == IDLE
 
     def on_response_complete(self) -> None:
         """An answer is complete."""
         owed = self._owed = self._owed - 1
-        phase, bounds = self._phase, self._door.bounds
+        phase, bounds = self._phase, self._limiter.bounds
         self._outlet.flush()
         if not owed and self._outlet.is_open:
-            self._door.waiting[self] = None  # of no use to anybody is what is left of a body
+            self._limiter.waiting[self] = None  # of no use to anybody is what is left of a body
         if phase != BODY:
             rest = bounds.head_seconds if phase == HEAD else bounds.idle_seconds
             self._deadline = self._clock() + (bounds.answer_seconds if owed else rest)
@@ -301,9 +301,9 @@ class Connection(HttpToolsProtocol):
 
     def shutdown(self) -> None:
         """The server stops: answer what has been sent, and close."""
-        self._door.close()
+        self._limiter.close()
         if self._phase != GONE and not self._owed:
-            self._deadline = self._clock() + self._door.bounds.leave_seconds
+            self._deadline = self._clock() + self._limiter.bounds.leave_seconds
 
     def is_late(self, now: float) -> bool:
         """Whether a time is up."""
@@ -311,11 +311,13 @@ class Connection(HttpToolsProtocol):
 
     def end_late(self) -> None:
         """End a connection whose time is up, with a word if a request is incomplete."""
-        is_begun = self._phase == BODY or (self._phase == HEAD and self.scope is not self._judged)
+        is_begun = self._phase == BODY or (
+            self._phase == HEAD and self.scope is not self._last_scope
+        )
         is_done = self._phase in (IDLE, GONE) and self._outlet.is_open and not self._owed
         if is_begun and self._stalled == math.inf:
             self._refuse(LATE)
-        elif is_done and self._door.is_closing:
+        elif is_done and self._limiter.is_closing:
             if not (self._stream.is_closing() or _has_unread(self._stream)):
                 self._outlet.close()
         else:
@@ -337,7 +339,7 @@ class Connection(HttpToolsProtocol):
         """Bound what the parser holds of a message that goes on after a piece, and start the clock
         of its head if it has begun in that piece, whose first byte met the phase `before`.
         """
-        bounds = self._door.bounds
+        bounds = self._limiter.bounds
         if self._phase == IDLE:  # the message follows another one
             self._phase, before = HEAD, IDLE
         if self._phase == HEAD and before == IDLE:
@@ -355,7 +357,7 @@ class Connection(HttpToolsProtocol):
     def _may_give_way(self) -> None:
         """No answer is awaited, or read; another connection may have the place of this one."""
         if self._outlet.is_open:
-            self._door.waiting[self] = None
+            self._limiter.waiting[self] = None
 
     def _refuse(self, answer: bytes) -> None:
         """Refuse the message that is being sent; the app sees a disconnect."""
@@ -363,7 +365,7 @@ class Connection(HttpToolsProtocol):
         # Behind the answer to another request, or a begun one, it would be taken for a part of it.
         is_first = self._owed <= has_head and not (has_head and self.cycle.response_started)
         self._phase = GONE
-        self._deadline = self._clock() + self._door.bounds.linger_seconds
+        self._deadline = self._clock() + self._limiter.bounds.linger_seconds
         self._may_give_way()
         self._outlet.flush()
         self._give_up(ConnectionAbortedError("The request was refused."))

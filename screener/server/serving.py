@@ -160,7 +160,7 @@ def server_config(
 ) -> uvicorn.Config:
     """How uvicorn serves the app; options of its own add to this."""
     bounds = replace(bounds, connections=settings.connections)
-    door = ConnectionLimiter(bounds, settings.trusted_proxies)  # of each worker its own
+    limiter = ConnectionLimiter(bounds, settings.trusted_proxies)  # of each worker its own
     logs = log_config(settings.log_level, settings.log_format, access_log=settings.access_log)
     return uvicorn.Config(
         app,
@@ -168,7 +168,7 @@ def server_config(
         # The app itself believes forwarded addresses, from the configured proxies only.
         proxy_headers=False,
         server_header=False,
-        http=functools.partial(Connection, door),  # type: ignore[arg-type]
+        http=functools.partial(Connection, limiter),  # type: ignore[arg-type]
         ws="none",
         timeout_graceful_shutdown=10,
         # A worker on a busy machine is slow, not hung: killing it would only add to the load. The

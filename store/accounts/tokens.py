@@ -88,18 +88,18 @@ class Tokens(AccountRows):
         A client that presents its used code again loses the grant (RFC 6749 section 4.1.2).
         """
         codes, now = tables.codes, self._clock()
-        shown = codes.c.code_hash == hash_secret(code)
-        usable = [shown, codes.c.code_challenge == code_challenge]
+        presented = codes.c.code_hash == hash_secret(code)
+        usable = [presented, codes.c.code_challenge == code_challenge]
         if redirect_uri is not None:
             usable.append(codes.c.redirect_uri == redirect_uri)
-        if not await self._holds(codes, shown, client_id):
+        if not await self._holds(codes, presented, client_id):
             return None
         async with self._database.write() as connection:
             grant_id = await _consume(connection, codes, usable, client_id, now)
             if grant_id is not None:
                 await _note_issue(connection, grant_id, actor, now)
                 return await _issue(connection, grant_id, client_id, _new_pair(), now)
-            await _revoke_if_used(connection, codes, shown, client_id, now, actor)
+            await _revoke_if_used(connection, codes, presented, client_id, now, actor)
         return None
 
     async def rotate(
@@ -115,16 +115,16 @@ class Tokens(AccountRows):
             TooOftenError: the grant was refreshed too often within the last hour.
         """
         tokens, now = tables.tokens, self._clock()
-        shown = sa.and_(
+        presented = sa.and_(
             tokens.c.token_hash == hash_secret(refresh_token),
             tokens.c.kind == CredentialKind.REFRESH,
         )
-        if not await self._holds(tokens, shown, client_id):
+        if not await self._holds(tokens, presented, client_id):
             return None
-        await self._check_pace(shown, now)
+        await self._check_pace(presented, now)
         seed = new_seed() if self._leeway else None
         async with self._database.write() as connection:
-            grant_id = await _consume(connection, tokens, [shown], client_id, now, seed=seed)
+            grant_id = await _consume(connection, tokens, [presented], client_id, now, seed=seed)
             if grant_id is not None:
                 await connection.execute(
                     tokens.delete().where(
@@ -137,17 +137,17 @@ class Tokens(AccountRows):
                 return await _issue(connection, grant_id, client_id, pair, now)
             if again := await self._issued(connection, refresh_token, client_id, now):
                 return again
-            await _revoke_if_used(connection, tokens, shown, client_id, now, actor)
+            await _revoke_if_used(connection, tokens, presented, client_id, now, actor)
         return None
 
     async def revoke(self, token: str, client_id: str, *, actor: Actor = APP) -> None:
         """Revoke the grant behind a token of either kind, if it is this client's (RFC 7009)."""
         tokens = tables.tokens
-        shown = tokens.c.token_hash == hash_secret(token)
-        if not await self._holds(tokens, shown, client_id):
+        presented = tokens.c.token_hash == hash_secret(token)
+        if not await self._holds(tokens, presented, client_id):
             return
         async with self._database.write() as connection:
-            held = _issued_by(tokens, shown, client_id)
+            held = _issued_by(tokens, presented, client_id)
             await revoke(connection, tables.grants, held, actor, self._clock())
 
     async def client_of(self, token: str) -> str | None:
@@ -165,7 +165,9 @@ class Tokens(AccountRows):
         rows = await self._database.look_up(HOLDER, hash_secret(access_token))
         return principal_of(rows, self._clock())
 
-    async def _holds(self, table: sa.Table, shown: sa.ColumnElement[bool], client_id: str) -> bool:
+    async def _holds(
+        self, table: sa.Table, presented: sa.ColumnElement[bool], client_id: str
+    ) -> bool:
         """Whether a live grant of a client has a credential, used or not.
 
         A guess must neither wait for the database's writer nor become one.
@@ -174,17 +176,17 @@ class Tokens(AccountRows):
         query = (
             sa.select(grants.c.id)
             .join(table, table.c.grant_id == grants.c.id)
-            .where(shown, grants.c.client_id == client_id, grants.c.revoked_at.is_(None))
+            .where(presented, grants.c.client_id == client_id, grants.c.revoked_at.is_(None))
         )
         return await self._database.scalar(query) is not None
 
-    async def _check_pace(self, shown: sa.ColumnElement[bool], now: dt.datetime) -> None:
+    async def _check_pace(self, presented: sa.ColumnElement[bool], now: dt.datetime) -> None:
         """Refuse a grant that is refreshed too often: each refresh leaves a row."""
         tokens, used = tables.tokens, tables.tokens.alias()
         query = (
             sa.select(sa.func.count(), sa.func.min(used.c.consumed_at))
             .join(tokens, tokens.c.grant_id == used.c.grant_id)
-            .where(shown, tokens.c.consumed_at.is_(None))
+            .where(presented, tokens.c.consumed_at.is_(None))
             # Only refresh tokens are ever consumed.
             .where(used.c.consumed_at > now - HOUR, used.c.consumed_at <= now)
         )
@@ -291,12 +293,12 @@ async def _note_issue(
 async def _revoke_if_used(
     connection: AsyncConnection,
     table: sa.Table,
-    shown: sa.ColumnElement[bool],
+    presented: sa.ColumnElement[bool],
     client_id: str,
     now: dt.datetime,
     actor: Actor,
 ) -> None:
-    held = _issued_by(table, sa.and_(shown, table.c.consumed_at.is_not(None)), client_id)
+    held = _issued_by(table, sa.and_(presented, table.c.consumed_at.is_not(None)), client_id)
     for grant in await revoke(connection, tables.grants, held, actor, now, EventKind.TOKEN_REUSED):
         what = "code" if table is tables.codes else "refresh token"
         log.warning(
@@ -305,11 +307,11 @@ async def _revoke_if_used(
 
 
 def _issued_by(
-    table: sa.Table, shown: sa.ColumnElement[bool], client_id: str
+    table: sa.Table, presented: sa.ColumnElement[bool], client_id: str
 ) -> sa.ColumnElement[bool]:
     """Whether a grant issued a credential to this client. Another client revokes nothing: it may
     have found or guessed the credential.
     """
     grants = tables.grants
-    issued = grants.c.id.in_(sa.select(table.c.grant_id).where(shown))
+    issued = grants.c.id.in_(sa.select(table.c.grant_id).where(presented))
     return (grants.c.client_id == client_id) & issued

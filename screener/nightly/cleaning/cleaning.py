@@ -129,8 +129,10 @@ def clean(
     begins = owners | _splits(left, owners, asset_type)
     broken = _broken(left, owners, begins)
     following = _follows(left.bars, asset_type, window)
-    series, shut = _cut(left, broken, begins, following)
-    refusal = _distrust(left, broken, window) or left.pending or shut or late(left.last_day, window)
+    series, gated = _cut(left, broken, begins, following)
+    refusal = (
+        _distrust(left, broken, window) or left.pending or gated or late(left.last_day, window)
+    )
     return Cleaned(series, left.findings, refusal, left.last_day, left.withheld)
 
 
@@ -408,17 +410,17 @@ def _cut(
     """The series of the bars that are not broken, and why the last bar is not served."""
     changes = np.concatenate([[False], broken[1:] != broken[:-1]])
     found: list[Series] = []
-    shut: list[Gate] = []
+    last: list[Gate] = []  # those of the last part
     for part in parts(begins | changes):
-        shut = []
+        last = []
         if not broken[part.start]:
             mine, idle = left.bars.take(part), left.idleness.take(part)
-            shut = gates(mine, idle)
+            last = gates(mine, idle)
             served = ~left.sudden[left.rows[part]]
-            for gate in shut:
-                served &= ~gate.shut
+            for gate in last:
+                served &= ~gate.refused
             found.append(Series(mine, idle.year, served, following[part]))
-    return found, next((gate.refusal for gate in shut if gate.shut[-1]), None)
+    return found, next((gate.refusal for gate in last if gate.refused[-1]), None)
 
 
 def _distrust(left: Remaining, broken: Mask, window: SessionWindow) -> RefusedInput | None:

@@ -254,7 +254,7 @@ class Idleness:
 class Gate(NamedTuple):
     """One reason to keep a symbol out."""
 
-    shut: Mask
+    refused: Mask
     """The bars on whose night the symbol was kept out."""
     refusal: RefusedInput
     """The reason, in words about the last bar."""

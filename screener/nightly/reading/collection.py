@@ -85,10 +85,10 @@ class _Collection:
         """Add the rows of one symbol's files."""
         name = files.name
         told_itself = files.refusal.reason if files.refusal else None
-        for label, refusal in files.left.items():
+        for label, refusal in files.skipped.items():
             self._report.rows[UNUSED] += refusal.rows
             if refusal.reason != told_itself:
-                self._report.left[label] = refusal
+                self._report.skipped[label] = refusal
         if files.refusal is not None and not files.tables:
             self._failed.append((files, files.refusal))
         elif files.tables and name in self._tabled:
@@ -104,9 +104,9 @@ class _Collection:
         for files, refusal in self._failed:
             if refusal.code == "unreadable_file" and tables:
                 reason = f"{refusal.reason} Its days are missing for every symbol."
-                self._report.left[files.label] = replace(refusal, reason=reason)
-            elif files.name in self._tabled or files.name in files.left:
-                self._report.left[files.label] = refusal
+                self._report.skipped[files.label] = replace(refusal, reason=reason)
+            elif files.name in self._tabled or files.name in files.skipped:
+                self._report.skipped[files.label] = refusal
             else:
                 self._sort.note(files.name, files.findings, refusal)
 

@@ -47,7 +47,7 @@ class SymbolFiles:
     tables: list[BarsTable] = field(default_factory=list)
     findings: dict[str, int] = field(default_factory=dict)
     refusal: RefusedInput | None = None
-    left: dict[str, RefusedInput] = field(default_factory=dict)
+    skipped: dict[str, RefusedInput] = field(default_factory=dict)
     """Its files that were not read and why, by label."""
 
     def add(self, file: BarsFile, table: BarsTable) -> None:
@@ -55,14 +55,14 @@ class SymbolFiles:
         label = file.piece.label
         if not file.named.symbol:
             reason = file.named.unnamed or f"{label} gives no symbol; {_NAME_IT}"
-            self.left[label] = RefusedInput("bad_symbol", reason, len(table.frame))
+            self.skipped[label] = RefusedInput("bad_symbol", reason, len(table.frame))
         elif file.named.period or not self.tables:
             self.tables.append(table)
         elif len(self.tables) == 1 and _intraday(self.tables[0]) and not _intraday(table):
             other = self.tables.pop()
             self.tables.append(table)
             reason = f"{other.label} is not daily; {label} is read in its place."
-            self.left[other.label] = RefusedInput("duplicate_symbol", reason, len(other.frame))
+            self.skipped[other.label] = RefusedInput("duplicate_symbol", reason, len(other.frame))
         elif goes_on(self.tables, table) and not _intraday(table):
             self.tables.append(table)
         else:
@@ -71,7 +71,7 @@ class SymbolFiles:
     def _leave(self, label: str, table: BarsTable) -> None:
         """Leave out another file; what is newer than the first must not be passed over."""
         reason = f"{label} is another file for {self.name}; {_REMOVE}"
-        self.left[label] = RefusedInput("duplicate_symbol", reason, len(table.frame))
+        self.skipped[label] = RefusedInput("duplicate_symbol", reason, len(table.frame))
         last = self.frame["date"].max()
         newer = table.frame.filter(pl.col("date") > last)
         if len(newer) and not _intraday(table):
@@ -84,7 +84,7 @@ class SymbolFiles:
     @property
     def label(self) -> str:
         """Its first file that was read, or else its first file."""
-        return next(iter([*(table.label for table in self.tables), *self.left]), self.name)
+        return next(iter([*(table.label for table in self.tables), *self.skipped]), self.name)
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -164,7 +164,7 @@ class BarsFolder:
             try:
                 table = _read(file, reader)
             except SourceError as error:
-                found.left[file.piece.label] = RefusedInput("unreadable_file", str(error))
+                found.skipped[file.piece.label] = RefusedInput("unreadable_file", str(error))
                 continue
             if self.symbol is not None and table.has_symbol:
                 raise SourceError(
@@ -177,8 +177,8 @@ class BarsFolder:
                 found.add(file, table)
         if others := len(files) - len(daily):
             found.findings["other_interval"] = others
-        if found.tables and found.left:
-            found.findings["second_file"] = len(found.left)
+        if found.tables and found.skipped:
+            found.findings["second_file"] = len(found.skipped)
         found.refusal = found.refusal or _refusal(found, daily)
         yield found
 
@@ -222,7 +222,7 @@ _REMOVE: Final = "only the first is read, so remove one of them."
 def _refusal(found: SymbolFiles, daily: Sequence[BarsFile]) -> RefusedInput | None:
     """Why the rows of a symbol cannot be used: none could be read, or a period is absent."""
     periods = {file.piece.label for file in daily if file.named.period}
-    for label, refusal in found.left.items():
+    for label, refusal in found.skipped.items():
         if refusal.code != "duplicate_symbol" and (label in periods or not found.tables):
             return refusal
     stated = next((table.refusal for table in found.tables if table.refusal), None)

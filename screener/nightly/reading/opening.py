@@ -44,7 +44,7 @@ class Opened:
 
     source: BarSource
     told: Mapping[str, Any] = field(default_factory=dict)
-    left: Mapping[str, RefusedInput] = field(default_factory=dict)
+    skipped: Mapping[str, RefusedInput] = field(default_factory=dict)
     """By file: why it was left out, where that refuses no symbol of its own."""
     rows: Mapping[str, int] = field(default_factory=dict)
     """By form of the files: how many rows were read, whatever became of them."""
@@ -87,7 +87,7 @@ def open_source(
         source = sort_files(recognised, ExternalSort(folder), step, report)
     else:
         source = _open_table(recognised, folder, step, report, always=always)
-    opened = Opened(source, report.as_dict(), report.left, report.rows)
+    opened = Opened(source, report.as_dict(), report.skipped, report.rows)
     if not unusable:
         opened.check_usable(path)
     return opened
@@ -209,5 +209,5 @@ def _reasons(opened: Opened, dated: Collection[str]) -> Iterator[str]:
     for loaded in opened.source.load(names):
         if loaded.refusal is not None:
             yield loaded.refusal.of(loaded.name)
-    for label, refusal in opened.left.items():
+    for label, refusal in opened.skipped.items():
         yield refusal.of(label)

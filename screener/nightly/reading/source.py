@@ -146,7 +146,7 @@ class ReadReport:
     symbol.
     """
     columns: dict[str, str] = field(default_factory=dict)
-    left: dict[str, RefusedInput] = field(default_factory=dict)
+    skipped: dict[str, RefusedInput] = field(default_factory=dict)
     """By file: why it was left out, where that refuses no symbol of its own."""
 
     def add(self, table: BarsTable, rows: int) -> None:
@@ -159,10 +159,10 @@ class ReadReport:
 
     def leave(self, label: str, refusal: RefusedInput) -> None:
         """Leave out a file, or rows of it; of two reasons both are said."""
-        if other := self.left.get(label):
+        if other := self.skipped.get(label):
             reason = f"{other.reason} {refusal.reason}"
             refusal = RefusedInput(refusal.code, reason, other.rows + refusal.rows)
-        self.left[label] = refusal
+        self.skipped[label] = refusal
 
     def leave_file(self, label: str, refusal: RefusedInput, rows: int) -> None:
         """Leave out a file of so many rows as a whole."""

@@ -60,7 +60,7 @@ class Analysis:
     """What the file or the reference says that the prices are adjusted for."""
     returns: Returns | None = None
     """The daily returns of a covered stock, which are a part of the market's."""
-    since: SymbolFollowUp | None = None
+    follow_up: SymbolFollowUp | None = None
     """What changed since the last night; None if there was no night before."""
 
     @property

@@ -128,7 +128,7 @@ class PageEndpoints:
             return visit
         form = await read_form(visit.request)
         now = self._web.clock() if once else None
-        check_form(visit.request, form, visit.secret, self._web.services.offer.public_url, once=now)
+        check_form(visit.request, form, visit.secret, self._web.services.offer.public_url, now=now)
         return replace(visit, form=form)
 
 

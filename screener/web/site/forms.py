@@ -119,12 +119,12 @@ def check_form(
     secret: str,
     public_url: str,
     *,
-    once: dt.datetime | None = None,
+    now: dt.datetime | None = None,
 ) -> None:
     """Refuse a form that this site did not give to this browser.
 
-    With `once`, the time now, it must be a form that works once and may still be used. Whether it
-    was used is for the store to say.
+    With `now`, the time, it must be a form that works once and may still be used. Whether it was
+    used is for the store to say.
 
     Raises:
         PageRefusal: it comes from another site, or its token is not this browser's, or too old.
@@ -132,10 +132,10 @@ def check_form(
     if not _from_here(request, public_url):
         raise PageRefusal(403, "This form was sent from another site, so nothing was changed.")
     token, address = form.get(TOKEN_FIELD, ""), address_of(request)
-    if once is None:
+    if now is None:
         expected = form_token(secret, address)
     else:
-        if once_until(token) <= once:
+        if once_until(token) <= now:
             raise PageRefusal(403, OUT_OF_DATE)
         expected = _once(secret, address, token[:32])
     if not hmac.compare_digest(token.encode(), expected.encode()):

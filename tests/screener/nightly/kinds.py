@@ -56,7 +56,7 @@ def look(path: Path, exchange: str = "") -> Check:
     order = Order(
         opened.source,
         "bars",
-        left=opened.left,
+        skipped=opened.skipped,
         rows=opened.rows,
         exchange=exchange_named(exchange) if exchange else None,
     )

@@ -29,7 +29,7 @@ def checked(path: Path, work: Path, symbol: str | None = None) -> dict[str, Any]
     """What a check says: what was read is what is used and what is lost, in total and by symbol."""
     opened = open_source(path, work, symbol=symbol, unusable=True)
     order = Order(
-        opened.source, "bars", told=opened.told, left=opened.left, rows=opened.rows, jobs=1
+        opened.source, "bars", told=opened.told, skipped=opened.skipped, rows=opened.rows, jobs=1
     )
     facts = check(order, NOW).as_dict()
     assert facts["rows"] == sum(facts["read"].values())

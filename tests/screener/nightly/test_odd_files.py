@@ -133,8 +133,8 @@ def test_a_linked_folder_is_read_once_and_a_loop_of_links_ends(bars: Path, tmp_p
     opened = open_source(bars, tmp_path / "work")
 
     assert opened.source.names() == ["FAR", "NEAR"]
-    assert opened.left.keys() == {"loop"}
-    assert "already been read" in opened.left["loop"].reason
+    assert opened.skipped.keys() == {"loop"}
+    assert "already been read" in opened.skipped["loop"].reason
 
 
 @posix
@@ -155,7 +155,7 @@ def test_a_link_that_leads_out_of_the_folder_is_named_and_nothing_behind_it_is_r
     assert opened.source.outlines().keys() == {"GOOD", "NEAR"}
     out = refusal_of(opened, "OUT")
     assert out == ("unreadable_file", f"OUT.csv {OUT}")
-    assert {label: refusal.reason for label, refusal in opened.left.items()} == {
+    assert {label: refusal.reason for label, refusal in opened.skipped.items()} == {
         "far": f"far {OUT}"
     }
     (outside / "secret").write_text("other")
@@ -182,7 +182,7 @@ def test_what_this_user_may_not_read_is_named(bars: Path, tmp_path: Path) -> Non
     (bars / "shut").mkdir(mode=0)
     opened = open_source(bars, tmp_path / "work")
     assert "change its permissions" in refusal_of(opened, "LOCKED")[1]
-    assert "change its permissions" in opened.left["shut"].reason
+    assert "change its permissions" in opened.skipped["shut"].reason
 
 
 def test_a_table_of_structs_is_one_line(tmp_path: Path) -> None:
@@ -281,7 +281,7 @@ def test_a_column_with_one_symbol_counts_more_than_the_name_of_its_file(
     opened = open_source(bars, tmp_path / "work")
     assert opened.source.names() == ["AAPL", "BRK-B", "MSFT", "T", "ibm"]
     assert [len(found.bars) for found in opened.source.load(opened.source.names())] == [2] * 5
-    ((label, refusal),) = opened.left.items()
+    ((label, refusal),) = opened.skipped.items()
     assert (label, refusal.code) == ("HistoricalData_2.csv", "bad_symbol")
     assert refusal.reason.startswith("HistoricalData_2.csv gives no symbol; rename it")
 
@@ -295,7 +295,7 @@ def test_a_table_whose_column_says_that_it_is_not_daily_is_left_out(tmp_path: Pa
     (tmp_path / "bars" / "T.csv").write_text(CSV)
     opened = open_source(tmp_path / "bars", tmp_path / "work")
     assert opened.source.names() == ["T"]
-    assert opened.left["weeks.txt"].code == "other_interval"
+    assert opened.skipped["weeks.txt"].code == "other_interval"
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".zip"])
@@ -336,7 +336,7 @@ def test_a_second_file_of_a_symbol_is_named_and_the_first_that_can_be_read_count
     loaded = one(opened, "AAPL")
     assert loaded.bars.close.tolist() == [11, 12]
     assert loaded.findings == {"second_file": 2}
-    codes = {label: refusal.code for label, refusal in opened.left.items()}
+    codes = {label: refusal.code for label, refusal in opened.skipped.items()}
     assert codes == {"a/AAPL.csv": "unreadable_file", "c/AAPL.csv": "duplicate_symbol"}
 
 
@@ -347,4 +347,4 @@ def test_rows_of_a_table_that_name_no_symbol_are_counted(tmp_path: Path, suffix:
     frame.write_csv(path) if suffix == "csv" else frame.write_parquet(path)
     opened = open_source(path, tmp_path / "work")
     assert opened.source.names() == ["MSFT"]
-    assert opened.left[path.name].reason.startswith("1 of its rows name no symbol")
+    assert opened.skipped[path.name].reason.startswith("1 of its rows name no symbol")

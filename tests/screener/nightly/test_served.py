@@ -192,9 +192,9 @@ def looked(
         return Told([], follow_up(earlier, Current()))
     session, earlier_of = to_date(day), {"X": earlier}
     found = analysed(bars, session, parameters=parameters, until=until, earlier=earlier_of)
-    assert found.since is not None
-    setups = [served_setup(formation, found.since.frozen) for formation in found.formations]
-    return Told(setups, found.since)
+    assert found.follow_up is not None
+    setups = [served_setup(formation, found.follow_up.frozen) for formation in found.formations]
+    return Told(setups, found.follow_up)
 
 
 def check_levels(change: SealedChange) -> None:

@@ -193,7 +193,7 @@ def test_a_broken_day_file_is_named_and_the_other_days_are_read(tmp_path: Path) 
     (path / "2024" / "12" / "2024-12-02.csv.gz").write_bytes(b"\x1f\x8bcut short")
     opened = open_source(path, tmp_path / "work")
     assert opened.source.names() == list(STOCKS)
-    ((label, refusal),) = opened.left.items()
+    ((label, refusal),) = opened.skipped.items()
     assert (label, refusal.code) == ("2024/12/2024-12-02.csv.gz", "unreadable_file")
     assert "cannot be read" in refusal.reason
     assert refusal.reason.endswith("Its days are missing for every symbol.")
@@ -218,8 +218,8 @@ def test_tables_of_many_symbols_and_files_of_one_are_read_from_one_folder(tmp_pa
     other, own = opened.source.load(["MSFT", "ZZZ"])
     check_same(own.bars, stocks["AAPL"])
     check_same(other.bars, stocks["MSFT"])
-    assert opened.left.keys() == {"MSFT.csv"}
-    assert opened.left["MSFT.csv"].code == "duplicate_symbol"
+    assert opened.skipped.keys() == {"MSFT.csv"}
+    assert opened.skipped["MSFT.csv"].code == "duplicate_symbol"
     assert opened.told["forms"] == {"CSV": 1, "Massive day file": 50}
 
 
@@ -234,7 +234,7 @@ def test_a_symbol_with_a_file_before_a_table_is_read_from_its_file(tmp_path: Pat
     own, other = opened.source.load(["AAPL", "MSFT"])
     check_same(own.bars, stocks["AAPL"])
     check_same(other.bars, stocks["MSFT"])
-    assert "AAPL: files of their own are read" in opened.left["MANY.csv"].reason
+    assert "AAPL: files of their own are read" in opened.skipped["MANY.csv"].reason
 
 
 def test_what_files_tell_of_their_prices_is_kept_unless_they_differ(tmp_path: Path) -> None:
