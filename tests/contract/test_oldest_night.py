@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from mcp_server.filters.filters import Predicate, Value
+from mcp_server.filters.kinds import KINDS
 from rest_facade.routes import ROUTES
 from screener.data.columns import TABLES
 from screener.data.night import open_night
@@ -50,9 +52,15 @@ def test_every_setup_of_the_oldest_night_is_drawn_and_every_filter_answers(oldes
             f"/tickers/{row['symbol']}/chart.png", params={"setup_id": row["setup_id"]}
         )
         assert chart.content.startswith(b"\x89PNG"), row
-    for kind in ("rsi", "min_rr", "min_sample_size"):
-        predicate = json.dumps([{"kind": kind, "op": ">", "value": 0}])
-        assert oldest.get("/scan", params={"filters": predicate}).status_code in (200, 400), kind
+    for kind in KINDS.values():
+        value: Value = kind.choices[0] if kind.choices else True
+        op = None
+        if kind.takes == "number":
+            op, value = ">", 0
+        for period in kind.periods or (None,):
+            one = Predicate(kind, op, value, period)
+            found = oldest.get("/scan", params={"filters": json.dumps([one.canonical])})
+            assert found.status_code == 200, one
 
 
 async def test_every_tool_answers_over_the_oldest_night(oldest: Service) -> None:
