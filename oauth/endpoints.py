@@ -211,7 +211,7 @@ def _published(document: Mapping[str, object], seconds: int) -> Endpoint:
 
 
 def _later(status: int, wait: int) -> Response:
-    """The response to who asks too often, or while something is away."""
+    """The response that asks a client to wait: it calls too often, or something is away."""
     headers = {**NO_STORE, "Retry-After": str(wait)}
     return JSONResponse({"error": LATER[status]}, status, headers=headers)
 

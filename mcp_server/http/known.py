@@ -20,8 +20,8 @@ MAX_KNOWN, MAX_KNOWN_BYTES = 2048, 1024
 
 
 class Known(Generic[Key, Call]):
-    """The calls of so many requests; when there are more, all are forgotten. Whoever keeps one sees
-    that it is not too long.
+    """The calls of so many requests; when there are more, all are forgotten. The caller bounds the
+    length of each request.
     """
 
     def __init__(self) -> None:

@@ -43,7 +43,7 @@ class Report:
     chosen: NightPlan
     """The book keeps what was inferred of symbols, and the `wider` session if there is one."""
     follow_up: FollowUp
-    """What changed since the last night. The book has it elsewhere."""
+    """The changes since the last night, which the book keeps elsewhere."""
 
     @classmethod
     def of(

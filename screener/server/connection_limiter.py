@@ -79,7 +79,7 @@ class ConnectionLimiter:
         self._trusted = tuple(trusted)
         self._open: set[OpenConnection] = set()
         self.waiting: OrderedDict[OpenConnection, None] = OrderedDict()
-        """Those without a request under way, which may give way, the longest waiting first."""
+        """Connections without a request under way, which may be ended, longest waiting first."""
         self._held: Counter[str] = Counter()
         self._is_watching = False
 

@@ -259,7 +259,7 @@ def exit_code(error: Exception) -> int:
 
 
 def failure_words(error: Exception) -> str | None:
-    """What there is to say of an expected failure; None of any other."""
+    """The text of an expected failure; None for any other."""
     if isinstance(error, NightlyError | SettingsError | StoreError):
         return str(error)
     return uninstalled(error) or trouble_of(error)

@@ -75,7 +75,7 @@ def _order(connection: AsyncConnection, table: sa.Table) -> list[sa.ColumnElemen
 
 
 def read_chunk(body: bytes) -> tuple[list[str], Iterator[dict[str, Any]]]:
-    """The columns of a chunk and its rows by them, of which one at a time is in memory.
+    """The columns of a chunk, and its rows by column, with one at a time in memory.
 
     Raises:
         BackupError: it is none.
