@@ -81,6 +81,8 @@ def test_a_server_serves_the_old_night_through_a_fault_says_so_and_recovers_by_i
     old = bucket.night(0)
     with following(tmp_path / "server", bucket) as server:
         assert serves(server, old)
+        asked = len(proxy.asked)
+        until(lambda: len(proxy.asked) > asked + 1)  # so a look beside the service is over
         with proxy.failing(kind, name=name):
             new = bucket.night(1)
             # A book whose fetch the fault met is given up after this.
