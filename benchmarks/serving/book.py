@@ -91,7 +91,7 @@ def plain_setup(row: ScanSetup) -> Setup:
 def read_template(sample: Path) -> Template:
     """Read the records to repeat from the sealed sample night of a data folder."""
     book = active_book(sample)
-    rows = [ScanSetup.model_validate_json(body) for body in book.evidence.bodies]
+    rows = [ScanSetup.model_validate_json(body) for body in book.features.bodies]
     setups = [book.setup(row.symbol, row.setup_id) for row in rows]
     history, prices = book.history("AAPL"), book.prices("AAPL")
     assert history is not None

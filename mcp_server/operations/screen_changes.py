@@ -133,7 +133,7 @@ def screen_changes(query: ScanArguments, book: Book, before: Book | None) -> Scr
 def _matching(query: ScanArguments, book: Book) -> dict[Key, SetupView]:
     """The setups that match, whatever page is asked for."""
     every = query.model_copy(update={"offset": 0, "limit": len(book.scan.rows)})
-    _, rows = page(book.evidence, select(book, every), every)
+    _, rows = page(book.features, select(book, every), every)
     found: dict[Key, SetupView] = {}
     for view in (book.scan.rows[row] for row in rows):
         found.setdefault((view.lineage_id, view.attempt or 1), view)

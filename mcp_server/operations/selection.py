@@ -46,7 +46,7 @@ Condition = tuple[str | Predicate, Mask]
 class Side(NamedTuple):
     """The setups by their first plan or by their second one."""
 
-    evidence: FeatureTable
+    features: FeatureTable
     rows: Mask
     """Those that have this plan."""
     plain: Sequence[Condition]
@@ -66,17 +66,17 @@ def select(book: Book, arguments: ScanArguments) -> Matches:
     """The matching rows. A forming triangle that may break out either way matches if one of its
     plans fulfils all conditions.
     """
-    evidence = book.evidence
-    if not len(evidence.bodies):
+    features = book.features
+    if not len(features.bodies):
         none = np.zeros(0, bool)
         return Matches(none, none, none, {})
-    sides, forming = _sides(book, arguments), evidence.labels["status"].equal("forming")
+    sides, forming = _sides(book, arguments), features.labels["status"].equal("forming")
     running, every = ~forming, sides[0].rows
     of_status = {"forming": forming, "in_progress": running}.get(arguments.status, every)
     found = [side.all_of(side.conditions) for side in sides]
     matching, by_second = reduce(or_, found), ~every
     if sides[1:]:
-        by_second = found[1] & (~found[0] | _is_second_first(evidence, arguments))
+        by_second = found[1] & (~found[0] | _is_second_first(features, arguments))
     missing = dict(_lacking(sides, arguments.filters, of_status))
     without = {kind: count for kind, count in missing.items() if count}
     alone = () if (matching & of_status).any() else list(_alone(sides, of_status))
@@ -122,31 +122,31 @@ def is_about_distance(arguments: ScanArguments) -> bool:
 
 
 def _plain_conditions(
-    book: Book, evidence: FeatureTable, arguments: ScanArguments
+    book: Book, features: FeatureTable, arguments: ScanArguments
 ) -> Iterator[Condition]:
     """The conditions that are arguments of their own, and that of a direction."""
     if arguments.family is not None:
-        yield f"family {arguments.family}", evidence.labels["family"].equal(arguments.family)
+        yield f"family {arguments.family}", features.labels["family"].equal(arguments.family)
     if arguments.direction is not None:
-        directed = evidence.labels["direction"].equal(arguments.direction)
+        directed = features.labels["direction"].equal(arguments.direction)
         yield f"direction {arguments.direction}", directed
     for predicate in arguments.filters:
         if predicate.kind.name == "direction":
-            yield predicate, evidence.labels["direction"].equal(str(predicate.value))
+            yield predicate, features.labels["direction"].equal(str(predicate.value))
     if arguments.symbols is not None:
         asked_for = frozenset(arguments.symbols)
         listed = np.array([view.symbol in asked_for for view in book.scan.rows])
         yield "the list of symbols", listed
     if arguments.min_sample is not None:
-        enough = evidence.numbers["sample"] >= arguments.min_sample
+        enough = features.numbers["sample"] >= arguments.min_sample
         yield f"min_sample {arguments.min_sample}", enough
     if (most := arguments.max_distance_pct) is not None:
-        near = evidence.numbers["dist_to_entry"] <= most
-        yield f"max_distance_pct {most:g}", near | ~evidence.labels["status"].equal("forming")
+        near = features.numbers["dist_to_entry"] <= most
+        yield f"max_distance_pct {most:g}", near | ~features.labels["status"].equal("forming")
 
 
 def page(
-    evidence: FeatureTable, matches: Matches, arguments: ScanArguments
+    features: FeatureTable, matches: Matches, arguments: ScanArguments
 ) -> tuple[int, list[int]]:
     """The number of matching rows, and the rows of one page.
 
@@ -156,21 +156,21 @@ def page(
     rows = np.concatenate([np.flatnonzero(group) for group in matches.groups(arguments.status)])
     if arguments.sort != RANK and len(rows):
         rows = np.sort(rows)
-        numbers = sort_column(evidence, matches, arguments)[rows]
+        numbers = sort_column(features, matches, arguments)[rows]
         downward = arguments.sort.startswith("-")
         rows = rows[np.argsort(-numbers if downward else numbers, kind="stable")]
     return len(rows), rows[arguments.offset : arguments.offset + arguments.limit].tolist()
 
 
 def sort_column(
-    evidence: FeatureTable, matches: Matches, arguments: ScanArguments
+    features: FeatureTable, matches: Matches, arguments: ScanArguments
 ) -> npt.NDArray[np.float64]:
     """The numbers of the order, each of the plan that counts."""
     name = COLUMNS[arguments.sort.lstrip("-")].name
     if name not in OF_A_PLAN:
-        return evidence.numbers[name]
-    second = evidence.numbers[f"{OPPOSITE}{name}"]
-    return np.where(matches.by_second, second, evidence.numbers[name])
+        return features.numbers[name]
+    second = features.numbers[f"{OPPOSITE}{name}"]
+    return np.where(matches.by_second, second, features.numbers[name])
 
 
 def sorted_by(arguments: ScanArguments) -> set[str]:
@@ -187,8 +187,8 @@ OTHER: Final = {"bullish": "bearish", "bearish": "bullish"}
 
 
 def _tables(book: Book) -> list[tuple[FeatureTable, Mask]]:
-    """The evidence by each plan, and the rows that have it."""
-    first, second = book.evidence, _has_second(book.evidence)
+    """The features by each plan, and the rows that have it."""
+    first, second = book.features, _has_second(book.features)
     tables = [(first, np.ones(len(second), bool))]
     return [*tables, (_by_second_plan(first), second)] if second.any() else tables
 
@@ -196,23 +196,23 @@ def _tables(book: Book) -> list[tuple[FeatureTable, Mask]]:
 TABLES: Final = PerBook(_tables)
 
 
-def _by_second_plan(evidence: FeatureTable) -> FeatureTable:
-    """The evidence with both plans changed for each other, and their directions."""
-    numbers = dict(evidence.numbers)
+def _by_second_plan(features: FeatureTable) -> FeatureTable:
+    """The features with both plans changed for each other, and their directions."""
+    numbers = dict(features.numbers)
     for name in OF_A_PLAN.keys() & numbers:
         other = f"{OPPOSITE}{name}"
         numbers[name], numbers[other] = numbers[other], numbers[name]
-    first = evidence.labels["direction"]
+    first = features.labels["direction"]
     directions = Labels({OTHER[name]: code for name, code in first.labels.items()}, first.codes)
-    return replace(evidence, numbers=numbers, labels={**evidence.labels, "direction": directions})
+    return replace(features, numbers=numbers, labels={**features.labels, "direction": directions})
 
 
-def _has_second(evidence: FeatureTable) -> Mask:
+def _has_second(features: FeatureTable) -> Mask:
     """The forming setups that have a plan of each direction."""
-    return evidence.known[f"{OPPOSITE}distance"]
+    return features.known[f"{OPPOSITE}distance"]
 
 
-def _is_second_first(evidence: FeatureTable, arguments: ScanArguments) -> Mask:
+def _is_second_first(features: FeatureTable, arguments: ScanArguments) -> Mask:
     """The setups whose second plan comes first in the order, or else has the nearer trigger where a
     scan asks for the distance.
     """
@@ -220,39 +220,39 @@ def _is_second_first(evidence: FeatureTable, arguments: ScanArguments) -> Mask:
     if found := sorted_by(arguments) & OF_A_PLAN.keys() - {name}:
         (name,), sign = found, -1 if arguments.sort.startswith("-") else 1
     elif not is_about_distance(arguments):
-        return np.zeros(len(evidence.bodies), bool)
-    first, second = evidence.numbers[name], evidence.numbers[f"{OPPOSITE}{name}"]
+        return np.zeros(len(features.bodies), bool)
+    first, second = features.numbers[name], features.numbers[f"{OPPOSITE}{name}"]
     comes_first: Mask = (sign * second < sign * first) | (np.isnan(first) & ~np.isnan(second))
     return comes_first
 
 
-def _match(evidence: FeatureTable, predicate: Predicate, wanted: str | None) -> Mask:
+def _match(features: FeatureTable, predicate: Predicate, wanted: str | None) -> Mask:
     """The rows of which a plan fulfils a predicate. A setup is as near as its nearer trigger: where
     no direction is wanted it does not count as far by the other.
     """
     if predicate.kind.name == "phase":
-        return _phased(evidence, str(predicate.value), wanted)
+        return _phased(features, str(predicate.value), wanted)
     if predicate.kind.takes == "choice":
-        return evidence.labels[predicate.column].equal(str(predicate.value))
-    found = predicate.match(evidence.numbers[predicate.column])
+        return features.labels[predicate.column].equal(str(predicate.value))
+    found = predicate.match(features.numbers[predicate.column])
     if predicate.kind.name == "dist_to_entry" and wanted is None:
-        return found & predicate.match(_nearest(evidence))
+        return found & predicate.match(_nearest(features))
     return found
 
 
-def _nearest(evidence: FeatureTable) -> npt.NDArray[np.float64]:
+def _nearest(features: FeatureTable) -> npt.NDArray[np.float64]:
     """The distance to the nearer trigger."""
-    columns = (evidence.numbers[name] for name in ("dist_to_entry", f"{OPPOSITE}dist_to_entry"))
+    columns = (features.numbers[name] for name in ("dist_to_entry", f"{OPPOSITE}dist_to_entry"))
     nearest: npt.NDArray[np.float64] = np.fmin(*columns)
     return nearest
 
 
-def _phased(evidence: FeatureTable, phase: str, wanted: str | None) -> Mask:
+def _phased(features: FeatureTable, phase: str, wanted: str | None) -> Mask:
     """The setups of a phase; one with two plans is armed if the trigger of a wanted one is near."""
-    distance, bound = evidence.numbers["dist_to_entry"], np.fmax(evidence.numbers["atr"], ARMED_PCT)
-    far = (_nearest(evidence) if wanted is None else distance) > bound
+    distance, bound = features.numbers["dist_to_entry"], np.fmax(features.numbers["atr"], ARMED_PCT)
+    far = (_nearest(features) if wanted is None else distance) > bound
     by_plan = {"armed": distance <= bound, "forming": far}.get(phase, np.False_)
-    return np.where(_has_second(evidence), by_plan, evidence.labels["phase"].equal(phase))
+    return np.where(_has_second(features), by_plan, features.labels["phase"].equal(phase))
 
 
 def _lacking(
@@ -263,7 +263,7 @@ def _lacking(
     rows = size(reduce(or_, asked))
     for predicate in predicates:
         known = (
-            each & side.evidence.known[predicate.column]
+            each & side.features.known[predicate.column]
             for each, side in zip(asked, sides, strict=True)
         )
         yield predicate.kind.name, rows - size(reduce(or_, known))

@@ -73,7 +73,7 @@ def _night(book: Book) -> Iterator[Fields]:
 
 
 def _setups(book: Book) -> Iterator[Fields]:
-    rows = map(orjson.loads, book.evidence.bodies)
+    rows = map(orjson.loads, book.features.bodies)
     return setup_rows(rows, book.scan.by_id, company_names(book))
 
 
@@ -131,12 +131,12 @@ def _flat(record: Fields) -> dict[str, Any]:
 
 
 def _features(book: Book) -> Iterator[Fields]:
-    evidence = book.evidence
+    features = book.features
     cells: dict[str, Sequence[object]] = {}
     for column in columns_of("features"):
-        if labels := evidence.labels.get(column.name):
+        if labels := features.labels.get(column.name):
             cells[column.name] = labels.words()
-        elif (values := evidence.numbers.get(column.name)) is not None:
+        elif (values := features.numbers.get(column.name)) is not None:
             read = bool if column.type == "boolean" else float
             cells[column.name] = [None if value != value else read(value) for value in values]
     for place, view in enumerate(book.scan.rows):

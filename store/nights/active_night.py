@@ -88,7 +88,7 @@ def _published(ledger: Ledger, name: Name | None) -> dt.datetime | None:
 
 def read_compared(data_dir: Path, version: str | None) -> Book | None:
     """The night with which another was compared, whose `Book.changes` names it. It is closed: the
-    scan, its evidence and the changes, which are in memory, can be used, and nothing else.
+    scan, its features and the changes, which are in memory, can be used, and nothing else.
 
     None without one, or if it is not in the data folder any more, or was withdrawn.
     """

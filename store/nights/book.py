@@ -153,7 +153,7 @@ class Book:
         sealed = FeatureTable.read(connection)
         self.scan = ScanIndex.of(map(self._view, sealed.bodies))
         numbers = {**sealed.numbers, **self.scan.columns, "new": self._new()}
-        self.evidence = replace(sealed, numbers=numbers)
+        self.features = replace(sealed, numbers=numbers)
         self.source = source
         self.disclaimer = disclaimer
         self.session = manifest.as_of_session if manifest else None

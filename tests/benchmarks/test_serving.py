@@ -21,6 +21,6 @@ def test_the_synthetic_night_holds_what_the_market_is_made_of(night: Path, tmp_p
     assert history is not None
     assert (first, len(history.rows), len(history.outcomes)) == ("S00000", 60, 60)
     assert book.patterns(first) == market.listings[0].patterns.model_dump_json().encode()
-    assert len(book.evidence.bodies) == len(book.evidence.numbers["rsi"]) == 24
+    assert len(book.features.bodies) == len(book.features.numbers["rsi"]) == 24
     assert book.prices("S00029") is not None
     book.close()

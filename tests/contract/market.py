@@ -104,13 +104,13 @@ def evidence_of(
 ) -> tuple[list[Fields], dict[str, list[float | None]], dict[str, list[str | None]]]:
     """The rows of the active book by rank and the evidence behind each: numbers, and labels."""
     with closing(active_book(folder)) as book:
-        evidence = book.evidence
-        rows = [orjson.loads(body) for body in evidence.bodies]
+        features = book.features
+        rows = [orjson.loads(body) for body in features.bodies]
         numbers = {
             name: [None if np.isnan(value) else float(value) for value in column]
-            for name, column in evidence.numbers.items()
+            for name, column in features.numbers.items()
         }
-        return rows, numbers, {name: column.words() for name, column in evidence.labels.items()}
+        return rows, numbers, {name: column.words() for name, column in features.labels.items()}
 
 
 def write_market(sample: Path, folder: Path) -> None:

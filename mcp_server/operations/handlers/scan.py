@@ -1,4 +1,4 @@
-"""The market-wide scan: the night's ranked setups, filtered by evidence columns, of which a page
+"""The market-wide scan: the night's ranked setups, filtered by columns of features, of which a page
 joins stored bytes.
 """
 
@@ -78,7 +78,7 @@ def scan_body(book: Book, arguments: ScanArguments) -> bytes:
 
 def _page(book: Book, arguments: ScanArguments) -> list[bytes]:
     _, rows, head = _scanned(book, arguments)
-    return _parts(head, book.evidence.bodies.at(rows))
+    return _parts(head, book.features.bodies.at(rows))
 
 
 async def scan_setups(call: Call[ScanSetupsArguments]) -> Answer:
@@ -94,8 +94,8 @@ async def scan_setups(call: Call[ScanSetupsArguments]) -> Answer:
     head["next_offset"] = next_offset(head, len(rows))
     head["counts"] = {"forming": size(matches.forming), "in_progress": size(matches.in_progress)}
     if call.arguments.rows == "full":
-        return call.answer(_full(head, book.evidence.bodies.at(rows)))
-    industries = book.evidence.labels["industry"].words() if rows else ()
+        return call.answer(_full(head, book.features.bodies.at(rows)))
+    industries = book.features.labels["industry"].words() if rows else ()
     bodies, of_ticker = [], _asks_of_ticker(call.arguments)
     for row in rows:
         view = book.scan.rows[row]
@@ -123,7 +123,7 @@ def next_offset(head: Mapping[str, Any], shown: int) -> int | None:
 def _scanned(book: Book, arguments: ScanArguments) -> tuple[Matches, list[int], dict[str, Any]]:
     """The matches of a scan, the rows of its page, and the fields in front of them."""
     matches = select(book, arguments)
-    count, rows = page(book.evidence, matches, arguments)
+    count, rows = page(book.features, matches, arguments)
     if isinstance(arguments, ScanSetupsArguments) and arguments.rows == "full":
         rows = rows[:FULL_ROWS]
     told = [write(book, arguments, matches, rows) for write in (notes, row_notes)]
@@ -176,7 +176,7 @@ def notes(
     if (
         arguments.sort != RANK
         and views
-        and np.isnan(sort_column(book.evidence, matches, arguments)[rows]).all()
+        and np.isnan(sort_column(book.features, matches, arguments)[rows]).all()
     ):
         yield "This order has no number for any of these rows, so they stand by rank."
 
@@ -184,7 +184,7 @@ def notes(
 def _unknown(book: Book, arguments: ScanArguments, matches: Matches) -> Iterator[str]:
     """What a night does not know of any setup that a scan asks for."""
     asks = _columns(arguments)
-    known = book.evidence.numbers.get("quality")
+    known = book.features.numbers.get("quality")
     if "quality" in asks and known is not None and len(known) and np.isnan(known).all():
         yield NO_QUALITY
     if "new" in matches.without_evidence:
@@ -261,7 +261,7 @@ def of_crypto(book: Book, views: Iterable[SetupView]) -> Iterator[str]:
     forming = [view for view in views if view.status == "forming"]
     if day >= book.next_session or not forming:
         return
-    crypto = book.evidence.labels["asset_type"].equal("crypto")
+    crypto = book.features.labels["asset_type"].equal("crypto")
     if found := dict.fromkeys(view.symbol for view in forming if crypto[view.rank - 1]):
         yield (
             f"Crypto trades every day: the trigger of {named([*found], MAX_NAMED)} is the level of "

@@ -109,7 +109,7 @@ def _print_page(book: Book, arguments: ScanArguments, answer: Row) -> None:
     for kind, number in answer["without_evidence"].items():
         out.print_text(f"{kind}: {plural(number, 'setup')} without a value cannot match.")
     matches = select(book, arguments)
-    _, rows = page(book.evidence, matches, arguments)
+    _, rows = page(book.features, matches, arguments)
     for note in dict.fromkeys(notes(book, arguments, matches, rows)):
         out.print_text(note)
     tables = list(_tables(_views(book, answer), company_names(book)))

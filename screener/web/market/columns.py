@@ -21,7 +21,7 @@ from store.wire.view import RecordView, SetupView
 TONES = {"+": " up", "-": " down"}
 
 KNOWN = ("daily_change", "market_cap")
-"""Columns of the evidence that every row has."""
+"""Columns of the features that every row has."""
 
 LINES = Markup('<span class="or"> or </span><br>')
 """What is between the lines of a cell; a table breaks the line, a chart's facts read on."""
@@ -38,7 +38,7 @@ class Row:
     others: Sequence[SetupView]
     name: str
     known: Mapping[str, Any]
-    """Numbers and words of the night's evidence by the names of their columns: those of `KNOWN` and
+    """Numbers and words of the night's features by the names of their columns: those of `KNOWN` and
     what conditions look at. None where the night does not know one.
     """
 
@@ -342,9 +342,9 @@ def rows_of(
 ) -> list[Row]:
     """The rows at some positions of the scan, with what the columns of conditions show."""
     if not positions:
-        return []  # a night without a setup has no evidence
+        return []  # a night without a setup has no features
     asked = [column for column in columns if column not in COLUMNS]
-    known = {column: _evidence(book, column) for column in (*KNOWN, *asked)}
+    known = {column: _feature(book, column) for column in (*KNOWN, *asked)}
     views = ((position, book.scan.rows[position]) for position in positions)
     return [
         Row(
@@ -357,11 +357,11 @@ def rows_of(
     ]
 
 
-def _evidence(book: Book, column: str) -> Callable[[int], float | str | None]:
-    """What reads a column of the evidence at a position of the scan."""
-    if column in book.evidence.labels:
-        return book.evidence.labels[column].words().__getitem__
-    numbers = book.evidence.numbers[column]
+def _feature(book: Book, column: str) -> Callable[[int], float | str | None]:
+    """What reads a column of the features at a position of the scan."""
+    if column in book.features.labels:
+        return book.features.labels[column].words().__getitem__
+    numbers = book.features.numbers[column]
     return lambda position: _known(numbers[position])
 
 

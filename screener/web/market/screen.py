@@ -121,7 +121,7 @@ async def sheet(visit: Visit, web: WebServices) -> Page:
             raise PageRefusal(404, "There is no night yet.")
         query, found = _found(book, query)
         every = query.arguments.model_copy(update={"offset": 0, "limit": len(book.scan.rows)})
-        _, positions = page(book.evidence, found, every)
+        _, positions = page(book.features, found, every)
         name = web.services.directory(book).name
         rows = rows_of(book, positions, name, query.all_columns)
         text = csv_text(sheet_of(rows, query.all_columns.values()))
@@ -168,7 +168,7 @@ def _found(book: Book, query: Query) -> tuple[Query, Matches]:
 def _results(web: WebServices, book: Book, query: Query, found: Matches) -> Context:
     """One page of matching setups; those of one formation share a row."""
     arguments, near = query.arguments, query.arguments.max_distance_pct is not None
-    count, positions = page(book.evidence, found, arguments)
+    count, positions = page(book.features, found, arguments)
     rows = rows_of(book, positions, web.services.directory(book).name, query.all_columns)
     sizes = {"forming": int(found.forming.sum()), "in_progress": int(found.in_progress.sum())}
     sizes["all"] = sizes["forming"] + (0 if near else sizes["in_progress"])

@@ -74,11 +74,11 @@ def book() -> Book:
         "phase": labels("forming", "armed", "confirmed"),
         "status": labels("forming", "forming", "in_progress"),
     }
-    evidence = FeatureTable(cast("Any", [b""] * 3), numbers, known)
+    features = FeatureTable(cast("Any", [b""] * 3), numbers, known)
     two_way = view("SCS", "bullish", view("SCS", "bearish"))
     scan = SimpleNamespace(rows=[two_way, view("ABC", "bullish"), view("XYZ", "bearish")])
     facts = {
-        "evidence": evidence,
+        "features": features,
         "scan": scan,
         "currencies": {},
         "session": DAY,
@@ -219,13 +219,13 @@ def test_the_order_counts_the_plan_that_matches_and_of_two_the_one_that_comes_fi
 ) -> None:
     arguments = ScanArguments.model_validate({"status": "all", **asked})
 
-    _, rows = page(book.evidence, select(book, arguments), arguments)
+    _, rows = page(book.features, select(book, arguments), arguments)
 
     assert rows == order
 
 
 def test_what_a_plan_knows_is_not_missing(book: Book) -> None:
-    book.evidence.numbers["opposite_min_win_rate"][0] = 55.0
+    book.features.numbers["opposite_min_win_rate"][0] = 55.0
     both = ScanArguments.model_validate(conditions(("min_win_rate", ">", 50)))
     one = both.model_copy(update={"direction": "bullish"})
 

@@ -263,7 +263,7 @@ def test_a_trigger_of_crypto_is_of_the_day_after_the_session(
     later = next_day and friday.replace(day=next_day)
     types = Labels({"stock": 0, "crypto": 1}, np.array([0, 1, 1], np.int16))
     night = SimpleNamespace(
-        session=friday, next_session=later, evidence=SimpleNamespace(labels={"asset_type": types})
+        session=friday, next_session=later, features=SimpleNamespace(labels={"asset_type": types})
     )
     views = [
         SimpleNamespace(symbol=symbol, status=status, rank=rank)
@@ -295,7 +295,7 @@ def test_past_prices_that_are_adjusted_for_dividends_are_told(night: Path) -> No
 def test_a_setup_is_armed_within_the_atr_that_filters_compare(product_night: Path) -> None:
     """AAPL is farther from its trigger than this, and nearer than its ATR of log prices."""
     with closing(active_book(product_night)) as book:
-        numbers, labels = book.evidence.numbers, book.evidence.labels
+        numbers, labels = book.features.numbers, book.features.labels
         near = numbers["dist_to_entry"] <= np.fmax(numbers["atr"], 1.0)
         forming = labels["status"].equal("forming")
         armed = labels["phase"].equal("armed")

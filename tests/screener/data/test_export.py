@@ -157,7 +157,7 @@ def test_no_field_of_a_past_trade_or_a_record_is_left_out_unnoticed() -> None:
 
 
 def test_every_feature_is_a_column_of_the_nights_evidence(book: Book) -> None:
-    sealed = {*book.evidence.numbers, *book.evidence.labels}
+    sealed = {*book.features.numbers, *book.features.labels}
 
     assert {column.name for column in tables()["features"]} - sealed == {"setup_id"}
     for row, view in zip(fields(book, "features"), book.scan.rows, strict=True):

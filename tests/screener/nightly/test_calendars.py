@@ -156,7 +156,7 @@ def test_a_setup_is_of_the_session_of_its_own_calendar(tmp_path: Path) -> None:
     nights = Nights(tmp_path / "data")
     manifest, _ = make_night(order_over(tmp_path, bars), nights, now=at("2026-08-17T12:00"))
     with book_of(nights, manifest) as book:
-        rows = [ScanSetup.model_validate_json(body) for body in book.evidence.bodies]
+        rows = [ScanSetup.model_validate_json(body) for body in book.features.bodies]
         setups = [book.setup(row.symbol, row.setup_id) for row in rows if row.status == "forming"]
 
     assert manifest.as_of_session == day("2026-08-16")

@@ -66,7 +66,7 @@ def test_a_night_over_garbage_reports_every_symbol_and_serves_nothing_absurd(
     assert nights.report(manifest)["found"] == report.found
 
     book = Book.open(tmp_path / "nights" / manifest.book.file, manifest)
-    served = [ScanSetup.model_validate_json(body) for body in book.evidence.bodies]
+    served = [ScanSetup.model_validate_json(body) for body in book.features.bodies]
     book.close()
     # Later, few of these series still live; the default detector finds nothing in any of them.
     assert served or session > dt.date(2020, 1, 1) or parameters == DEFAULTS

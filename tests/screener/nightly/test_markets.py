@@ -307,8 +307,8 @@ def test_a_night_of_two_markets_has_each_current_by_its_own_days(tmp_path: Path)
     assert report.assumed_currencies == {"INR": 12}
     assert report.assumed_dollars == 12
     with book_of(nights, manifest) as book:
-        setups = [ScanSetup.model_validate_json(body) for body in book.evidence.bodies]
-        prices = book.evidence.numbers["price"].tolist()
+        setups = [ScanSetup.model_validate_json(body) for body in book.features.bodies]
+        prices = book.features.numbers["price"].tolist()
         assert {book.currency(setup.symbol) for setup in setups} == {"USD", "INR"}
         for setup, price in zip(setups, prices, strict=True):
             indian_one = setup.symbol.endswith(".NS")

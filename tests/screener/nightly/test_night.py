@@ -62,7 +62,7 @@ def sample_bars(symbol: str, book: Book | None = None) -> Bars:
 
 
 def rows(book: Book) -> list[ScanSetup]:
-    return [ScanSetup.model_validate_json(body) for body in book.evidence.bodies]
+    return [ScanSetup.model_validate_json(body) for body in book.features.bodies]
 
 
 def history(book: Book, symbol: str) -> list[PastTrade]:

@@ -305,7 +305,7 @@ def test_of_a_lineage_one_forming_setup_and_each_running_attempt_are_served(tmp_
         session = last_session(LAST - dt.timedelta(days=back * 7), NEW_YORK)
         manifest, _ = make_night(replace(order, session=session), nights, now=NOW)
         with book_of(nights, manifest) as book:
-            rows = [orjson.loads(body) for body in book.evidence.bodies]
+            rows = [orjson.loads(body) for body in book.features.bodies]
             bodies = [book.patterns(f"S{seed}") or b'{"setups": []}' for seed in range(30)]
             known = [book.history(f"S{seed}") for seed in range(30)]
         forming = [row["lineage_id"] for row in rows if row["status"] == "forming"]

@@ -264,7 +264,7 @@ def test_both_directions_of_the_triangle_are_what_the_bars_say(measured: Night, 
 def rows_of(measured: Night) -> Iterator[tuple[Mapping[str, Any], Any, int]]:
     """Every row of the scan with its walk's facts: version, open trade and last bar."""
     assert measured.book.session is not None
-    rows = {row["setup_id"]: row for row in map(orjson.loads, measured.book.evidence.bodies)}
+    rows = {row["setup_id"]: row for row in map(orjson.loads, measured.book.features.bodies)}
     for walk in measured.found.walks:
         if walk.newest and walk.covered:
             session = to_date(int(walk.series.bars.date[-1]))
@@ -404,7 +404,7 @@ def past(direction: str, version: Any, bar: int, close: float) -> bool:
 
 
 def test_every_row_is_ranked_and_filtered_by_trades_of_its_direction(measured: Night) -> None:
-    numbers = measured.book.evidence.numbers
+    numbers = measured.book.features.numbers
     for row, (walk, _, _), last in rows_of(measured):
         mine, family = of_direction(own(measured, row), row), family_trades(measured, row)
         shown = mine if len(mine) >= 20 else family

@@ -93,4 +93,4 @@ def _numbers(values: np.ndarray, generator: np.random.Generator) -> np.ndarray:
 def evidence_of(folder: Path) -> dict[str, np.ndarray]:
     """The number columns of the active night, row 0 being rank 1."""
     with closing(active_book(folder)) as book:
-        return dict(book.evidence.numbers)
+        return dict(book.features.numbers)
