@@ -44,7 +44,7 @@ from rest_facade.documents import documents, link_map
 from rest_facade.routes import ROUTES, RestRoute
 from screener.telemetry.request import note
 
-AGES = {
+CACHE_CONTROL = {
     ("keyed", JSON): PRIVATE,
     ("keyed", PNG): PRIVATE_HOUR,
     ("keyless", JSON): PUBLIC,
@@ -123,7 +123,8 @@ class Facade:
             return change_response(answer, left)
         if known is None and len(path) + len(query) <= MAX_KNOWN_BYTES:
             self._known.keep((path, query), (operation, arguments))
-        return answer_response(answer, fields, AGES[operation.access, answer.media_type], left)
+        caching = CACHE_CONTROL[operation.access, answer.media_type]
+        return answer_response(answer, fields, caching, left)
 
     async def _document(self, scope: Scope, path: str) -> HttpResponse:
         document = self._documents.get(path)

@@ -48,7 +48,7 @@ RETURNING = ("/sign-in", "/sign-up")
 CONNECTION = "connection"
 """Under this name a server may put its `ServerConnection` into the state of a scope."""
 
-AGENT_PATHS = ("/api", "/mcp")
+API_PATHS = ("/api", "/mcp")
 """What is below is answered with the Error body; anything else in words for people."""
 OAUTH_PATHS = ("/oauth/token", "/oauth/register", "/oauth/revoke")
 WELL_KNOWN = "/.well-known/oauth-"
@@ -107,7 +107,7 @@ class Application:
         self,
         pages: App,
         rest: Rest | None = None,
-        agents: Mapping[str, Respond] = MappingProxyType({}),
+        mcp: Mapping[str, Respond] = MappingProxyType({}),
         probes: Mapping[str, Respond] = MappingProxyType({}),
         *,
         at_once: int,
@@ -116,7 +116,7 @@ class Application:
         record: Callable[[Request], None] | None = None,
     ) -> None:
         """Serve pages, which hear of the lifespan too, REST, MCP addresses and probes by path."""
-        self._pages, self._rest, self._agents, self._probes = pages, rest, agents, probes
+        self._pages, self._rest, self._mcp, self._probes = pages, rest, mcp, probes
         self._at_once = at_once
         self._share = share_of(at_once)
         self._docs_url = docs_url
@@ -181,7 +181,7 @@ class Application:
             request.surface = "edge"
             early.headers += (*self._fields, *cors_fields(path))
             return early
-        respond = self._agents.get(path)
+        respond = self._mcp.get(path)
         request.surface = "mcp" if respond else "rest"
         if respond is None and self._rest is not None and self._rest.owns(path):
             respond = self._rest.respond
@@ -270,7 +270,7 @@ class Application:
         return preflight(scope) or self._busy(path, network)
 
     def _bad(self, path: str, status: int, text: str, fix: str) -> HttpResponse:
-        if not is_below(path, AGENT_PATHS):
+        if not is_below(path, API_PATHS):
             return response(status, text.encode(), TEXT)
         refusal = error_response(ApiError("bad_request", text, fix=fix), self._docs_url)
         refusal.status = status
@@ -281,7 +281,7 @@ class Application:
         if self._under_way < self._at_once and self._by_network.get(network, 0) < self._share:
             return None
         limits_hit.labels("requests_at_once").inc()
-        if is_below(path, AGENT_PATHS):
+        if is_below(path, API_PATHS):
             return error_response(busy(), self._docs_url)
         if is_below(path, OAUTH_PATHS):
             refusal = response(503, b'{"error":"temporarily_unavailable"}')

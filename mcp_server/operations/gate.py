@@ -143,7 +143,7 @@ async def _answer(
     surface: Surface,
     conditions: Conditions,
 ) -> Answer:
-    """The kept answer or else the handler's, which is kept if it is sealed."""
+    """The kept answer or else the handler's, which is kept if it is cacheable."""
     # Nothing is waited for between here and the pin: the answer is of this book.
     book = services.active_night.book
     if isinstance(arguments, ListArguments) and arguments.tracked and caller.principal:
@@ -156,13 +156,13 @@ async def _answer(
     shown = (surface.name, surface.app, signed_in) if operation.pictured else ()
     night = (book.data_version, book.is_current, book.missed)
     key = (*night, operation.name, *shown, *_values(arguments))
-    if operation.sealed and (kept := services.answers.get(key)) is not None:
+    if operation.cacheable and (kept := services.answers.get(key)) is not None:
         answers_cache.hits += 1
         return kept
     with services.active_night.pin():
         call = Call(arguments, caller, book, services, surface, conditions)
         answer = await operation.handler(call)
-    if operation.sealed:
+    if operation.cacheable:
         answers_cache.misses += 1
         services.answers.keep(key, answer)
     return answer

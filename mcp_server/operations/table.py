@@ -60,7 +60,7 @@ class Operation:
     """Whether it changes the tracked list, which a read-only key may not."""
     drops: bool = False
     """Whether such a change may take tickers off the list."""
-    sealed: bool = False
+    cacheable: bool = False
     """Whether the answer depends on the night and the arguments alone, and so is kept."""
     pictured: bool = False
     """Whether it also depends on what the surface can show, and on who is signed in."""
@@ -85,7 +85,7 @@ _TABLE = (
         "The current setups of one tracked ticker.",
         SymbolArguments,
         tracked=True,
-        sealed=True,
+        cacheable=True,
         answers=(records.Patterns,),
     ),
     Operation(
@@ -94,7 +94,7 @@ _TABLE = (
         "The past occurrences of one tracked ticker, newest entry first.",
         HistoryArguments,
         tracked=True,
-        sealed=True,
+        cacheable=True,
         errors=("bad_request",),
         answers=(records.History,),
     ),
@@ -104,7 +104,7 @@ _TABLE = (
         "One tracked ticker's own track records, even without a current setup.",
         RecordArguments,
         tracked=True,
-        sealed=True,
+        cacheable=True,
         errors=("bad_request",),
         answers=(records.TickerRecord,),
     ),
@@ -114,7 +114,7 @@ _TABLE = (
         "The chart of one current setup of a tracked ticker, as a PNG.",
         ChartArguments,
         tracked=True,
-        sealed=True,
+        cacheable=True,
         pictured=True,
         errors=("bad_request", "setup_not_found", "chart_unavailable"),
         produces="image/png",
@@ -139,7 +139,7 @@ _TABLE = (
         "One pattern family's track record, or all five.",
         FamilyArguments,
         access="keyless",
-        sealed=True,
+        cacheable=True,
         errors=("unknown_family",),
         answers=(records.FamilyEntry, records.Families),
     ),
@@ -149,7 +149,7 @@ _TABLE = (
         "The setups of one demo symbol, without a key.",
         SymbolArguments,
         access="keyless",
-        sealed=True,
+        cacheable=True,
         pictured=True,
         errors=("not_a_demo_symbol",),
         answers=(records.Demo,),
@@ -163,7 +163,7 @@ _TABLE = (
         "The market-wide scan: current setups, forming ones unless `status` asks, ranked, filtered "
         "and paged.",
         ScanArguments,
-        sealed=True,
+        cacheable=True,
         errors=("bad_request",),
         answers=(records.Scan,),
     ),
@@ -172,7 +172,7 @@ _TABLE = (
         scan.scan_setups,
         "The market-wide scan in short rows.",
         ScanSetupsArguments,
-        sealed=True,
+        cacheable=True,
         errors=("bad_request",),
         answers=(records.ScanRows,),
     ),
@@ -182,7 +182,7 @@ _TABLE = (
         "What changed since the night before: setups that are new, triggered, ended or gone, and "
         "which are near their trigger.",
         ChangesArguments,
-        sealed=True,
+        cacheable=True,
         errors=("bad_request",),
         answers=(records.Changes,),
     ),
@@ -234,7 +234,7 @@ _TABLE = (
         "The scanned symbols, or those that a search finds.",
         UniverseArguments,
         access="keyless",
-        sealed=True,
+        cacheable=True,
         errors=("bad_request",),
     ),
     Operation("demo_symbols", market.demo_symbols, "The fixed demo symbols.", access="keyless"),
@@ -244,7 +244,7 @@ _TABLE = (
         "The chart of a demo symbol's setup, without a key.",
         ChartArguments,
         access="keyless",
-        sealed=True,
+        cacheable=True,
         errors=("bad_request", "setup_not_found", "chart_unavailable", "not_a_demo_symbol"),
         produces="image/png",
     ),

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from store.accounts.audit import OPERATOR, Actor, EventKind, note
+from store.accounts.audit import OPERATOR, Actor, EventKind, add_event
 from store.accounts.credentials import end_feeds, not_expired, revoke
 from store.database import tables
 from store.database.database import Database
@@ -122,7 +122,7 @@ class Accounts(AccountRows):
                 await connection.execute(tables.accounts.insert().values({**row, **unused}))
                 account = await account_of(connection, email)
                 at = self._clock()
-                await note(connection, EventKind.ACCOUNT_ADDED, actor, at, account.id, plan)
+                await add_event(connection, EventKind.ACCOUNT_ADDED, actor, at, account.id, plan)
                 return account
         except IntegrityError as error:
             raise AccountError(f"There is already an account {email}.") from error
@@ -195,7 +195,7 @@ class Accounts(AccountRows):
             )
             if changed.rowcount == 0:
                 raise StalePasswordError("The password has changed in the meantime. Sign in again.")
-            await note(connection, EventKind.PASSWORD_CHANGED, actor, now, account.id)
+            await add_event(connection, EventKind.PASSWORD_CHANGED, actor, now, account.id)
             await _delete(connection, tables.browsers, account.id)
             sessions = await _delete(connection, tables.sessions, account.id)
             if not end_access:
@@ -248,7 +248,7 @@ class Accounts(AccountRows):
             account = await account_of(connection, email)
             await lock_account(connection, account.id, deleting=True)
             deleted = await delete_rows(connection, account.id)
-            await note(connection, EventKind.ACCOUNT_DELETED, actor, self._clock(), account.id)
+            await add_event(connection, EventKind.ACCOUNT_DELETED, actor, self._clock(), account.id)
         await self._database.forget()
         return deleted
 
@@ -258,7 +258,7 @@ class Accounts(AccountRows):
         sessions = await _delete(connection, tables.sessions, account_id, but)
         if sessions:
             at, subject = self._clock(), f"{sessions} sessions"
-            await note(connection, EventKind.SESSION_ENDED, actor, at, account_id, subject)
+            await add_event(connection, EventKind.SESSION_ENDED, actor, at, account_id, subject)
         return sessions
 
     async def _set(
@@ -269,7 +269,7 @@ class Accounts(AccountRows):
             await connection.execute(
                 tables.accounts.update().where(tables.accounts.c.id == account.id).values(values)
             )
-            await note(connection, kind, OPERATOR, self._clock(), account.id, subject)
+            await add_event(connection, kind, OPERATOR, self._clock(), account.id, subject)
             if kind is EventKind.ACCOUNT_DEACTIVATED:
                 await _delete(connection, tables.browsers, account.id)
                 await self._end_sessions(connection, account.id, OPERATOR)

@@ -85,7 +85,7 @@ class AuditEvent:
     subject: str
 
 
-async def note(
+async def add_event(
     connection: AsyncConnection,
     kind: EventKind,
     actor: Actor,

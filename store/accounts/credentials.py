@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store.accounts import BRAND
-from store.accounts.audit import Actor, EventKind, note
+from store.accounts.audit import Actor, EventKind, add_event
 from store.database import tables
 
 ALPHABET = string.ascii_letters + string.digits
@@ -121,7 +121,7 @@ async def revoke(
     )
     rows = revoked.all()
     for row in rows:
-        await note(connection, kind, actor, now, row.account_id, f"{row.prefix} {row.name}")
+        await add_event(connection, kind, actor, now, row.account_id, f"{row.prefix} {row.name}")
     return rows
 
 
@@ -143,7 +143,7 @@ async def end_feeds(
     )
     rows = ended.all()
     for row in rows:
-        await note(connection, EventKind.FEED_ENDED, actor, now, row.account_id, row.name)
+        await add_event(connection, EventKind.FEED_ENDED, actor, now, row.account_id, row.name)
     return len(rows)
 
 

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store.accounts.accounts import AccountRows, hash_secret, lock_account
-from store.accounts.audit import OPERATOR, Actor, EventKind, check_pace, note
+from store.accounts.audit import OPERATOR, Actor, EventKind, add_event, check_pace
 from store.accounts.clients import CLIENT, Client, client_of, make_room
 from store.accounts.credentials import (
     LIFETIMES,
@@ -138,7 +138,7 @@ class Grants(AccountRows):
                 clients.delete().where(clients.c.client_id == client_id)
             )
             if deleted.rowcount:
-                await note(connection, EventKind.CLIENT_DELETED, actor, now, subject=client_id)
+                await add_event(connection, EventKind.CLIENT_DELETED, actor, now, subject=client_id)
         return deleted.rowcount > 0
 
     async def approve(
@@ -204,7 +204,7 @@ class Grants(AccountRows):
                 )
             )
             subject = f"{grant['prefix']} {name}"
-            await note(connection, EventKind.APP_APPROVED, actor, now, account_id, subject)
+            await add_event(connection, EventKind.APP_APPROVED, actor, now, account_id, subject)
         return code
 
     async def refuse(self, form: ConsentForm) -> None:

@@ -22,7 +22,7 @@ from store.accounts.accounts import (
     to_account,
     utc_now,
 )
-from store.accounts.audit import OPERATOR, Actor, EventKind, check_pace, note
+from store.accounts.audit import OPERATOR, Actor, EventKind, add_event, check_pace
 from store.accounts.credentials import not_expired, random_text, revoke
 from store.accounts.sessions import check_owner
 from store.database import tables
@@ -210,7 +210,7 @@ class Keys(AccountRows):
         row = {"account_id": account_id, "secret_hash": hash_secret(secret), **asdict(key)}
         await connection.execute(tables.keys.insert().values(row))
         subject = f"{key.prefix} {name}"
-        await note(connection, EventKind.KEY_CREATED, actor, now, account_id, subject)
+        await add_event(connection, EventKind.KEY_CREATED, actor, now, account_id, subject)
         return key, secret
 
     async def _revoke(

@@ -21,7 +21,7 @@ from store.accounts.accounts import (
     lock_account,
     to_account,
 )
-from store.accounts.audit import Actor, EventKind, check_pace, note
+from store.accounts.audit import Actor, EventKind, add_event, check_pace
 from store.accounts.credentials import end_feeds, new_feed_secret
 from store.accounts.sessions import check_owner
 from store.database import tables
@@ -141,7 +141,7 @@ class Screens(AccountRows):
             )
             name = made.scalar_one_or_none()
             if name is not None:
-                await note(connection, EventKind.FEED_CREATED, actor, now, account_id, name)
+                await add_event(connection, EventKind.FEED_CREATED, actor, now, account_id, name)
         return None if name is None else secret
 
     async def end_feed(self, account_id: int, number: int, *, actor: Actor) -> bool:

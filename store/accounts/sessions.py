@@ -22,7 +22,7 @@ from store.accounts.accounts import (
     to_account,
     utc_now,
 )
-from store.accounts.audit import MAX_TEXT, OPERATOR, Actor, EventKind, note
+from store.accounts.audit import MAX_TEXT, OPERATOR, Actor, EventKind, add_event
 from store.accounts.surplus import keep_newest
 from store.database import tables
 from store.database.database import Database
@@ -124,7 +124,7 @@ class Sessions(AccountRows):
                     proven_at=now,
                 )
             )
-            await note(connection, EventKind.SIGN_IN, actor, now, account_id)
+            await add_event(connection, EventKind.SIGN_IN, actor, now, account_id)
         return token
 
     async def note_failure(self, email: str, actor: Actor, subject: str = "") -> None:
@@ -138,7 +138,7 @@ class Sessions(AccountRows):
         query = query.with_for_update(read=True, key_share=True)
         async with self._database.write() as connection:
             account_id = await connection.scalar(query)
-            await note(
+            await add_event(
                 connection, EventKind.SIGN_IN_FAILED, actor, self._clock(), account_id, subject
             )
 
@@ -214,7 +214,7 @@ class Sessions(AccountRows):
         delete = sessions.delete().where(session).returning(sessions.c.account_id)
         account_id = await connection.scalar(delete)
         if account_id is not None:
-            await note(connection, kind, actor, self._clock(), account_id, subject)
+            await add_event(connection, kind, actor, self._clock(), account_id, subject)
         return account_id is not None
 
     async def _set(self, token: str, now: dt.datetime, **times: dt.datetime) -> bool:

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store.accounts.accounts import ACCOUNT, AccountRows, Clock, hash_secret, utc_now
-from store.accounts.audit import HOUR, Actor, EventKind, note
+from store.accounts.audit import HOUR, Actor, EventKind, add_event
 from store.accounts.credentials import (
     LIFETIMES,
     CredentialKind,
@@ -287,7 +287,7 @@ async def _note_issue(
     query = sa.select(grants.c.account_id, grants.c.prefix, grants.c.name)
     row = (await connection.execute(query.where(grants.c.id == grant_id))).one()
     subject = f"{row.prefix} {row.name}"
-    await note(connection, EventKind.TOKENS_ISSUED, actor, now, row.account_id, subject)
+    await add_event(connection, EventKind.TOKENS_ISSUED, actor, now, row.account_id, subject)
 
 
 async def _revoke_if_used(

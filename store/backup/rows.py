@@ -18,7 +18,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store.accounts.accounts import utc_now
-from store.accounts.audit import OPERATOR, EventKind, note
+from store.accounts.audit import OPERATOR, EventKind, add_event
 from store.database import migration
 from store.database.tables import OWN, audit
 from store.errors import BackupError, DatabaseMovedError, MissingTablesError
@@ -150,7 +150,7 @@ async def mark_restored(connection: AsyncConnection, mark: str) -> None:
     """Note in the audit log that the rows were restored, under a mark by which a killed restore is
     known.
     """
-    await note(connection, EventKind.RESTORED, OPERATOR, utc_now(), subject=mark)
+    await add_event(connection, EventKind.RESTORED, OPERATOR, utc_now(), subject=mark)
 
 
 async def newest_mark(connection: AsyncConnection) -> str | None:

@@ -9,13 +9,13 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from mcp_server.calls.errors import ApiError, PageRefusal
-from mcp_server.http.application import AGENT_PATHS, OAUTH_PATHS
+from mcp_server.http.application import API_PATHS, OAUTH_PATHS
 from mcp_server.http.requests import is_below, prefers_html
 from mcp_server.http.responses import error_response
 from mcp_server.limits.limits import Limiter
 from screener.web.site.pages import Page, Pages
 
-PROGRAMS = (*AGENT_PATHS, *OAUTH_PATHS, "/.well-known")
+PROGRAMS = (*API_PATHS, *OAUTH_PATHS, "/.well-known")
 
 SENTENCES = {
     404: "There is no such page. Check the URL.",

@@ -251,7 +251,7 @@ async def test_a_sealed_answer_is_made_once_for_each_way_to_ask(gate: Gate) -> N
 
 
 async def test_a_list_of_tracked_symbols_is_of_those_asked_for_that_are_tracked(gate: Gate) -> None:
-    operation = gate.operation(arguments=ListArguments, sealed=True)
+    operation = gate.operation(arguments=ListArguments, cacheable=True)
     await track(gate, "AAPL", "IBM")
 
     await gate.call(operation, {"tracked": True})
@@ -272,7 +272,7 @@ async def test_a_call_that_began_before_a_new_night_is_answered_from_the_old_one
             await gate.services.active_night.poll()
             return await gate.answer(call)
 
-        operation = gate.operation(handler=slow, sealed=True)
+        operation = gate.operation(handler=slow, cacheable=True)
         bodies = [(await gate.call(operation)).answer.body for _ in range(3)]
 
     assert bodies == [b"1", b"2", b"2"]

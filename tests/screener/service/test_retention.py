@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from screener.service.parts import AccountStore
 from screener.settings.settings import Settings, SettingsError, load_settings
 from store.accounts.accounts import AccountPlan, Accounts, utc_now
-from store.accounts.audit import OPERATOR, EventKind, note
+from store.accounts.audit import OPERATOR, EventKind, add_event
 from store.accounts.retention import Sweeper
 from store.database import tables
 from store.database.database import Database
@@ -37,7 +37,9 @@ def furnish(folder: Path) -> None:
         async with database.write() as connection:
             for age in (29, 31):
                 at = now - age * DAY
-                await note(connection, EventKind.PLAN_CHANGED, OPERATOR, at, account.id, f"{age}")
+                await add_event(
+                    connection, EventKind.PLAN_CHANGED, OPERATOR, at, account.id, f"{age}"
+                )
             for age in (9, 12):
                 use = {"key_prefix": "k", "operation": "me", "client": "", "host": "", "calls": 1}
                 day = {"day": (now - age * DAY).date(), "last_at": now, "account_id": account.id}

@@ -8,7 +8,7 @@ import pytest
 
 from screener.web.account.account import ACTIVITY, EVENTS_A_PAGE, WORDS, agent_name, browser_of
 from store.accounts.accounts import Account, utc_now
-from store.accounts.audit import Actor, EventKind, note
+from store.accounts.audit import Actor, EventKind, add_event
 from store.database.database import Database
 from tests.screener.web.browser import FIREFOX, SAFARI, Browser
 from tests.screener.web.people import authorize_address, events_of, new_app, new_person, signed_in
@@ -26,7 +26,7 @@ def add_events(
     async def work(database: Database) -> None:
         async with database.write() as connection:
             for number in range(count):
-                await note(connection, kind, actor, utc_now(), account.id, f"event {number}")
+                await add_event(connection, kind, actor, utc_now(), account.id, f"event {number}")
 
     on_database(service, work)
 

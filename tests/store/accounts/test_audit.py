@@ -20,7 +20,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from oauth.authorization import Authorization
 from store.accounts import retention
 from store.accounts.accounts import AccountPlan, Accounts, hash_secret
-from store.accounts.audit import MAX_TEXT, Actor, AuditEvent, AuditLog, EventKind, note
+from store.accounts.audit import MAX_TEXT, Actor, AuditEvent, AuditLog, EventKind, add_event
 from store.accounts.grants import Grants
 from store.accounts.keys import Keys
 from store.accounts.sessions import Sessions, handle_of
@@ -340,7 +340,7 @@ async def test_a_new_account_does_not_see_what_its_number_did_before(house: Hous
 async def test_long_texts_are_cut(house: House) -> None:
     actor = Actor("stranger", "192.0.2.1", "a" * 1000)
     async with house.database.write() as connection:
-        await note(connection, EventKind.SIGN_IN_FAILED, actor, START, subject="b" * 1000)
+        await add_event(connection, EventKind.SIGN_IN_FAILED, actor, START, subject="b" * 1000)
 
     (event,) = await house.log.events(kind=EventKind.SIGN_IN_FAILED)
     assert (len(event.agent), len(event.subject), event.email) == (MAX_TEXT, MAX_TEXT, None)
@@ -384,7 +384,7 @@ async def test_above_the_bound_strangers_give_way_first_then_the_busiest_account
             *[(Actor("stranger"), house.account_id)] * 20,
             *[(Actor("stranger"), None)] * 20,
         ]:
-            await note(connection, EventKind.SIGN_IN_FAILED, actor, START, account_id)
+            await add_event(connection, EventKind.SIGN_IN_FAILED, actor, START, account_id)
     kinds = (EventKind.SIGN_IN, EventKind.KEY_CREATED)
     ada = [await house.log.events(kind=kind) for kind in kinds]
     count = len(await house.log.events())

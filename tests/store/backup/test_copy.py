@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from store.accounts.accounts import AccountPlan, Accounts, utc_now
-from store.accounts.audit import OPERATOR, EventKind, note
+from store.accounts.audit import OPERATOR, EventKind, add_event
 from store.accounts.keys import Keys
 from store.accounts.screens import Screens
 from store.accounts.watchlist import Watchlist
@@ -90,7 +90,9 @@ async def filled(database: Database) -> Database:
             line = {**use, "key_prefix": "k", "client": client, "host": "", "last_at": utc_now()}
             await connection.execute(tables.usage.insert().values(**line))
         for number in range(99):
-            await note(connection, EventKind.SIGN_IN, OPERATOR, utc_now(), 1, "x" * (2 * number))
+            await add_event(
+                connection, EventKind.SIGN_IN, OPERATOR, utc_now(), 1, "x" * (2 * number)
+            )
     return database
 
 
@@ -115,7 +117,7 @@ async def test_all_rows_are_copied_and_counted_and_the_copy_goes_on_as_a_new_dat
     added = await Accounts(second).add("new@example.com", AccountPlan.PREMIUM)
     assert added.id == 1 + len(before["accounts"])
     async with second.write() as connection:
-        await note(connection, EventKind.SIGN_OUT, OPERATOR, utc_now(), 1)
+        await add_event(connection, EventKind.SIGN_OUT, OPERATOR, utc_now(), 1)
     with pytest.raises((DatabaseError, DBAPIError)) as refused:
         async with second.write() as connection:
             await connection.execute(tables.audit.update().values(subject="changed"))
@@ -210,7 +212,7 @@ async def test_a_database_with_a_row_is_not_copied_into(pair: tuple[Database, Da
     first, second = pair
     await second.migrate()
     async with second.write() as connection:
-        await note(connection, EventKind.SIGN_IN_FAILED, OPERATOR, utc_now())
+        await add_event(connection, EventKind.SIGN_IN_FAILED, OPERATOR, utc_now())
     before = await rows_of(second)
 
     with pytest.raises(DatabaseError, match="table audit"):
@@ -263,7 +265,7 @@ async def test_a_file_that_is_not_there_is_not_made(new: New, tmp_path: Path) ->
 async def test_one_that_is_in_use_is_not_copied_and_its_user_is_not_disturbed(new: New) -> None:
     first, second = await filled(await new("postgresql")), await new("sqlite")
     async with first.write() as connection:
-        await note(connection, EventKind.PLAN_CHANGED, OPERATOR, utc_now(), 1, "late")
+        await add_event(connection, EventKind.PLAN_CHANGED, OPERATOR, utc_now(), 1, "late")
         with pytest.raises(DatabaseError, match="stop the service"):
             await copy(first, second)
     assert await second.revision() is None
