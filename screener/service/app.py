@@ -63,7 +63,7 @@ from store.accounts.accounts import Clock, utc_now
 from store.accounts.principals import Principals
 from store.accounts.usage import UsageLog
 from store.accounts.watchlist import Watchlist
-from store.database.changes import feed_of
+from store.database.changes import changes_of
 from store.database.database import Database
 from store.errors import DatabaseUnavailableError
 from store.folder.layout import DataFolder
@@ -178,7 +178,7 @@ def services_of(
             store.keys,
             store.tokens,
             watchlist,
-            feed_of(store.database),
+            changes_of(store.database),
             clock=store.clock,
             at_once=max(1, settings.database_pool // 2),
             seconds=settings.database_seconds,

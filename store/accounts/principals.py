@@ -20,7 +20,7 @@ from store.accounts.accounts import utc_now
 from store.accounts.keys import Keys, Principal
 from store.accounts.tokens import Tokens
 from store.accounts.watchlist import Watchlist
-from store.database.changes import ChangeFeed
+from store.database.changes import AccountChanges
 from store.database.database import POOL, SECONDS
 from store.errors import DatabaseUnavailableError
 
@@ -48,7 +48,7 @@ class Principals:
         keys: Keys,
         tokens: Tokens,
         watchlist: Watchlist,
-        changes: ChangeFeed,
+        changes: AccountChanges,
         *,
         clock: Callable[[], dt.datetime] = utc_now,
         kept_bytes: int = KEPT_BYTES,
@@ -85,14 +85,14 @@ class Principals:
             DatabaseUnavailableError: the credential could not be looked up.
         """
         changes = self.changes
-        if not changes.looked:
+        if not changes.looks_this_turn:
             changes.look()
         digest = hashlib.sha256(credential.encode()).digest()  # the cache holds no secrets
-        if changes.count is not None:
+        if changes.newest is not None:
             number, kept = self._kept.get(digest, NOTHING)
             if (
                 kept is not None
-                and number >= changes.of.get(kept.account.id, changes.of_all)
+                and number >= changes.newest_of.get(kept.account.id, changes.newest_of_all)
                 and (kept.expires_at is None or kept.expires_at > self._clock())
             ):
                 principals_cache.hits += 1
@@ -108,23 +108,25 @@ class Principals:
             DatabaseUnavailableError: the symbols could not be looked up.
         """
         changes, account_id = self.changes, principal.account.id
-        if not changes.looked:
+        if not changes.looks_this_turn:
             changes.look()
-        count = changes.count
-        if count is not None:
+        newest = changes.newest
+        if newest is not None:
             number, kept = self._kept.get(account_id, NOTHING)
-            if kept is not None and number >= changes.of.get(account_id, changes.of_all):
+            if kept is not None and number >= changes.newest_of.get(
+                account_id, changes.newest_of_all
+            ):
                 found: tuple[str, ...] = kept
                 return found
         symbols = tuple(await self._watchlist.symbols(account_id))
-        if count is not None:
-            self._kept[account_id] = count, symbols
+        if newest is not None:
+            self._kept[account_id] = newest, symbols
         return symbols
 
     async def _look_up(self, credential: str, digest: bytes) -> Principal | None:
         """Look a credential up and keep what was found, as of the changes before."""
-        count = self.changes.count
-        if count is not None and self._unknown.get(digest) == count:
+        newest = self.changes.newest
+        if newest is not None and self._unknown.get(digest) == newest:
             return None
         is_key = credential.startswith(self.prefix)
         look_up = self._keys.principal if is_key else self._tokens.principal
@@ -135,10 +137,10 @@ class Principals:
             self._turns.release()
         if found is None:
             self._kept.pop(digest, None)
-        if count is not None and found is None:
-            self._unknown[digest] = count
-        elif count is not None:
-            self._kept[digest] = count, found
+        if newest is not None and found is None:
+            self._unknown[digest] = newest
+        elif newest is not None:
+            self._kept[digest] = newest, found
         return found
 
     async def _wait(self) -> None:

@@ -1,6 +1,6 @@
 """Changes of accounts: whose credentials, plan or tracked symbols have changed, whoever did it.
 
-The numbers of changes only grow. What was looked up when `count` was the newest one is true until
+The numbers of changes only grow. What was looked up when `newest` was such a number is true until
 its account has a newer one. Whoever needs to know looks, but once in a turn of the event loop: a
 request that comes after a change is read in a later turn.
 """
@@ -64,17 +64,17 @@ POLL = """
 log = logging.getLogger(__name__)
 
 
-class ChangeFeed(ABC):
+class AccountChanges(ABC):
     """What has changed so far. The attributes are read by whoever keeps what they tell of."""
 
     def __init__(self) -> None:
-        self.looked: list[bool] = []
+        self.looks_this_turn: list[bool] = []
         """Empty until somebody looks in this turn of the event loop."""
-        self.count: int | None = None
+        self.newest: int | None = None
         """The newest change at the last look; None if it is not known at once."""
-        self.of: dict[int, int] = {}
-        """The newest change of each account of which one was noted after `of_all`."""
-        self.of_all = 0
+        self.newest_of: dict[int, int] = {}
+        """The newest change of each account of which one was noted after `newest_of_all`."""
+        self.newest_of_all = 0
         """The newest change of all accounts."""
         self.fault: str | None = None
         """Why changes are noticed later than they should be; None if they are not. A sentence for
@@ -84,9 +84,9 @@ class ChangeFeed(ABC):
     def look(self) -> None:
         """Look what has changed, once in a turn of the event loop; takes some microseconds."""
         # Until the turn ends. Both methods are the interpreter's: this costs no call of ours.
-        asyncio.get_running_loop().call_soon(self.looked.clear)
-        self.looked.append(True)
-        self.count = self._newest()
+        asyncio.get_running_loop().call_soon(self.looks_this_turn.clear)
+        self.looks_this_turn.append(True)
+        self.newest = self._newest()
 
     @abstractmethod
     def _newest(self) -> int | None:
@@ -98,14 +98,14 @@ class ChangeFeed(ABC):
 
     def note(self, accounts: Collection[int], number: int) -> None:
         """Note that accounts have changed."""
-        if ALL in accounts or len(self.of) + len(accounts) > MAX_KEPT:
-            self.of.clear()
-            self.of_all = number
+        if ALL in accounts or len(self.newest_of) + len(accounts) > MAX_KEPT:
+            self.newest_of.clear()
+            self.newest_of_all = number
         else:
-            self.of.update(dict.fromkeys(accounts, number))
+            self.newest_of.update(dict.fromkeys(accounts, number))
 
 
-class CountedFeed(ChangeFeed):
+class CountedChanges(AccountChanges):
     """SQLite's: triggers number the changes, whether made by this process, another worker, the
     operator's command line or a shell.
     """
@@ -133,7 +133,7 @@ class CountedFeed(ChangeFeed):
         return self._number if rows else None
 
 
-class NotifiedFeed(ChangeFeed):
+class NotifiedChanges(AccountChanges):
     """PostgreSQL's: changes numbered in memory, when the server tells of them or a question finds
     them.
 
@@ -217,8 +217,8 @@ class NotifiedFeed(ChangeFeed):
         return self._asked_at is not None and now - self._asked_at <= FRESH_SECONDS
 
 
-def feed_of(database: Database) -> ChangeFeed:
+def changes_of(database: Database) -> AccountChanges:
     """The changes of a database, as its engine tells them."""
     if database.server is None:
-        return CountedFeed(database)
-    return NotifiedFeed(database, database.server)
+        return CountedChanges(database)
+    return NotifiedChanges(database, database.server)

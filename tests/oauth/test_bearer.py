@@ -22,7 +22,7 @@ from store.accounts.keys import Keys
 from store.accounts.principals import Principals
 from store.accounts.tokens import Tokens
 from store.accounts.watchlist import Watchlist
-from store.database.changes import feed_of
+from store.database.changes import changes_of
 from tests.accounts import accounts_in
 from tests.agent import INITIALIZE, message
 from tests.oauth.conversation import Host, LaterClock, new_host
@@ -303,7 +303,7 @@ async def test_one_well_formed_field_opens_the_account_of_a_live_key(
     """A field has at most 512 bytes."""
     async with accounts_in(tmp_path) as database:
         keys = Keys(database)
-        parts = (Tokens(database), Watchlist(database), feed_of(database))
+        parts = (Tokens(database), Watchlist(database), changes_of(database))
         await Accounts(database).add("ada@example.com", AccountPlan.PREMIUM)
         _, secret = await keys.create("ada@example.com", "laptop")
         sent = [(b"authorization", each.replace(b"KEY", secret.encode())) for each in credentials]

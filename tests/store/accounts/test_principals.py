@@ -27,7 +27,7 @@ from store.accounts.principals import PRINCIPAL_BYTES, SYMBOL_BYTES, Principals
 from store.accounts.tokens import TokenPair, Tokens
 from store.accounts.watchlist import Watchlist
 from store.database import changes as feed
-from store.database.changes import ChangeFeed, feed_of
+from store.database.changes import AccountChanges, changes_of
 from store.database.database import Database
 from store.database.migration import drop
 from store.errors import DatabaseUnavailableError
@@ -72,7 +72,7 @@ class House:
         self.accounts, self.watchlist = Accounts(database), Watchlist(database)
         self.keys, self.grants = Keys(database, clock=clock), Grants(database, clock=clock)
         self.tokens = Tokens(database, clock=clock)
-        self.changes: ChangeFeed = feed_of(database)
+        self.changes: AccountChanges = changes_of(database)
         self.principals = self.new_principals()
 
     def new_principals(self, **bounds: Any) -> Principals:
@@ -99,7 +99,7 @@ class House:
     def newest(self) -> int | None:
         """The number of the newest change; None while it is not known."""
         self.changes.look()
-        return self.changes.count
+        return self.changes.newest
 
     @asynccontextmanager
     async def noticing(self) -> AsyncIterator[None]:
@@ -349,7 +349,7 @@ async def test_of_more_accounts_than_are_known_all_count_as_changed(
 
     await check_all_is_seen(house, "UPDATE accounts SET plan = 'none'")
 
-    assert len(house.changes.of) <= 1
+    assert len(house.changes.newest_of) <= 1
 
 
 @ON_ONE

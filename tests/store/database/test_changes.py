@@ -16,7 +16,7 @@ from store.accounts.accounts import AccountPlan, Accounts, utc_now
 from store.accounts.watchlist import Watchlist
 from store.database import changes as feed
 from store.database import tables
-from store.database.changes import FRESH_SECONDS, NotifiedFeed, feed_of
+from store.database.changes import FRESH_SECONDS, NotifiedChanges, changes_of
 from store.database.database import Database
 from store.errors import DatabaseUnavailableError
 from tests.accounts import count_of, swept
@@ -39,17 +39,17 @@ async def until(condition: Callable[[], bool], seconds: float = SECONDS) -> floa
     return asyncio.get_running_loop().time() - began
 
 
-def newest(changes: NotifiedFeed) -> int | None:
+def newest(changes: NotifiedChanges) -> int | None:
     """The number of the newest change; None while it is not known."""
     changes.look()
-    return changes.count
+    return changes.newest
 
 
 @asynccontextmanager
-async def watching(database: Database) -> AsyncIterator[NotifiedFeed]:
+async def watching(database: Database) -> AsyncIterator[NotifiedChanges]:
     """The changes of a database, watched within the block."""
-    changes = feed_of(database)
-    assert isinstance(changes, NotifiedFeed)
+    changes = changes_of(database)
+    assert isinstance(changes, NotifiedChanges)
     task = asyncio.create_task(changes.keep_watching())
     await until(lambda: newest(changes) is not None, 10)
     yield changes
@@ -89,7 +89,7 @@ async def change(operator: Database) -> None:
     await Accounts(operator).set_plan(ADA, AccountPlan.NONE)
 
 
-def forgets(changes: NotifiedFeed) -> Callable[[], bool]:
+def forgets(changes: NotifiedChanges) -> Callable[[], bool]:
     """Whether what was kept until now is kept no more."""
     before = newest(changes)
     return lambda: newest(changes) != before
@@ -112,11 +112,11 @@ async def test_what_changes_very_many_accounts_at_once_changes_all(
     database: Database, operator: Database, statement: str, of_all: bool
 ) -> None:
     async with watching(database) as changes:
-        before, has_forgotten = changes.of_all, forgets(changes)
+        before, has_forgotten = changes.newest_of_all, forgets(changes)
         async with operator.write() as connection:
             await connection.execute(sa.text(statement))
         await until(has_forgotten)
-        assert (changes.of_all > before) is of_all
+        assert (changes.newest_of_all > before) is of_all
 
 
 async def test_what_is_rolled_back_or_decides_nothing_is_not_told(
@@ -172,15 +172,15 @@ async def test_changes_that_no_notification_tells_are_found_once_their_transacti
 
 
 async def test_nothing_counts_while_nobody_watches(database: Database, operator: Database) -> None:
-    changes = feed_of(database)
-    assert isinstance(changes, NotifiedFeed)
+    changes = changes_of(database)
+    assert isinstance(changes, NotifiedChanges)
     assert newest(changes) is None
 
 
 async def test_an_answer_counts_for_a_moment_only(operator: Database) -> None:
     now = 0.0
     assert operator.server is not None
-    changes = NotifiedFeed(operator, operator.server, clock=lambda: now)
+    changes = NotifiedChanges(operator, operator.server, clock=lambda: now)
     task = asyncio.create_task(changes.keep_watching())
     await until(lambda: newest(changes) is not None, 10)
     task.cancel()
