@@ -14,7 +14,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from screener.commands.bars_options import BarsOptions
-from screener.commands.nightly import order_of, seal
+from screener.commands.nightly import make_and_publish, order_of
 from screener.nightly.detector.parameters import Parameters
 from screener.settings.settings import Settings
 from tests.counting import backend as backend
@@ -97,13 +97,13 @@ def seal_night(folder: Path) -> None:
     """Seal the tests' night: the sample's bars, by lenient rules."""
     settings = Settings(data_dir=folder)
     order = order_of(settings, BarsOptions(session=NIGHT_SESSION))
-    seal(settings, replace(order, parameters=CROWDED))
+    make_and_publish(settings, replace(order, parameters=CROWDED))
 
 
 def seal_sample(folder: Path) -> None:
     """Seal the sample night in a folder as the product makes it."""
     settings = Settings(data_dir=folder)
-    seal(settings, order_of(settings))
+    make_and_publish(settings, order_of(settings))
 
 
 @pytest.fixture(scope="session")

@@ -158,7 +158,7 @@ class Work:
         return there
 
 
-def seal(
+def make_and_publish(
     settings: Settings, order: Order, step: Step = silent, leave_out: LeaveOut | None = None
 ) -> tuple[Manifest, Report]:
     """Make the night of an order and publish it in the configured data folder, whose lock is held.

@@ -30,11 +30,11 @@ def seal_first_night(settings: Settings) -> None:
         check_active_night(settings)
         return
     # Imported where it is needed: a process that only serves does without numba and Polars.
-    from screener.commands.nightly import order_of, seal
+    from screener.commands.nightly import make_and_publish, order_of
     from screener.service.recording import recorded
 
     with watched() as watch, recorded(settings, SAMPLE, watch) as step:
-        step.publish(*seal(settings, order_of(settings), step, step.leave_out))
+        step.note_published(*make_and_publish(settings, order_of(settings), step, step.leave_out))
 
 
 async def first_account(settings: Settings, tracked: Sequence[str]) -> tuple[str, str] | None:

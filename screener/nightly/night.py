@@ -163,8 +163,8 @@ class NightRun:
         detector = order.parameters.detector
         follow_up = FollowUp.of(analyses, as_of, last, detector)
         statistics = Statistics(analyses, returns, as_of, detector, follow_up.as_served())
-        candidates = _write_patterns(writer, analyses, statistics)
-        _write_scan(writer, candidates)
+        ranked = _write_patterns(writer, analyses, statistics)
+        _write_scan(writer, ranked)
         _write_statistics(writer, analyses, statistics)
         writer.add_examples()
         writer.add_changes(
@@ -172,9 +172,7 @@ class NightRun:
             follow_up.changes,
             detector_changed=follow_up.detector_changed,
         )
-        report = Report.of(
-            analyses, statistics, candidates, order.adjustment, self.chosen, follow_up
-        )
+        report = Report.of(analyses, statistics, ranked, order.adjustment, self.chosen, follow_up)
         if abroad := {a.symbol: a.currency for a in analyses if a.currency != DOLLARS}:
             writer.add_meta("currencies", abroad)
         ended = {a.symbol: a.last_bar for a in analyses if not a.covered and a.last_bar is not None}
@@ -318,8 +316,8 @@ def _write_patterns(
     """Add the setups of every symbol, and return them."""
     everyone = []
     for analysis in analyses:
-        candidates = statistics.ranked(analysis)
-        setups = [candidate.setup for candidate in candidates]
+        ranked = statistics.ranked(analysis)
+        setups = [each.setup for each in ranked]
         if analysis.bars or not analysis.covered:
             writer.add_patterns(
                 Patterns(
@@ -331,19 +329,19 @@ def _write_patterns(
             )
         if analysis.nearest is not None:
             writer.add_nearest(analysis.symbol, analysis.nearest)
-        for candidate, setup in zip(candidates, setups, strict=True):
-            writer.add_setup(setup, candidate.formation.evidence)
-        everyone += candidates
+        for each, setup in zip(ranked, setups, strict=True):
+            writer.add_setup(setup, each.formation.evidence)
+        everyone += ranked
     return everyone
 
 
-def _write_scan(writer: BookWriter, candidates: Sequence[RankedSetup]) -> None:
+def _write_scan(writer: BookWriter, ranked: Sequence[RankedSetup]) -> None:
     """Add the setups in the order of the scan, with what it filters by."""
-    ranked = sorted(candidates, key=lambda candidate: candidate.order)
-    writer.add_scan(candidate.row(rank) for rank, candidate in enumerate(ranked, 1))
-    for name, values in number_columns(ranked).items():
+    in_order = sorted(ranked, key=lambda each: each.order)
+    writer.add_scan(each.row(rank) for rank, each in enumerate(in_order, 1))
+    for name, values in number_columns(in_order).items():
         writer.add_numbers(name, values)
-    for name, labels in label_columns(ranked).items():
+    for name, labels in label_columns(in_order).items():
         writer.add_labels(name, labels)
 
 

@@ -50,7 +50,7 @@ class Report:
         cls,
         analyses: Sequence[Analysis],
         statistics: Statistics,
-        candidates: Sequence[RankedSetup],
+        ranked: Sequence[RankedSetup],
         adjustment: Adjustment,
         chosen: NightPlan,
         follow_up: FollowUp,
@@ -63,8 +63,8 @@ class Report:
             covered=sum(analysis.covered for analysis in analyses),
             refused=by_code({**refused_symbols, **chosen.refused}),
             found={a.symbol: a.findings for a in analyses if a.findings},
-            forming=_by_family(candidates, "forming"),
-            running=_by_family(candidates, "in_progress"),
+            forming=_by_family(ranked, "forming"),
+            running=_by_family(ranked, "in_progress"),
             families=statistics.entries(),
             dividend_adjusted=sum(
                 (a.adjustment or adjustment) == "split+div" for a in analyses if a.bars
@@ -107,8 +107,8 @@ class Report:
         }
 
 
-def _by_family(candidates: Sequence[RankedSetup], status: str) -> dict[Family, int]:
+def _by_family(ranked: Sequence[RankedSetup], status: str) -> dict[Family, int]:
     counted = Counter(
-        c.formation.setup.family for c in candidates if c.formation.setup.status == status
+        each.formation.setup.family for each in ranked if each.formation.setup.status == status
     )
     return {family: counted[family] for family in Family}

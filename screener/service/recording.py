@@ -36,7 +36,7 @@ class RunRecord:
         self._shown(name, done, total)
         self._recorder.step(name, done, total)
 
-    def publish(self, manifest: Manifest, report: Report) -> None:
+    def note_published(self, manifest: Manifest, report: Report) -> None:
         """Note the night that was published, and whom it left out."""
         version, left = manifest.data_version, report.refused
         self._recorder.end("published", data_version=version, left=left)

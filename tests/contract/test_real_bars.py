@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from screener.commands.bars_options import BarsOptions
-from screener.commands.nightly import Work, order_of, seal
+from screener.commands.nightly import Work, make_and_publish, order_of
 from screener.settings.settings import Settings
 from store.nights.nights import Nights
 from tests.conftest import CROWDED
@@ -41,7 +41,7 @@ def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         BarsOptions(str(BARS), reference=reference, session=session),
         work=Work(folder / "work"),
     )
-    seal(Settings(data_dir=folder), replace(order, parameters=CROWDED))
+    make_and_publish(Settings(data_dir=folder), replace(order, parameters=CROWDED))
     with serving(folder) as live:
         yield live
 

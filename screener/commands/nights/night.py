@@ -70,7 +70,7 @@ def nightly(
     screener nightly --bars ~/bars --exchange XNSE --dry-run
     """
     from screener.commands.analysis.origin import note_origin
-    from screener.commands.nightly import order_of, seal, try_out, working
+    from screener.commands.nightly import make_and_publish, order_of, try_out, working
     from screener.commands.nightly import wait_for_session as wait
     from screener.commands.nights.report import print_report
     from screener.commands.patterns.setups import print_forming
@@ -79,7 +79,7 @@ def nightly(
     from screener.service.recording import recorded
 
     chosen, bars, reference = settings(), options.bars, options.reference
-    with notifying(chosen, bars, reference, dry_run=dry_run) as publish:
+    with notifying(chosen, bars, reference, dry_run=dry_run) as tell:
         if wait_for_session:
             wait(dt.timedelta(minutes=settle_minutes), options.exchange)
         began = time.perf_counter()
@@ -96,10 +96,10 @@ def nightly(
             if dry_run:
                 manifest, report, fall = try_out(chosen, order, step)
             else:
-                manifest, report = seal(chosen, order, step, step.leave_out)
+                manifest, report = make_and_publish(chosen, order, step, step.leave_out)
                 note_origin(chosen, options, manifest)
-                step.publish(manifest, report)
-                publish(manifest, report)
+                step.note_published(manifest, report)
+                tell(manifest, report)
         print_report(manifest, report, time.perf_counter() - began, watch.seconds())
         if not dry_run:
             print_forming(chosen)

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from screener.commands.bars_options import BarsOptions
-from screener.commands.nightly import order_of, seal
+from screener.commands.nightly import make_and_publish, order_of
 from screener.commands.start import seal_first_night
 from screener.service.sharing import looking
 from screener.settings.settings import Settings, load_settings
@@ -45,7 +45,7 @@ def settings_of(folder: Path, share: Path | None = None) -> Settings:
 def made(settings: Settings, day: dt.date, *, only_new: bool = False) -> Manifest:
     """The night that a machine makes."""
     order = order_of(settings, BarsOptions(session=day, jobs=1))
-    return seal(settings, replace(order, only_new=only_new))[0]
+    return make_and_publish(settings, replace(order, only_new=only_new))[0]
 
 
 def test_any_machine_makes_the_next_night_with_the_bytes_of_one_alone(

@@ -16,7 +16,7 @@ from PIL import Image
 
 from mcp_server.charts.past import Past, marks_of, past_view
 from screener.commands.bars_options import BarsOptions
-from screener.commands.nightly import order_of, seal
+from screener.commands.nightly import make_and_publish, order_of
 from screener.settings.settings import Settings
 from store.ledger.ledger import Ledger
 from store.ledger.served import ServedSetup, TradeKey
@@ -43,7 +43,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("served")
     settings = Settings(data_dir=folder)
     earlier = order_of(settings, BarsOptions(session=RUNNING))
-    seal(settings, replace(earlier, parameters=CROWDED))
+    make_and_publish(settings, replace(earlier, parameters=CROWDED))
     seal_night(folder)
     return folder
 
