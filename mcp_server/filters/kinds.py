@@ -83,8 +83,8 @@ _ROWS = (
     _number(
         "dist_to_entry",
         "%",
-        "Absolute distance from the last price to the trigger, also of a running trade, whose gain "
-        "is from its entry.",
+        "Absolute distance from the last price to the trigger, also in open trades (gain counts "
+        "from the entry).",
     ),
     _number(
         "min_win_rate",

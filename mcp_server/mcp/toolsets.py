@@ -112,13 +112,13 @@ SEVEN = _named(
     _tool(
         "get_ticker_patterns",
         "Current chart patterns",
-        "Every current setup of one tracked ticker: lines, trigger rule, plans (two of a "
+        "Every current setup of one tracked ticker: lines, trigger rule, plans (two for a "
         "symmetrical triangle) and past results of the pattern. In open trades stop, "
         "target, gain_pct and gain_r are measured from entry_price. R is the distance from entry "
         "to stop. `track_record.family` and `.ticker`: win_rate_pct with sample_size and "
         "avg_loss_pct. expected_r is avg_r, capped and shrunk by 60 trades, a ticker's "
-        "toward its family's (no result of the ticker), and includes market drift: give it only "
-        "with lift_r, the excess R over random entries, and its verdict, and do not subtract "
+        "toward its family's (not the ticker's own result), and includes market drift: give it "
+        "only with lift_r, the excess R over random entries, and its verdict, and do not subtract "
         "placebo_avg_r (random entries). For a triangle quote by_direction, not "
         "the whole record. attempt.number above 1: a later attempt, not counted in records; the "
         "first may have had another direction or family (its lineage_id in get_pattern_history). "
@@ -131,10 +131,10 @@ SEVEN = _named(
         "Past occurrences",
         "The first breakout of each past pattern of one tracked ticker, without later attempts: "
         "entry, stop, target, exit, realized_move_pct (in the trade's favour), target_move_pct "
-        "(from the broken line, so a win is mostly less), r_multiple (unrealized_r while open). A "
+        "(from the broken line, so a win is usually less), r_multiple (unrealized_r while open). A "
         "gap beyond the stop fills at the open, one beyond the target at the target. exit_reason "
         "delisted: at the last close, a loss. `covered` false: usable bars end on last_bar_date, "
-        "and open trades may have ended. Their setup_ids are not for get_pattern_chart.",
+        "and open trades may have ended. Past setup_ids are not for get_pattern_chart.",
         *("symbol", "limit", "outcome", "family", "since", "until"),
     ),
     _tool(
@@ -168,7 +168,7 @@ SEVEN = _named(
         "with sample, average win and loss, R multiples. placebo_... are of random entries with "
         "the same stop and target distances; lift_r is the difference for the `compared` trades, "
         "with its standard error. by_direction: each direction of triangles, with its own summary. "
-        "as_served: live results of trades that nights showed before they ended.",
+        "as_served: live results of trades published before they ended.",
         "family",
     ),
     _tool(
@@ -234,7 +234,7 @@ _MORE = _named(
         "about odds: for those sort by -expected_r, and give it only with its scope and sample. A "
         "ticker's is drawn toward its family's with the weight of 60 trades: what the ticker "
         "earned itself is ticker_avg_r, shown when you sort by it. placebo_avg_r (random entries) "
-        "is of placebo_scope, verdict of win_rate_scope, so do not subtract. A triangle that may "
+        "covers placebo_scope, verdict covers win_rate_scope: do not subtract. A triangle that may "
         "break either way matches if one plan fulfils every condition; `notes` tells if it is the "
         "opposite_plan. Entry is the daily close beyond the moving trigger, not a touch. Open "
         "trades are listed only if `status` asks for them; `counts` counts them, but none that has "
@@ -249,7 +249,7 @@ _MORE = _named(
         "add_tickers",
         "Add tracked tickers",
         "Append tickers to the user's watchlist, all or nothing; the others stay. `not_covered`: "
-        "those that this night did not scan, so that no setup of them can come from it.",
+        "those that this night did not scan, so it has no setup for them.",
         "symbols",
         schemas=_symbols("Symbols to append."),
     ),
@@ -264,8 +264,8 @@ _MORE = _named(
         "get_universe",
         "Covered symbols",
         "The scanned symbols, with name and industry; look them up by symbol, first "
-        "letters, name or industry. `count` is of all matches, of which some may only resemble the "
-        "search: an industry is counted by a filter of the scan or by its rows.",
+        "letters, name or industry. `count` is of all matches, some only resembling the search; to "
+        "count an industry, filter the scan or count its rows.",
         *("search", "limit", "offset", "rows"),
         operation="universe",
         defaults={"limit": 20, "rows": "compact"},

@@ -74,9 +74,9 @@ def check_rights(principal: Principal | None, offer: Offer, *, changes: bool) ->
             "forbidden",
             "This key may only read; the tracked list stays as it is.",
             fix="Use a key that may change the list: the owner makes one under /keys, or connects "
-            "the app again without the choice to only read.",
+            "the app again without choosing read-only.",
             tool_fix="Ask the owner to change the list under /watchlist, or to connect you again "
-            "without the choice to only read; every reading tool works as before.",
+            "without choosing read-only; every reading tool works as before.",
         )
 
 

@@ -307,7 +307,7 @@ class ScanArguments(ListArguments):
     min_sample: Annotated[
         int | None,
         _clamped(0, MAX_OFFSET),
-        Field(description="Least win_rate_trades: of the ticker or, usually, its family."),
+        Field(description="Minimum win_rate_trades: of the ticker or, usually, its family."),
     ] = None
     limit: Limit = 50
     offset: Offset = 0
@@ -319,7 +319,7 @@ class ScanSetupsArguments(ScanArguments):
     rows: Annotated[
         Literal["compact", "full"],
         Choice,
-        Field(description="compact, or full: at most 20, family records once."),
+        Field(description="compact; or full: at most 20 rows, family records once."),
     ] = "compact"
 
 

@@ -70,8 +70,8 @@ async def suggesting(directory: SymbolSearch) -> AsyncIterator[None]:
 
 
 NO_SETUP = (
-    "It has no setup tonight, at most past trades: leave it out, or use another symbol that the "
-    "user means, unless these are wanted."
+    "It has no setup tonight, at most past trades: unless these are wanted, leave it out or use "
+    "the symbol that the user meant."
 )
 
 

@@ -30,8 +30,8 @@ def chart(
     bars: Annotated[
         str | None,
         typer.Option(
-            help="Where a --trade is that is older than what the night keeps, as for `nightly`; if "
-            "left out, what the night was made from."
+            help="Bars of a --trade older than the night keeps, as for `nightly`; if left out, "
+            "those that the night was made from."
         ),
     ] = None,
     target: Annotated[

@@ -191,7 +191,7 @@ class Settings(BaseSettings):
     refresh_leeway_seconds: int = Field(default=0, ge=0, le=60)
     """Seconds in which a refresh token, shown again, gives the same tokens again."""
     session_quorum: float = Field(default=0.8, gt=0, le=1)
-    """Share of the active symbols that must have a session before a night is as of it."""
+    """Share of the active symbols that must have a session before a night is made for it."""
     behind_limit: float = Field(default=0.1, ge=0, le=1)
     """A night is held back if a larger share of the active symbols is behind it."""
     running_sessions: int = Field(default=120, ge=1, le=MAX_DAYS)

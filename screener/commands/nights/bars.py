@@ -75,7 +75,7 @@ def fetch(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
-    """Download daily bars from Yahoo or a crypto exchange, as far as they are missing.
+    """Download missing daily bars from Yahoo or a crypto exchange.
 
     Then make a night with `screener nightly --bars FOLDER`. If some symbols fail, the others are
     still fetched. The exit code is 1 if some are missing, 2 if all are, and 130 after Ctrl-C. Run

@@ -72,7 +72,7 @@ def show(
         str, typer.Argument(metavar="NUMBER|VERSION", help="An object's number, or a data_version.")
     ],
 ) -> None:
-    """Print one object of the ledger as lines of JSON; for a version, the newest about it."""
+    """Print one object of the ledger as lines of JSON; for a version, its newest object."""
     import orjson
 
     ledger = _ledger()

@@ -45,7 +45,10 @@ def nightly(
         bool, typer.Option(help="Wait for the end of the current session first.")
     ] = False,
     settle_minutes: Annotated[
-        int, typer.Option(min=0, help="With --wait: minutes after the close until bars are final.")
+        int,
+        typer.Option(
+            min=0, help="With --wait-for-session: minutes after the close until bars are final."
+        ),
     ] = 60,
     dry_run: Annotated[
         bool, typer.Option(help="Publish nothing; only print what would change.")

@@ -224,8 +224,8 @@ async def test_a_database_that_goes_away_during_a_call_is_a_busy_service(
     assert caplog.messages == ["test was not answered: It does not answer."]
 
 
-async def test_a_sealed_answer_is_made_once_for_each_way_to_ask(gate: Gate) -> None:
-    row = {"arguments": SymbolArguments, "access": "keyless", "sealed": True}
+async def test_a_cacheable_answer_is_made_once_for_each_way_to_ask(gate: Gate) -> None:
+    row = {"arguments": SymbolArguments, "access": "keyless", "cacheable": True}
     operation, other = gate.operation(name="a", pictured=True, **row), gate.operation(**row)
     aapl, stranger = {"symbol": "AAPL"}, Caller("192.0.2.1")
 
