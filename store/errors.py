@@ -114,7 +114,9 @@ class TooOftenError(StoreError):
     """An account did something as often as it may within an hour."""
 
     def __init__(self, wait: int) -> None:
-        super().__init__(f"Too many attempts in an hour. Wait {-(-wait // 60)} min and try again.")
+        super().__init__(
+            f"This is as often as allowed within an hour. Wait {-(-wait // 60)} min and try again."
+        )
         self.wait = wait
         """Seconds until it may do it again."""
 

@@ -20,6 +20,15 @@ from mcp_server.filters.kinds import KINDS, FilterKind, Period
 
 MAX_PREDICATES = 50
 
+UNITS = {
+    "%": "per cent",
+    "$": "US dollars",
+    "x": "multiples",
+    "ratio": "multiples",
+    "0..100": "points from 0 to 100",
+}
+"""The units of kinds in words, where they are signs."""
+
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
     "<=": operator.le,
@@ -137,7 +146,9 @@ def read_predicate(kind: FilterKind, raw: Mapping[str, object]) -> Predicate:
         raise PredicateError(f"takes only {', '.join(sorted(takes))}")
     period = _read_period(kind, raw.get("period")) if kind.periods else None
     if kind.takes == "number":
-        return Predicate(kind, _read_op(raw.get("op")), _read_number(raw.get("value")), period)
+        return Predicate(
+            kind, _read_op(raw.get("op")), _read_number(kind, raw.get("value")), period
+        )
     if kind.takes == "boolean":
         return Predicate(kind, None, _read_boolean(raw.get("value")), period)
     return Predicate(kind, None, _read_choice(kind, raw.get("value")), period)
@@ -149,9 +160,9 @@ def _read_op(raw: object) -> str:
     return raw
 
 
-def _read_number(raw: object) -> float | int:
+def _read_number(kind: FilterKind, raw: object) -> float | int:
     if isinstance(raw, bool) or not isinstance(raw, int | float) or not math.isfinite(raw):
-        raise PredicateError("value must be a number")
+        raise PredicateError(f"value must be a number, in {UNITS.get(kind.unit, kind.unit)}")
     number = float(raw) + 0.0
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
 

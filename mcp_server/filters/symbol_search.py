@@ -16,6 +16,8 @@ from string import ascii_lowercase
 from typing import Final
 from unicodedata import combining, normalize
 
+from anyio.lowlevel import checkpoint
+
 from store.nights.book import Book, Entry, company_name, entries_of
 
 Rows = set[int]
@@ -45,6 +47,9 @@ MAX_WORDS: Final = 8
 
 MAX_QUERY: Final = 128
 """Characters of a text or a name that are read."""
+
+LOOKED_UP: Final = 20
+"""Most symbols of one call whose nearest known ones are looked up."""
 
 QUOTED: Final = r"(USD[CT]?|[BFT]?USD|EUR|GBP|BTC)(\.\w+)?"
 """What a pair of a coin has behind it: its currency, and what kind of contract it is."""
@@ -231,6 +236,16 @@ def _slips(key: str) -> set[str]:
     single = {begin + end[1:] for begin, end in cuts if end and begin.endswith(end[0])}
     doubled = {one[: n + 1] + one[n:] for one in single for n in range(len(one))}
     return swapped | shorter | longer | doubled
+
+
+async def nearest_of(directory: SymbolSearch, wrong: Sequence[str]) -> dict[str, list[str]]:
+    """The known symbols that are nearest to each of some others, of the first `LOOKED_UP`."""
+    nearest = {}
+    for symbol in wrong[:LOOKED_UP]:
+        if known := directory.nearest(symbol):
+            nearest[symbol] = known
+        await checkpoint()  # a look-up may take some milliseconds: others go on in between
+    return nearest
 
 
 def _brevity(entry: Entry) -> tuple[int, int, str]:

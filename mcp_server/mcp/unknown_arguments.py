@@ -29,7 +29,10 @@ MAX_NAMED = 20
 LIKE = 0.75
 """The least similarity of a name that is nearly another: one edit in 4 letters, two in 8."""
 
-WHOLE = ("min", "max", "as_of", "within", "near", "last", "latest")
+WHOLE = (
+    *("min", "max", "as_of", "within", "near", "last", "latest", "today", "new", "open", "closed"),
+    *("long", "short", "mine", "result", "results", "wins", "universe", "class"),
+)
 """Names that are conditions only as a whole: their words also stand in what hosts add."""
 
 BRIEF = 3
@@ -37,7 +40,12 @@ BRIEF = 3
 
 MEANT = {
     **dict.fromkeys(("symbols", "ticker", "tickers"), "symbol"),
-    "sector": "industry",
+    **dict.fromkeys(("sector", "sectors", "industries"), "industry"),
+    **dict.fromkeys(("side", "bias", "trend"), "direction"),
+    **dict.fromkeys(("watchlist", "my_watchlist", "portfolio", "my_symbols"), "tracked"),
+    **dict.fromkeys(("mcap", "cap", "marketcap"), "market_cap"),
+    **dict.fromkeys(("asset_class", "class", "crypto", "stocks", "etfs"), "asset_type"),
+    "result": "outcome",
     "state": "status",
     **dict.fromkeys(("query", "q", "name", "text"), "search"),
     **dict.fromkeys(("families", "pattern_family"), "family"),
@@ -65,7 +73,15 @@ CONDITIONS = frozenset(
         *("filter", "query", "condition", "conditions", "state", "dry", "preview", "append"),
         *("period", "interval", "timeframe", "lookback", "range", "between", "minimum", "maximum"),
         *("bullish", "bearish", "winners", "losers", "trades", "region", "currency", "recent"),
-        *("ascending", "descending"),
+        *("ascending", "descending", "bull", "bear", "uptrend", "downtrend"),
+        *("watchlist", "portfolio", "holding", "holdings", "favorites", "favourites", "owned"),
+        *("crypto", "coin", "coins", "stock", "stocks", "etf", "etfs", "equity", "equities"),
+        *("mcap", "capitalization", "liquid", "liquidity", "momentum"),
+        *("asof", "night", "tonight", "yesterday", "weekly", "monthly", "quarter"),
+        *("verdict", "won", "lost", "losses", "profit", "profitable", "pnl", "odds"),
+        *("breakout", "breakouts", "triggered", "expired", "fresh"),
+        *("wedge", "pennant", "flag", "sma", "ema", "macd", "overbought", "oversold"),
+        *("support", "resistance", "earnings", "dividend", "dividends", "best", "worst"),
         *("confirm", "keep", "merge", "mode", "replace", "type", "label", "pattern", "score"),
         *(word for name in KINDS for word in name.split("_")),
         *(

@@ -32,6 +32,10 @@ class Matches(NamedTuple):
     """By kind of filter: rows of the status, family and direction that have no number for it."""
     alone: Sequence[tuple[str, int]] = ()
     """How many rows of the status each condition keeps by itself, if nothing matches."""
+    unvalued: Sequence[tuple[str, int]] = ()
+    """Kinds of filter for which none of so many rows has a value: those that fulfil all other
+    conditions, if nothing matches.
+    """
 
     def groups(self, status: str) -> Sequence[Mask]:
         """The rows of a status, in groups that are listed one after the other."""
@@ -49,8 +53,8 @@ class Side(NamedTuple):
     features: FeatureTable
     rows: Mask
     """Those that have this plan."""
-    plain: Sequence[Condition]
-    predicates: Sequence[Condition]
+    plain: list[Condition]
+    predicates: list[tuple[Predicate, Mask]]
 
     @property
     def conditions(self) -> Sequence[Condition]:
@@ -79,8 +83,11 @@ def select(book: Book, arguments: ScanArguments) -> Matches:
         by_second = found[1] & (~found[0] | _is_second_first(features, arguments))
     missing = dict(_lacking(sides, arguments.filters, of_status))
     without = {kind: count for kind, count in missing.items() if count}
-    alone = () if (matching & of_status).any() else list(_alone(sides, of_status))
-    return Matches(matching & forming, matching & running, by_second, without, alone)
+    matches = Matches(matching & forming, matching & running, by_second, without)
+    if (matching & of_status).any():
+        return matches
+    alone, unvalued = (list(tell(sides, of_status)) for tell in (_alone, _unvalued))
+    return matches._replace(alone=alone, unvalued=unvalued)
 
 
 def _sides(book: Book, arguments: ScanArguments) -> list[Side]:
@@ -103,6 +110,21 @@ def _alone(sides: Sequence[Side], of_status: Mask) -> Iterator[tuple[str, int]]:
     for same in zip(*(side.conditions for side in sides), strict=True):
         kept = (side.rows & mask for side, (_, mask) in zip(sides, same, strict=True))
         yield str(same[0][0]), size(of_status & reduce(or_, kept))
+
+
+def _unvalued(sides: Sequence[Side], of_status: Mask) -> Iterator[tuple[str, int]]:
+    """The kinds of which no row has a value that fulfils all other conditions, with the number of
+    these.
+    """
+    for at, (predicate, _) in enumerate(sides[0].predicates):
+        others = [
+            of_status
+            & side.all_of((*side.plain, *side.predicates[:at], *side.predicates[at + 1 :]))
+            for side in sides
+        ]
+        count = size(reduce(or_, others))
+        if count and not _valued(sides, others, predicate.column):
+            yield predicate.kind.name, count
 
 
 def wanted_of(arguments: ScanArguments) -> str | None:
@@ -136,13 +158,15 @@ def _plain_conditions(
     if arguments.symbols is not None:
         asked_for = frozenset(arguments.symbols)
         listed = np.array([view.symbol in asked_for for view in book.scan.rows])
-        yield "the list of symbols", listed
+        yield "tracked" if arguments.tracked else "the list of symbols", listed
     if arguments.min_sample is not None:
         enough = features.numbers["sample"] >= arguments.min_sample
         yield f"min_sample {arguments.min_sample}", enough
     if (most := arguments.max_distance_pct) is not None:
         near = features.numbers["dist_to_entry"] <= most
-        yield f"max_distance_pct {most:g}", near | ~features.labels["status"].equal("forming")
+        unfiltered = "" if arguments.status == "forming" else " (which filters no open trade)"
+        words = f"max_distance_pct {most:g}{unfiltered}"
+        yield words, near | ~features.labels["status"].equal("forming")
 
 
 def page(
@@ -262,8 +286,10 @@ def _lacking(
     asked = [of_status & side.all_of(side.plain) for side in sides]
     rows = size(reduce(or_, asked))
     for predicate in predicates:
-        known = (
-            each & side.features.known[predicate.column]
-            for each, side in zip(asked, sides, strict=True)
-        )
-        yield predicate.kind.name, rows - size(reduce(or_, known))
+        yield predicate.kind.name, rows - _valued(sides, asked, predicate.column)
+
+
+def _valued(sides: Sequence[Side], asked: Sequence[Mask], column: str) -> int:
+    """How many of the rows that are asked for have a value in a column, by any plan."""
+    known = (each & side.features.known[column] for each, side in zip(asked, sides, strict=True))
+    return size(reduce(or_, known))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from mcp_server.calls.decoding import JsonError, decode
@@ -23,12 +24,16 @@ STRICT: Final = frozenset(
 """Parameters of REST for which the interface names an error, whatever route takes them."""
 
 NUMBER: Final = re.compile(
-    r"(?P<sign>[+-]?)[$€£]?(?P<digits>\d{1,3}(?:[,_' ]\d{3})+|\d+)?"
+    r"(?P<sign>[+-]?)(?P<currency>[$€£]?)(?P<digits>\d{1,3}(?:[,_' ]\d{3})+|\d+)?"
     r"(?P<rest>(?:\.\d*)?(?:e[+-]?\d+)?)"
-    r" ?(?P<unit>%|pct|percent|per cent|x|k|m|mn|million|b|bn|billion|t|tn|trillion)?",
+    r" ?(?:(?P<many>k|m|mn|million|b|bn|billion|t|tn|trillion)|(?P<cent>%|pct|percent|per cent)"
+    r"|(?P<times>x))?",
     re.IGNORECASE,
 )
 """A number with a currency in front, groups of thousands, per cent or a unit behind."""
+
+SIGNS: Final = {"%": "%", "0..100": "%", "$": "$", "x": "%x", "ratio": "%x"}
+"""The signs that a number of each unit may have; one of another unit is another number."""
 
 MANY: Final = {"k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
 BOOLEANS: Final = {"true": True, "yes": True, "false": False, "no": False}
@@ -75,7 +80,7 @@ def _reader(name: str, field: Schema) -> Callable[[Any], Any]:
     if field.get("type") == "array":
         return words
     if field.get("type") in ("integer", "number"):
-        return number
+        return lambda raw: number(raw, "%" if name.endswith("_pct") else "")
     if field.get("type") == "boolean":
         return boolean
     if "enum" in field:
@@ -93,16 +98,22 @@ def _text(raw: Any) -> Any:  # noqa: ANN401 - any JSON
     return str(read) if isinstance(read, int) and not isinstance(read, bool) else read
 
 
-def number(raw: Any) -> Any:  # noqa: ANN401
-    """The number of a text such as `40`, `40%`, `$1,500` or `2B`."""
+def number(raw: Any, unit: str = "") -> Any:  # noqa: ANN401
+    """The number of a text such as `40`, `40%`, `$1,500` or `2B`, if its signs are those of a unit;
+    `200%` of a ratio are 2.
+    """
     if not isinstance(raw, str) or len(raw) > MAX_WORD:
         return raw
     found = NUMBER.fullmatch(raw.strip().replace("\N{MINUS SIGN}", "-"))
     if found is None or not re.search(r"\d", found["digits"] or found["rest"]):
         return raw
+    signs = f"{found['currency']}{'%' * bool(found['cent'])}{'x' * bool(found['times'])}"
+    if signs and signs not in [*SIGNS.get(unit, "")]:
+        return raw
     digits = re.sub(r"\D", "", found["digits"] or "")
     value = float(f"{found['sign']}{digits or 0}{found['rest']}")
-    value *= MANY.get((found["unit"] or "").lower()[:1], 1.0)
+    value *= MANY.get((found["many"] or "").lower()[:1], 1.0)
+    value /= 100.0 if signs == "%" and "x" in SIGNS[unit] else 1.0
     return int(value) if value.is_integer() and abs(value) < 2**53 else value
 
 
@@ -170,7 +181,9 @@ def _predicate(raw: Any) -> Any:  # noqa: ANN401
     if isinstance(period := parts.get("period"), float) and period.is_integer():
         parts["period"] = int(period)
     if "value" in parts:
-        read = {"number": number, "boolean": boolean, "choice": _text}[kind.takes]
+        read = {"boolean": boolean, "choice": _text}.get(
+            kind.takes, partial(number, unit=kind.unit)
+        )
         parts["value"] = read(parts["value"])
     return parts
 

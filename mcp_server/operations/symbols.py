@@ -8,19 +8,14 @@ import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-from anyio.lowlevel import checkpoint
-
 from mcp_server.calls.callers import Surface
 from mcp_server.calls.errors import ApiError
-from mcp_server.filters.symbol_search import SymbolSearch
+from mcp_server.filters.symbol_search import SymbolSearch, nearest_of
 from mcp_server.operations.access import cap_of
 from mcp_server.operations.services import Services
 from store.accounts.keys import Principal
 
 SYMBOL_PATTERN = re.compile(r"[A-Za-z0-9.]{1,24}")
-
-LOOKED_UP = 20
-"""Most symbols of one call whose nearest known ones are looked up."""
 
 SHOWN = 64
 """Characters of a symbol that is not one, as it is named."""
@@ -59,12 +54,7 @@ async def suggesting(directory: SymbolSearch) -> AsyncIterator[None]:
     except ApiError as error:
         details = error.details or {}
         wrong = [*details.get("rejected", ()), *details.get("unknown", ())]
-        nearest = {}
-        for symbol in wrong[:LOOKED_UP]:
-            if known := directory.nearest(symbol):
-                nearest[symbol] = known
-            await checkpoint()  # a look-up may take some milliseconds: others go on in between
-        if nearest:
+        if nearest := await nearest_of(directory, wrong):
             error.details = {**details, "nearest": nearest}
         raise
 

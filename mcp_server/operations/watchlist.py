@@ -14,10 +14,10 @@ from anyio.lowlevel import checkpoint
 
 from mcp_server.calls.errors import ApiError
 from mcp_server.filters.symbol_lists import meanings, read_list
-from mcp_server.filters.symbol_search import SymbolSearch
+from mcp_server.filters.symbol_search import LOOKED_UP, SymbolSearch
 from mcp_server.operations.access import cap_of, check_cap
 from mcp_server.operations.services import Services
-from mcp_server.operations.symbols import LOOKED_UP, SHOWN, check_symbols, suggesting
+from mcp_server.operations.symbols import SHOWN, check_symbols, suggesting
 from store.accounts.accounts import Account
 from store.accounts.watchlist import Change, Edited, Watchlist
 from store.nights.book import Book

@@ -46,7 +46,8 @@ NO_NIGHT: Final = "There is no night yet."
 """What is said before the first night."""
 
 STOPPED: Final = (
-    "Trades that were open at its last bar may have ended since, so they have no open result."
+    "Open trades were followed to its last bar or to an earlier break in its prices; they may have "
+    "ended since, so they have no open result."
 )
 """What is said of the open trades of a symbol that a night does not cover."""
 

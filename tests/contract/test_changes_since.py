@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from mcp_server.operations.handlers.changes import LATE_ENDS
+from mcp_server.operations.handlers.changes import LATE_ENDS, OF_THEIR_NIGHT
 from store.ledger.ledger import Ledger, NightEntry
 from store.ledger.served import ServedChange, Tally
 from store.nights.nights import Nights
@@ -97,7 +97,8 @@ def test_an_older_row_has_the_id_that_its_setup_has_tonight_or_none(chain: Chain
 def test_an_answer_says_which_days_it_cannot_tell_of(chain: Chain) -> None:
     told = [page(chain, since=day)["notes"] for day in (str(FIRST), "2001-01-01", str(TONIGHT))]
 
-    assert told[0] == page(chain)["notes"] == [LATE_ENDS]
+    assert told[0] == [OF_THEIR_NIGHT, LATE_ENDS]
+    assert page(chain)["notes"] == [LATE_ENDS]
     assert f"the earliest night kept is that of {FIRST}" in told[1][0]
     assert f"No night is newer than that of {TONIGHT}" in told[2][0]
 

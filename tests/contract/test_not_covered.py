@@ -112,7 +112,7 @@ def test_an_untracked_symbol_of_which_only_past_trades_are_known_may_be_tracked_
     )
 
     assert refused["error"] == other["error"] == "ticker_not_tracked"
-    assert refused["fix"].startswith("It has no setup tonight, at most past trades: leave it out")
+    assert refused["fix"].startswith("It has no setup tonight, at most past trades: unless")
     assert "add the ticker with" in refused["fix"]
     assert refused["details"] == {"known": True}
     assert other["details"] == {"known": True, "nearest": ["GOOG"]}

@@ -16,7 +16,14 @@ import orjson
 
 from mcp_server.filters.filters import read_filters
 from mcp_server.operations.arguments import ChangesArguments, ScanArguments
-from mcp_server.operations.handlers.scan import MAX_NAMED, next_offset, of_crypto, uncovered
+from mcp_server.operations.handlers.scan import (
+    MAX_NAMED,
+    NONE_TRACKED,
+    nearest_words,
+    next_offset,
+    of_crypto,
+    uncovered,
+)
 from mcp_server.operations.selection import select
 from store.nights.book import Book
 from store.wire.labels import CHANGE_HEADINGS
@@ -42,6 +49,9 @@ DRAWN = DrawnChange.model_fields.keys() - Change.model_fields.keys()
 LATE_ENDS = (
     "Ends of trades that had been open for over 120 sessions, unless the operator changed that, "
     "are not listed here; the history of a ticker has them."
+)
+OF_THEIR_NIGHT = (
+    "Prices, distances and open results of a row are those of its `night`, not of today."
 )
 
 Row = Mapping[str, Any]
@@ -154,7 +164,7 @@ async def changes(call: Call[ChangesArguments]) -> Answer:
     asked = arguments.model_dump(include={"family", "direction", "symbols"})
     close = None if arguments.change else near(book, {}, ScanArguments(**asked))
     near_rows = [] if arguments.offset else (close or [])[:MAX_NEAR]
-    shown = [*near_rows, *filter(None, (_served(book, row) for row in rows))]
+    shown = [*near_rows, *served_tonight(book, rows)]
     page_of = {"count": len(matches), "offset": arguments.offset}
     body = {
         "available": stored["since_session"] is not None,
@@ -169,7 +179,8 @@ async def changes(call: Call[ChangesArguments]) -> Answer:
         "near_count": None if close is None else len(close),
         "near": [near_trigger(view, direction) for view in near_rows],
         "not_covered": uncovered(book, arguments.symbols or ()),
-        "notes": [*_notes(book, arguments, stored["since_session"], rows), *of_crypto(book, shown)],
+        "notes": [*_notes(book, arguments, stored["since_session"], rows), *of_crypto(book, shown)]
+        + await nearest_words(call),
         "changes": told(book, rows, headings),
     }
     return call.answer(orjson.dumps(body))
@@ -188,7 +199,9 @@ def _notes(
             f"{earliest}: changes before it are not in this answer."
         )
     if arguments.symbols == []:
-        yield "No symbol is left: `tracked` keeps only tickers of the watchlist."
+        yield NONE_TRACKED
+    if any("night" in row for row in rows):
+        yield OF_THEIR_NIGHT
     if absent := uncovered(book, arguments.symbols or ()):
         yield f"The night does not cover {named(absent, MAX_NAMED)}, so it has no setup of these."
     other = [row for row in rows if wanted and row["direction"] != wanted]
@@ -240,6 +253,12 @@ def told(
         fields = {name: value for name, value in one.items() if name not in DRAWN}
         answer.append(fields | {"why": why_words(row)})
     return answer
+
+
+def served_tonight(book: Book, rows: Sequence[Row]) -> list[SetupView]:
+    """The setups of rows of the night itself: what other rows tell is of their own night."""
+    served = (_served(book, row) for row in rows if "night" not in row)
+    return [view for view in served if view]
 
 
 def _served(book: Book, row: Row) -> SetupView | None:

@@ -112,9 +112,11 @@ def _notes(call: Call[UniverseArguments], count: int) -> Iterator[str]:
 
 
 def _compact(entry: Entry) -> Entry:
-    """What tells a symbol from others, in half the tokens."""
-    names = {"symbol": entry["symbol"], "name": company_name(entry)}
-    return {k: v for k, v in {**names, "industry": entry.get("industry")}.items() if v}
+    """What tells a symbol from others, in half the tokens; its kind where it has no name."""
+    name = company_name(entry)
+    kind = {} if name else {"asset_type": entry.get("asset_type")}
+    told = {"symbol": entry["symbol"], "name": name, "industry": entry.get("industry"), **kind}
+    return {k: v for k, v in told.items() if v}
 
 
 async def demo_symbols(call: Call[Arguments]) -> Answer:

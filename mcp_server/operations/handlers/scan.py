@@ -16,6 +16,7 @@ import orjson
 from mcp_server.filters.doubts import FRACTION, doubt, in_percent
 from mcp_server.filters.filters import Predicate
 from mcp_server.filters.scan_order import NEARNESS, PRICES, RANK
+from mcp_server.filters.symbol_search import nearest_of
 from mcp_server.operations.arguments import ScanArguments, ScanSetupsArguments
 from mcp_server.operations.selection import (
     Matches,
@@ -57,6 +58,7 @@ WHERE_OWN: Final = {
 TYPE_WORDS: Final = {"stock": "stocks", "etf": "ETFs", "crypto": "crypto"}
 
 
+NONE_TRACKED: Final = "No symbol is left: `tracked` keeps only tickers of the watchlist."
 NOT_KNOWN_AS_NEW: Final = (
     "It is not known which setups are new: there is no earlier night of these rules."
 )
@@ -68,17 +70,15 @@ TOO_OLD: Final = (
 
 async def scan(call: Call[ScanArguments]) -> Answer:
     """One page of the market-wide scan."""
-    return call.answer(*_page(call.book, call.arguments))
+    _, rows, head = _scanned(call.book, call.arguments)
+    head["notes"] += await nearest_words(call)
+    return call.answer(*_parts(head, call.book.features.bodies.at(rows)))
 
 
 def scan_body(book: Book, arguments: ScanArguments) -> bytes:
     """The fields of one page of the scan."""
-    return b"".join(_page(book, arguments))
-
-
-def _page(book: Book, arguments: ScanArguments) -> list[bytes]:
     _, rows, head = _scanned(book, arguments)
-    return _parts(head, book.features.bodies.at(rows))
+    return b"".join(_parts(head, book.features.bodies.at(rows)))
 
 
 async def scan_setups(call: Call[ScanSetupsArguments]) -> Answer:
@@ -88,6 +88,7 @@ async def scan_setups(call: Call[ScanSetupsArguments]) -> Answer:
     """
     book = call.book
     matches, rows, head = _scanned(book, call.arguments)
+    head["notes"] += await nearest_words(call)
     kinds = (entry.get("asset_type") for entry in call.services.directory(book).entries)
     covered = dict.fromkeys(ASSET_TYPES, 0) | Counter(kinds)
     head["covered"] = {kind: count for kind, count in covered.items() if kind}
@@ -306,6 +307,8 @@ def _missing(book: Book, arguments: ScanArguments, matches: Matches) -> Iterator
     """The symbols that the night does not cover and, where nothing is left, why: the markets that
     it does not cover, and how many setups each condition keeps.
     """
+    if arguments.symbols == []:
+        yield NONE_TRACKED
     if absent := uncovered(book, arguments.symbols or ()):
         yield f"The night does not cover {named(absent, MAX_NAMED)}."
     if book.session is None or any(mask.any() for mask in matches.groups(arguments.status)):
@@ -327,6 +330,8 @@ def _missing(book: Book, arguments: ScanArguments, matches: Matches) -> Iterator
             "Nothing matches. Each condition by itself, of all setups with this status: "
             f"{'; '.join(kept[:MAX_NAMED])}."
         )
+    for kind, count in matches.unvalued:
+        yield f"None of {plural(count, 'setup')} that fulfil all other conditions has a {kind}."
 
 
 def _uncovered_words(predicate: Predicate, is_known: bool) -> str:
@@ -347,6 +352,15 @@ def is_covered(book: Book, symbol: str) -> bool:
 def uncovered(book: Book, symbols: Iterable[str]) -> list[str]:
     """Those of some symbols that a night does not cover, in their order."""
     return [symbol for symbol in symbols if not is_covered(book, symbol)]
+
+
+async def nearest_words(call: Call[Any]) -> list[str]:
+    """The symbols that may be meant by those that a night does not cover; empty if none may."""
+    absent = uncovered(call.book, call.arguments.symbols or ())
+    if not (nearest := await nearest_of(call.services.directory(call.book), absent)):
+        return []
+    found = [f"{known[0]} for {symbol}" for symbol, known in nearest.items()]
+    return [f"Symbols of the night that may be meant: {named(found, MAX_NAMED)}."]
 
 
 def _parts(head: Mapping[str, Any], bodies: Sequence[bytes]) -> list[bytes]:

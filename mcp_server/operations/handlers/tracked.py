@@ -160,12 +160,13 @@ def _check_consent(consent: Consent | None, before: Sequence[str], symbols: Sequ
         )
         raise ConsentNeededError(question, change)
     if not consent.given:
-        closed = "The user closed the question without an answer; nothing changed."
+        closed = "The question was closed without an answer; nothing changed."
         declined = "The user does not want to drop these tickers; nothing changed."
         raise ApiError(
             "precondition_failed",
             closed if consent.closed else declined,
-            tool_fix="Ask the user what the list should be.",
+            tool_fix="Ask the user what the list should be. If they cannot answer here, they can "
+            "change it under /watchlist.",
         )
 
 

@@ -63,7 +63,7 @@ async def test_the_user_agrees_and_the_tickers_are_dropped(service: Service, key
     ("action", "words"),
     [
         ("decline", "The user does not want to drop these tickers; nothing changed."),
-        ("cancel", "The user closed the question without an answer; nothing changed."),
+        ("cancel", "The question was closed without an answer; nothing changed."),
     ],
 )
 async def test_who_declines_and_who_closes_the_question_are_told_apart_and_nothing_changes(

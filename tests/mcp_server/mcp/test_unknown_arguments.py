@@ -69,6 +69,10 @@ async def test_a_change_is_made_whatever_a_host_adds(service: Service) -> None:
         ("as_of", "2012-06-01", "as_of"),
         ("lookback", 5, "lookback"),
         ("region", "Europe", "region"),
+        ("crypto", True, '{"kind":"asset_type","value":"crypto"}'),
+        ("mcap", 1e9, '{"kind":"market_cap","op":">=","value":1000000000}'),
+        *((name, True, name) for name in ("verdict", "breakout", "mine", "wins", "myHoldings")),
+        *((name, "2024-01-05", name) for name in ("asof", "night", "tonight")),
     ],
 )
 async def test_a_condition_that_a_tool_does_not_take_is_told_beside_the_answer(
@@ -116,6 +120,9 @@ async def test_a_condition_without_a_value_asks_for_nothing(service: Service) ->
         ("scan_setups", {"sort_by": "gain"}, "Did you mean sort?"),
         ("scan_setups", {"top_n": 3}, "Did you mean limit?"),
         ("scan_setups", {"page": 2}, "Did you mean offset?"),
+        ("scan_setups", {"watchlist": True}, "Did you mean tracked?"),
+        ("get_changes", {"side": "long"}, "Did you mean direction?"),
+        ("get_pattern_history", {"symbol": "MSFT", "result": "win"}, "Did you mean outcome?"),
         ("scan_setups", {"dir": "bullish"}, "nothing was done"),
         ("get_pattern_history", {"symbol": "MSFT", "lim": 3}, "nothing was done"),
         ("get_family_track_record", {"families": ["triangle"]}, "Did you mean family?"),

@@ -6,7 +6,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import cast
 
-from mcp_server.operations.handlers.changes import evening, near_words
+from mcp_server.operations.handlers.changes import evening, near_words, served_tonight
 from store.nights.book import Book
 from store.wire.view import SetupView
 from tests.store.wire.views import forming
@@ -43,3 +43,13 @@ def test_what_is_within_2_percent_is_listed_as_near_or_named_where_it_is_listed(
         "Near the trigger means within 2% of it. These are near too, but listed under another "
         "heading: DOW."
     )
+
+
+def test_what_an_earlier_night_told_of_a_setup_is_not_its_trigger_of_tonight() -> None:
+    views = [setup(name, ("bullish", 101.7)) for name in ("BNBUSDT", "STGUSDT")]
+    formations = {view.lineage_id: [view] for view in views}
+    book = cast("Book", SimpleNamespace(scan=SimpleNamespace(formations=formations)))
+    row = {"change": "new", "attempt": 1, "r_multiple": None}
+    rows = [row | {"lineage_id": "BNBUSDT"}, row | {"lineage_id": "STGUSDT", "night": "2025-12-31"}]
+
+    assert [view.symbol for view in served_tonight(book, rows)] == ["BNBUSDT"]

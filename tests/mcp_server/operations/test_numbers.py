@@ -16,7 +16,7 @@ from mcp_server.filters.doubts import doubt
 from mcp_server.filters.filters import read_filters
 from mcp_server.operations.arguments import HistoryArguments, ScanArguments
 from mcp_server.operations.handlers.patterns import history_body
-from mcp_server.operations.handlers.scan import of_crypto, scan_body
+from mcp_server.operations.handlers.scan import NONE_TRACKED, of_crypto, scan_body
 from store.accounts.accounts import utc_now
 from store.nights.book import Book
 from store.nights.feature_table import Labels
@@ -183,6 +183,30 @@ async def test_lists_take_symbols_the_tracked_ones_and_a_least_sample(service: S
     assert many["count"] == 0
     assert "price > 1000000000 keeps 0" in " ".join(none["notes"])
     assert service.get("/scan?status=all&symbols=AAPL").json()["count"] == named["count"]
+
+
+@pytest.mark.parametrize("tool", ["scan_setups", "get_changes"])
+async def test_a_symbol_that_is_not_covered_is_told_with_the_one_that_may_be_meant(
+    service: Service, tool: str
+) -> None:
+    found = await asked_for(service, tool, symbols=["NYSE:AAPL", "$MSFT", "ZZZZZZ"])
+    told = " ".join(found["notes"])
+
+    assert "does not cover NYSE:AAPL, $MSFT, ZZZZZZ" in told
+    assert "may be meant: AAPL for NYSE:AAPL, MSFT for $MSFT." in told
+
+
+async def test_an_empty_answer_tells_what_emptied_it(service: Service) -> None:
+    nowhere = [{"kind": "price", "op": "<", "value": 0}]
+    untracked = await asked_for(service, tracked=True, symbols=["XXXX"], status="all")
+    far = await asked_for(service, max_distance_pct=5, status="all", filters=nowhere)
+    forming = await asked_for(service, filters=[{"kind": "gain", "op": ">", "value": 0}])
+
+    assert NONE_TRACKED in untracked["notes"]
+    assert "tracked keeps 0." in " ".join(untracked["notes"])
+    assert "max_distance_pct 5 (which filters no open trade) keeps" in " ".join(far["notes"])
+    assert "that fulfil all other conditions has a gain." in " ".join(forming["notes"])
+    assert "has a price" not in " ".join(far["notes"])
 
 
 async def test_what_an_account_tracks_is_read_for_each_anew(service: Service) -> None:

@@ -7,8 +7,8 @@ import pytest
 from anyio.lowlevel import checkpoint
 
 from mcp_server.calls.errors import ApiError
-from mcp_server.filters.symbol_search import SymbolSearch
-from mcp_server.operations.symbols import LOOKED_UP, suggesting
+from mcp_server.filters.symbol_search import LOOKED_UP, SymbolSearch
+from mcp_server.operations.symbols import suggesting
 
 
 async def test_between_the_symbols_of_a_refusal_others_have_their_turn() -> None:

@@ -33,6 +33,7 @@ CLAUSES = {
     "remove": r"call remove_tickers with it",
     "ask_which": r"ask the user which (?:tracked ticker may go|tickers to remove)",
     "ask_list": r"ask the user what the list should be",
+    "their_page": r"if they cannot answer here, they can change it under /watchlist",
     # What is to be called again, and how.
     "retry": r"then retry",
     "retry_once": r"retry once",
@@ -63,7 +64,7 @@ CLAUSES = {
     "works": r"the same connection then works",
     "tell": r"if it persists, tell the operator",
     "owner": r"ask the owner to (?:change the list|add it|exchange a ticker) under /watchlist",
-    "owner_connects": r"or to connect you again without the choice to only read",
+    "owner_connects": r"or to connect you again without choosing read-only",
     "reading": r"every reading tool works as before",
 }
 
