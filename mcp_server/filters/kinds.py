@@ -128,6 +128,7 @@ _ROWS = (
         "market_cap",
         "$",
         "Market capitalization in the operator's reference table, not of the session.",
+        apart=True,
     ),
     _number("avg_volume", "shares", "20-day average daily volume."),
     _number("dollar_volume", "$", "20-day average dollar volume."),

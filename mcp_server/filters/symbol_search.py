@@ -16,8 +16,6 @@ from string import ascii_lowercase
 from typing import Final
 from unicodedata import combining, normalize
 
-from anyio.lowlevel import checkpoint
-
 from store.nights.book import Book, Entry, company_name, entries_of
 
 Rows = set[int]
@@ -74,7 +72,9 @@ class SymbolSearch:
         self._lengths = [len(entry["symbol"]) for entry in self._entries]
         self._by_symbol = {entry["symbol"]: entry for entry in self.entries}
         self._symbols = Index([_key(entry["symbol"])] for entry in self._entries)
-        self._names = Index(_words(entry.get("name") or "") for entry in self._entries)
+        names = [_words(entry.get("name") or "") for entry in self._entries]
+        self._names = Index(names)
+        self._joined = Index(["".join(words)] for words in names)
         self._texts = Index(_words(_text(entry)) for entry in self._entries)
         self._types = Index([entry.get("asset_type") or ""] for entry in self._entries)
 
@@ -97,12 +97,14 @@ class SymbolSearch:
         These are the symbol itself, the symbol with other separators, symbols that begin with the
         text, names with a word that begins with each word of it, and names, industries and sectors
         with such words. A word may also be the symbol or the type of asset. If none of these is
-        there, the entries that are spelt alike, and last those that shorten words of the text.
+        there, names that begin with the text but for its spaces (`JP Morgan` for `jpmorgan`), else
+        entries that are spelt alike, and last those that shorten words of the text.
         """
         key, words = _key(text), _words(text)[:MAX_WORDS]
         named = (self._having(words, each) for each in (self._names, self._texts))
         tiers = (self._same(text), self._beginning(key), *named)
         rows = dict.fromkeys(row for tier in tiers for row in tier)
+        rows = rows or dict.fromkeys(self._run_together(words))
         rows = rows or dict.fromkeys([*self._alike(key, words)[0], *self._shortening(words)])
         return [self._entries[row] for row in rows]
 
@@ -160,6 +162,11 @@ class SymbolSearch:
     def _named(self, word: str) -> Rows:
         """The rows of which a word is the symbol or the type, which no beginning of it is."""
         return self._symbols.equal(word) | self._types.equal(word)
+
+    def _run_together(self, words: Sequence[str]) -> list[int]:
+        """The rows whose name begins with the letters of some words, wherever its spaces are."""
+        letters = "".join(words)
+        return sorted(self._joined.beginning(letters)) if len(letters) >= TELLING else []
 
     def _shortening(self, words: Sequence[str]) -> list[int]:
         """The rows that have each word, or its beginning as a word: `Treas` for `treasury`."""
@@ -240,6 +247,8 @@ def _slips(key: str) -> set[str]:
 
 async def nearest_of(directory: SymbolSearch, wrong: Sequence[str]) -> dict[str, list[str]]:
     """The known symbols that are nearest to each of some others, of the first `LOOKED_UP`."""
+    from anyio.lowlevel import checkpoint  # which commands do without
+
     nearest = {}
     for symbol in wrong[:LOOKED_UP]:
         if known := directory.nearest(symbol):
@@ -257,8 +266,8 @@ def _text(entry: Entry) -> str:
 
 
 def _words(text: str) -> list[str]:
-    """The different words of a text."""
-    return list(dict.fromkeys(_parts(text)))
+    """The different words of a text, without `and`, which others write as a sign."""
+    return [word for word in dict.fromkeys(_parts(text)) if word != "and"]
 
 
 def _key(symbol: str) -> str:

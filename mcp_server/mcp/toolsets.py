@@ -229,8 +229,9 @@ _MORE = _named(
         "scan_setups",
         "Market-wide scan",
         "The current setups of the whole market, filtered, sorted and paged; no ticker needs to be "
-        "tracked. Rank 1 has the largest expected_gain_pct (median winning trade, which may exceed "
-        "target_move_pct, the move to this target; with few wins mostly the family's). Rank is not "
+        "tracked. Rank 1 has the largest expected_gain_pct (an estimate of a win: the ticker's "
+        "median win, drawn to its family's and scaled to how much the ticker moves; it may exceed "
+        "target_move_pct, the move to this target). Rank is not "
         "about odds: for those sort by -expected_r, and give it only with its scope and sample. A "
         "ticker's is drawn toward its family's with the weight of 60 trades: what the ticker "
         "earned itself is ticker_avg_r, shown when you sort by it. placebo_avg_r (random entries) "

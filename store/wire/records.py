@@ -695,7 +695,7 @@ class ScanRows(Record):
     entry_date (in_progress), last_close, trigger_price, stop_price, target_price, reward_to_risk
     (from the trigger or entry) and reward_to_risk_left (from the last close, in_progress; null
     within 0.25 R of the stop), expected_r with its scope and sample, placebo_avg_r, the R of random
-    entries, with placebo_scope, expected_gain_pct (median winning trade; may exceed
+    entries, with placebo_scope, expected_gain_pct (estimated win; may exceed
     target_move_pct), and win_rate_pct and verdict with win_rate_scope, win_rate_trades and
     avg_loss_pct. ticker_...: the ticker's own record, if a filter looks at it.
     other_attempts: setup_ids of the same pattern. opposite_plan: the second plan of a triangle that

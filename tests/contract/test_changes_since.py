@@ -15,6 +15,7 @@ from mcp_server.operations.handlers.changes import LATE_ENDS, OF_THEIR_NIGHT
 from store.ledger.ledger import Ledger, NightEntry
 from store.ledger.served import ServedChange, Tally
 from store.nights.nights import Nights
+from store.wire.records import DrawnChange
 from store.wire.view import SetupView
 from tests.contract.market import active_book
 from tests.resealed import market_changes, reseal, write_changes
@@ -44,6 +45,17 @@ def _changes(still: SetupView) -> Mapping[dt.date, Sequence[ServedChange]]:
     return {FIRST: [], BEFORE: [kept, passed], TONIGHT: [over]}
 
 
+def _drawn(change: ServedChange) -> DrawnChange:
+    """A change as its night keeps it, which the ledger does not: with lines, and a close above."""
+    upper, lower = (
+        {end: {"date": str(FIRST), "price": price} for end in ("start", "end")}
+        for price in (10.0, 9.0)
+    )
+    fields = change.model_dump(mode="json", exclude={"record"})
+    fields |= {"lines": {"upper": upper, "lower": lower}}
+    return DrawnChange.model_validate(fields | {"crossed": {"date": str(TONIGHT), "price": 11.0}})
+
+
 @pytest.fixture(scope="module")
 def chain(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chain]:
     folder = tmp_path_factory.mktemp("chain")
@@ -52,7 +64,7 @@ def chain(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cha
     with closing(active_book(folder)) as book:
         still = book.scan.rows[0]
     found = _changes(still)
-    reseal(folder, lambda content: write_changes(content, found[TONIGHT]))
+    reseal(folder, lambda content: write_changes(content, [*map(_drawn, found[TONIGHT])]))
     active, ledger = Nights(folder).check_active(), Ledger(folder)
     for number, (session, lines) in enumerate(found.items(), 1):
         version = f"{session:%Y%m%d}{active.data_version[8:]}"
@@ -76,7 +88,9 @@ def test_all_nights_after_a_session_are_told_the_newest_first(chain: Chain) -> N
     assert (found["available"], found["since_session"]) == (True, str(FIRST))
     nights = [(row["night"], row["change"]) for row in found["changes"]]
     assert nights == [(str(TONIGHT), "expired"), (str(BEFORE), "new"), (str(BEFORE), "new")]
-    assert page(chain, since=str(BEFORE))["changes"] == page(chain)["changes"]
+    [tonight] = page(chain, since=str(BEFORE))["changes"]
+    assert [tonight] == page(chain)["changes"]
+    assert tonight["why"].endswith(f"$11.00 on {TONIGHT}, above $10.00")
     assert page(chain, since=str(TONIGHT))["count"] == 0
 
 

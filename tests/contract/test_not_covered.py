@@ -157,7 +157,7 @@ def test_a_list_without_a_setup_says_why(
     ("asked", "why"),
     [
         ({"search": "fb"}, WHY),
-        ({"search": "zzzz"}, "No symbol, name or industry that the night covers is like"),
+        ({"search": "zzzz"}, "No symbol, name or industry that the night covers is spelt like"),
         ({"offset": 4}, "There are 4 rows, and offset is past the last of them."),
         ({"search": "aapl"}, None),
         ({}, None),

@@ -156,7 +156,9 @@ async def changes(call: Call[ChangesArguments]) -> Answer:
     arguments, book = call.arguments, call.book
     stored: Row = book.changes() or {"since_session": None, "since_version": None, "changes": []}
     if arguments.since is not None and stored["since_session"]:
-        stored = await call.services.active_night.changes_since(book, arguments.since)
+        stored = _with_details(
+            book, await call.services.active_night.changes_since(book, arguments.since)
+        )
     headings, keeps = headings_of(stored["changes"]), _filter(book, arguments)
     matches = [row for row in stored["changes"] if keeps(row)]
     rows = matches[arguments.offset : arguments.offset + arguments.limit]
@@ -200,7 +202,7 @@ def _notes(
         )
     if arguments.symbols == []:
         yield NONE_TRACKED
-    if any("night" in row for row in rows):
+    if not all(_is_of_tonight(book, row) for row in rows):
         yield OF_THEIR_NIGHT
     if absent := uncovered(book, arguments.symbols or ()):
         yield f"The night does not cover {named(absent, MAX_NAMED)}, so it has no setup of these."
@@ -257,8 +259,26 @@ def told(
 
 def served_tonight(book: Book, rows: Sequence[Row]) -> list[SetupView]:
     """The setups of rows of the night itself: what other rows tell is of their own night."""
-    served = (_served(book, row) for row in rows if "night" not in row)
+    served = (_served(book, row) for row in rows if _is_of_tonight(book, row))
     return [view for view in served if view]
+
+
+def _is_of_tonight(book: Book, row: Row) -> bool:
+    session = str(book.session)
+    return bool(row.get("night", session) == session)
+
+
+def _with_details(book: Book, stored: Row) -> Row:
+    """The changes of several nights, those of the night itself as it keeps them: the ledger has no
+    lines, without which nobody knows where a close crossed one.
+    """
+    rows: Sequence[Row] = stored.get("changes", ())
+    earlier = [row for row in rows if not _is_of_tonight(book, row)]
+    if len(earlier) == len(rows):
+        return stored
+    night = {"night": str(book.session)}
+    own = [{**row, **night} for row in (book.changes() or {}).get("changes", ())]
+    return {**stored, "changes": [*own, *earlier]}
 
 
 def _served(book: Book, row: Row) -> SetupView | None:

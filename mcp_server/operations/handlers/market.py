@@ -28,7 +28,6 @@ UNIVERSE_PAGE = 50
 """Rows of a page of the universe, unless it is asked for another number."""
 
 SHORT_NAMES = "The night may cover it under a shortened name: try its ticker."
-COINS = "Coins have no names here: try a ticker such as BTCUSD."
 
 SIGNED_IN = "You are signed in: read every ticker you track in the same way."
 
@@ -104,10 +103,12 @@ def _notes(call: Call[UniverseArguments], count: int) -> Iterator[str]:
         entries = call.services.directory(book).entries
         known = any(entry.get("name") for entry in entries)
         names = SHORT_NAMES if known else "This night knows no names and industries."
-        crypto = any(entry.get("asset_type") == "crypto" for entry in entries)
-        coins = COINS if crypto else "This night covers no crypto."
+        coin = next((e["symbol"] for e in entries if e.get("asset_type") == "crypto"), None)
+        tickers = f"Coins have no names here: try a ticker such as {coin}."
+        coins = tickers if coin else "This night covers no crypto."
         yield (
-            f"No symbol, name or industry that the night covers is like the search. {names} {coins}"
+            "No symbol, name or industry that the night covers is spelt like the search. "
+            f"{names} {coins}"
         )
 
 

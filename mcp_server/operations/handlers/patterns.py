@@ -86,6 +86,12 @@ def _notes(book: Book, symbol: str, stored: StoredHistory | None) -> Iterator[st
         yield absence(book, symbol)
         if stored and "o" in stored.outcomes:
             yield STOPPED
+    views = book.views(symbol) if book.session else []
+    if later := sum((view.attempt or 1) > 1 and view.status != "forming" for view in views):
+        yield (
+            f"Later attempts are not listed here; {later} of them {'is' if later == 1 else 'are'} "
+            "open now, among the current setups of the ticker."
+        )
 
 
 def _before_bars(book: Book, arguments: HistoryArguments) -> Iterator[str]:

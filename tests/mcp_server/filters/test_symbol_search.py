@@ -211,3 +211,20 @@ def test_words_of_a_name_and_of_a_type_are_found_together() -> None:
     assert found("crypto", directory) == ["PAXGUSDT"]
     assert found("barrick stock", directory) == ["GOLD"]
     assert found("cr", directory) == found("sto", directory) == [], "a type is a whole word"
+
+
+def test_a_name_is_found_wherever_its_spaces_are_and_whether_and_is_a_word_or_a_sign() -> None:
+    directory = SymbolSearch(
+        [
+            {"symbol": "JNJ", "name": "Johnson & Johnson", "industry": "Drugs"},
+            {"symbol": "JPM", "name": "JP Morgan Chase & Co.", "industry": "Banks"},
+            {"symbol": "NOG", "name": "Northern", "industry": "Oil & Gas"},
+            {"symbol": "WMT", "name": "Walmart Inc.", "industry": None},
+        ]
+    )
+
+    assert found("JPMorgan", directory) == found("jpmorgan chase", directory) == ["JPM"]
+    assert found("Wal-Mart", directory) == found("wal mart", directory) == ["WMT"]
+    assert found("johnson and johnson", directory) == ["JNJ"]
+    assert found("oil and gas", directory) == found("oil & gas", directory) == ["NOG"]
+    assert found("and", directory) == []

@@ -48,8 +48,13 @@ def test_what_is_within_2_percent_is_listed_as_near_or_named_where_it_is_listed(
 def test_what_an_earlier_night_told_of_a_setup_is_not_its_trigger_of_tonight() -> None:
     views = [setup(name, ("bullish", 101.7)) for name in ("BNBUSDT", "STGUSDT")]
     formations = {view.lineage_id: [view] for view in views}
-    book = cast("Book", SimpleNamespace(scan=SimpleNamespace(formations=formations)))
+    book = cast(
+        "Book", SimpleNamespace(session="2026-01-02", scan=SimpleNamespace(formations=formations))
+    )
     row = {"change": "new", "attempt": 1, "r_multiple": None}
-    rows = [row | {"lineage_id": "BNBUSDT"}, row | {"lineage_id": "STGUSDT", "night": "2025-12-31"}]
+    nights = {"BNBUSDT": "2026-01-02", "STGUSDT": "2025-12-31"}
+    rows = [row | {"lineage_id": name, "night": night} for name, night in nights.items()]
 
     assert [view.symbol for view in served_tonight(book, rows)] == ["BNBUSDT"]
+    unnamed = [row | {"lineage_id": name} for name in nights]
+    assert [view.symbol for view in served_tonight(book, unnamed)] == [*nights]

@@ -328,6 +328,22 @@ def test_a_setup_is_armed_within_the_atr_that_filters_compare(product_night: Pat
         assert np.array_equal(armed[forming], near[forming])
 
 
+def test_a_history_tells_of_later_attempts_that_are_open(service: Service) -> None:
+    open_now = [
+        row["symbol"]
+        for row in service.get("/scan?status=in_progress&limit=200").json()["setups"]
+        if row["attempt"]["number"] > 1
+    ]
+    words = "Later attempts are not listed here; "
+
+    assert "MSFT" in open_now
+    for symbol in ("AAPL", "GOOG", "MSFT"):
+        notes = " ".join(service.get(f"/tickers/{symbol}/history").json()["notes"])
+        count = open_now.count(symbol)
+        assert (f"{words}{count} of them" in notes) is (count > 0)
+        assert (words in notes) is (count > 0)
+
+
 def test_a_history_tells_from_when_on_its_symbol_is_measured(service: Service) -> None:
     record = service.get("/tickers/AAPL/record").json()["records"][0]
     first = dt.date.fromisoformat(record["backtest_range"][0])

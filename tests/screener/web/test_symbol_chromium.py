@@ -60,8 +60,10 @@ def test_the_chart_takes_the_place_of_its_picture_and_fills_its_box_but_for_the_
         f"""() => new Promise(done => {{
             const look = () => {{
                 const plots = {PLOTS};
-                plots[0].plot > 0 ? done(plots) : requestAnimationFrame(look);
+                const isDone = plots[0].ahead > 45 || frames++ > 600;
+                isDone ? done(plots) : requestAnimationFrame(look);
             }};
+            let frames = 0;
             look();
         }})"""
     )
