@@ -153,8 +153,8 @@ DRAWING_RULES: Final[Mapping[str, str]] = {
     "pole_height": "height of the pole, in ATR",
     "pole_bars": "bars from base to tip of the pole",
     "pole_speed": "height of the pole per bar, in ATR",
-    "pole_step": "largest bar, as a share of the pole's height; largest close-to-close move, of "
-    "its net move",
+    "pole_step": "largest bar over the pole's height; largest close-to-close move over its net "
+    "move",
     "pole_gap": "largest gap of the pole, as a share of it",
     "pole_straightness": "net move of the closes of the pole, as a share of all their moves",
     "pole_width": "width at the start, as a share of the pole",
