@@ -116,11 +116,12 @@ def _unvalued(sides: Sequence[Side], of_status: Mask) -> Iterator[tuple[str, int
     """The kinds of which no row has a value that fulfils all other conditions, with the number of
     these.
     """
+    every = len(sides[0].conditions)
+    fulfilled = [np.sum([mask for _, mask in side.conditions], axis=0) for side in sides]
     for at, (predicate, _) in enumerate(sides[0].predicates):
         others = [
-            of_status
-            & side.all_of((*side.plain, *side.predicates[:at], *side.predicates[at + 1 :]))
-            for side in sides
+            of_status & side.rows & (number - side.predicates[at][1] == every - 1)
+            for side, number in zip(sides, fulfilled, strict=True)
         ]
         count = size(reduce(or_, others))
         if count and not _valued(sides, others, predicate.column):

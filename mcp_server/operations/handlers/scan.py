@@ -331,7 +331,8 @@ def _missing(book: Book, arguments: ScanArguments, matches: Matches) -> Iterator
             f"{'; '.join(kept[:MAX_NAMED])}."
         )
     for kind, count in matches.unvalued:
-        yield f"None of {plural(count, 'setup')} that fulfil all other conditions has a {kind}."
+        setups = plural(count, "setup")
+        yield f"Without the condition {kind} {setups} would match; none has a value for it."
 
 
 def _uncovered_words(predicate: Predicate, is_known: bool) -> str:

@@ -205,8 +205,11 @@ async def test_an_empty_answer_tells_what_emptied_it(service: Service) -> None:
     assert NONE_TRACKED in untracked["notes"]
     assert "tracked keeps 0." in " ".join(untracked["notes"])
     assert "max_distance_pct 5 (which filters no open trade) keeps" in " ".join(far["notes"])
-    assert "that fulfil all other conditions has a gain." in " ".join(forming["notes"])
-    assert "has a price" not in " ".join(far["notes"])
+    assert (
+        "Without the condition gain 2 setups would match; none has a value for it."
+        in (forming["notes"])
+    )
+    assert "Without the condition" not in " ".join(far["notes"])
 
 
 async def test_what_an_account_tracks_is_read_for_each_anew(service: Service) -> None:
