@@ -412,7 +412,7 @@ class ToldChange(TypedDict):
     gain_pct: NotRequired[float | None]
     """P/L of a trade, open or at its exit, positive in its favour."""
     heading: Literal["new", "near", "triggered", "ended", "gone"]
-    """Its heading in the list of an evening; each pattern is listed once."""
+    """That of the pattern, which an evening lists once: another attempt may have decided it."""
     why: str
     """`reason` in words."""
     night: str

@@ -760,7 +760,7 @@ class ToldChange(Change):
     """A change as answers tell it."""
 
     heading: ChangeHeading
-    """Its heading in the list of an evening; each pattern is listed once."""
+    """That of the pattern, which an evening lists once: another attempt may have decided it."""
     why: str
     """`reason` in words."""
     night: dt.date

@@ -98,6 +98,13 @@ def test_filters_keep_the_rows_that_match_them_all(
     assert 0 < found["count"] == len(found["changes"]) < CHANGES
 
 
+def test_a_scan_for_new_setups_says_since_when_they_are_new(changed: Service) -> None:
+    asked = {"status": "all", "filters": '[{"kind":"new","value":true}]'}
+    notes = changed.get("/scan", params=asked).json()["notes"]
+
+    assert f"new: not in the night of {SINCE[0]}; it may have come on any session since." in notes
+
+
 def test_a_night_with_none_before_it_says_that_nothing_is_known(service: Service) -> None:
     found = page(service)
 

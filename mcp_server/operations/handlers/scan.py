@@ -7,7 +7,9 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 from itertools import chain
+from operator import or_
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -15,6 +17,7 @@ import orjson
 
 from mcp_server.filters.doubts import FRACTION, doubt, in_percent
 from mcp_server.filters.filters import Predicate
+from mcp_server.filters.kinds import KINDS
 from mcp_server.filters.scan_order import NEARNESS, PRICES, RANK
 from mcp_server.filters.symbol_search import nearest_of
 from mcp_server.operations.arguments import ScanArguments, ScanSetupsArguments
@@ -174,12 +177,18 @@ def notes(
     yield from _of_running(arguments, views)
     if sorted_by(arguments) & set(PRICES) and len({view.currency for view in views}) > 1:
         yield "This order compares prices of several currencies as bare numbers."
-    if (
-        arguments.sort != RANK
-        and views
-        and np.isnan(sort_column(book.features, matches, arguments)[rows]).all()
-    ):
+    if arguments.sort != RANK and views:
+        yield from _unordered(book, arguments, matches)
+
+
+def _unordered(book: Book, arguments: ScanArguments, matches: Matches) -> Iterator[str]:
+    """How many matches an order has no number for."""
+    found = reduce(or_, matches.groups(arguments.status))
+    missing = size(np.isnan(sort_column(book.features, matches, arguments)) & found)
+    if missing == size(found):
         yield "This order has no number for any of these rows, so they stand by rank."
+    elif missing:
+        yield f"This order has no number for {missing} of {size(found)} matches; they stand last."
 
 
 def _unknown(book: Book, arguments: ScanArguments, matches: Matches) -> Iterator[str]:
@@ -190,6 +199,11 @@ def _unknown(book: Book, arguments: ScanArguments, matches: Matches) -> Iterator
         yield NO_QUALITY
     if "new" in matches.without_evidence:
         yield NOT_KNOWN_AS_NEW
+    elif "new" in asks and (changes := book.changes()):
+        yield (
+            f"new: not in the night of {changes['since_session']}; it may have come on any session "
+            "since."
+        )
 
 
 def _of_running(arguments: ScanArguments, views: Sequence[SetupView]) -> Iterator[str]:
@@ -228,6 +242,8 @@ def row_notes(
     """What conditions and rows do not tell by themselves, and pages show beside them."""
     kinds = (predicate.kind for predicate in arguments.filters)
     yield from (f"{kind.name}: {kind.meaning}" for kind in kinds if kind.apart)
+    if "market_cap" in sorted_by(arguments):
+        yield f"market_cap: {KINDS['market_cap'].meaning}"
     if book.session is None:
         yield NO_NIGHT
     elif not book.scan.rows:

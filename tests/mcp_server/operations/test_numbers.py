@@ -331,6 +331,14 @@ def test_a_setup_is_armed_within_the_atr_that_filters_compare(product_night: Pat
         assert np.array_equal(armed[forming], near[forming])
 
 
+def test_an_order_tells_how_many_rows_it_has_no_number_for(service: Service) -> None:
+    words = "This order has no number for 2 of 6 matches; they stand last."
+
+    assert words in told(service, status="all", sort="-gain")
+    assert "This order has no number" not in told(service, status="in_progress", sort="-gain")
+    assert "not of the session" in told(service, sort="-market_cap")
+
+
 def test_a_history_tells_of_later_attempts_that_are_open(service: Service) -> None:
     open_now = [
         row["symbol"]
