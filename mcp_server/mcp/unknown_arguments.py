@@ -31,7 +31,7 @@ LIKE = 0.75
 
 WHOLE = (
     *("min", "max", "as_of", "within", "near", "last", "latest", "today", "new", "open", "closed"),
-    *("long", "short", "mine", "result", "results", "wins", "universe", "class"),
+    *("long", "short", "mine", "results", "wins", "universe"),
 )
 """Names that are conditions only as a whole: their words also stand in what hosts add."""
 

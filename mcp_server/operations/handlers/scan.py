@@ -373,11 +373,12 @@ def uncovered(book: Book, symbols: Iterable[str]) -> list[str]:
 
 async def nearest_words(call: Call[Any]) -> list[str]:
     """The symbols that may be meant by those that a night does not cover; empty if none may."""
-    absent = uncovered(call.book, call.arguments.symbols or ())
-    if not (nearest := await nearest_of(call.services.directory(call.book), absent)):
+    if not (absent := uncovered(call.book, call.arguments.symbols or ())):
         return []
+    nearest = await nearest_of(call.services.directory(call.book), absent)
     found = [f"{known[0]} for {symbol}" for symbol, known in nearest.items()]
-    return [f"Symbols of the night that may be meant: {named(found, MAX_NAMED)}."]
+    words = f"Symbols of the night that may be meant: {named(found, MAX_NAMED)}."
+    return [words] if found else []
 
 
 def _parts(head: Mapping[str, Any], bodies: Sequence[bytes]) -> list[bytes]:
